@@ -1,0 +1,1 @@
+"""General game playing for GDL-II: language, machines, beliefs, players."""

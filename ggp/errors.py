@@ -1,0 +1,167 @@
+"""Every error this package raises, in one hierarchy.
+
+Errors carry the objects they are about, and their message says what was wrong, where, and
+what to do. Third-party errors (lark, pyswip) are wrapped in the one module that owns the
+library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ggp.gdl.source import Diagnostic
+
+
+class GGPError(Exception):
+    """Base of all errors of ggp and match_runner."""
+
+
+class GDLError(GGPError):
+    """A rulesheet, or a single term, that cannot be used.
+
+    Attributes:
+        diagnostics: every problem found in the text, errors and warnings, in text order. The
+            error's message is made of its errors. Empty when a single term was at fault.
+        line: 1-based line of the first error, 0 when there is no text to point at.
+        column: 1-based column of the first error, 0 when there is no text to point at.
+        context: the line of text the first error points at, "" when there is none.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        diagnostics: Sequence[Diagnostic] = (),
+        line: int = 0,
+        column: int = 0,
+        context: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.diagnostics = tuple(diagnostics)
+        self.line = line
+        self.column = column
+        self.context = context
+
+
+class GDLSyntaxError(GDLError):
+    """The text is not GDL in any syntax this package reads."""
+
+
+class GDLValidationError(GDLError):
+    """The text is GDL, but breaks a rule without which it cannot be played.
+
+    Attributes:
+        rule: short name of the broken rule, as printed in brackets after the message.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        rule: str,
+        diagnostics: Sequence[Diagnostic] = (),
+        line: int = 0,
+        column: int = 0,
+        context: str = "",
+    ) -> None:
+        super().__init__(
+            message, diagnostics=diagnostics, line=line, column=column, context=context
+        )
+        self.rule = rule
+
+
+class MachineError(GGPError):
+    """A game machine could not do what it was asked."""
+
+
+class IllegalMoveError(MachineError):
+    """A move that is not legal where it was to be played.
+
+    Attributes:
+        role: name of the role.
+        move: the move as KIF.
+        legal: the legal moves as KIF, sorted.
+    """
+
+    def __init__(self, role: str, move: str, legal: Sequence[str]) -> None:
+        self.role, self.move, self.legal = role, move, tuple(legal)
+        shown = ", ".join(self.legal[:20]) + (", ..." if len(self.legal) > 20 else "")
+        super().__init__(f"{move} is not legal for {role}; legal moves: {shown}")
+
+
+class NoLegalMoveError(MachineError):
+    """A role without a legal move in a state that is not terminal.
+
+    Attributes:
+        role: name of the role.
+        state: the fluents of the state as KIF, sorted.
+    """
+
+    def __init__(self, role: str, state: Sequence[str]) -> None:
+        self.role, self.state = role, tuple(state)
+        super().__init__(
+            f"{role} has no legal move in a state that is not terminal: "
+            f"{' '.join(self.state)}; the rulesheet must give every role a legal move "
+            "until the game ends"
+        )
+
+
+class GoalError(MachineError):
+    """Goal values that cannot be read as numbers."""
+
+
+class ReasonerLimitError(MachineError):
+    """A reasoner passed a limit of time, memory or inferences; it can be used again.
+
+    Attributes:
+        limit: which limit, with its unit ("inferences", "stack bytes", ...).
+        reached: the bound that was passed.
+    """
+
+    def __init__(self, limit: str, reached: float, doing: str) -> None:
+        self.limit, self.reached = limit, reached
+        super().__init__(
+            f"{doing} passed the limit of {reached:,.0f} {limit}; the rules loop or explode, "
+            "or the limit must be raised"
+        )
+
+
+class BackendUnavailableError(MachineError):
+    """A tool that a backend needs is missing or unusable.
+
+    Attributes:
+        tool: what is missing.
+        hint: what to install, and how.
+    """
+
+    def __init__(self, tool: str, hint: str) -> None:
+        self.tool, self.hint = tool, hint
+        super().__init__(f"{tool} is not usable: {hint}")
+
+
+class BeliefDepletedError(GGPError):
+    """No complete path that agrees with an incomplete path was found.
+
+    Attributes:
+        path: the incomplete path, one "move / percepts" text a turn.
+        attempts: how many lanes were stepped in the search.
+        exhausted: true if the search was complete, so that no such path exists.
+    """
+
+    def __init__(self, path: Sequence[str], attempts: int, *, exhausted: bool) -> None:
+        self.path, self.attempts, self.exhausted = tuple(path), attempts, exhausted
+        found = "no complete path agrees" if exhausted else "no complete path was found to agree"
+        super().__init__(
+            f"{found} with these {len(self.path)} turns after {attempts} attempts: "
+            + (" | ".join(self.path) or "(start of the game)")
+        )
+
+
+class MatchError(GGPError):
+    """A match that cannot be played or replayed."""
+
+
+class ConfigError(GGPError):
+    """An unknown game, role, player, option or history; the message says what is possible."""

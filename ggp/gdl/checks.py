@@ -1,0 +1,205 @@
+"""The formal rules of GDL-II, and the ones without which a game cannot be played.
+
+Sources: Love et al. 2006 (GDL specification, sections on well-formed games), Thielscher 2010
+(GDL-II). Each check reports; none repairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ggp.gdl.dependencies import RuleGraph, relation_components
+from ggp.gdl.program import (
+    DOES,
+    GOAL,
+    INIT,
+    KEYWORD_ARITY,
+    LEGAL,
+    NEXT,
+    ROLE,
+    SEES,
+    TERMINAL,
+    TRUE,
+    NormalRule,
+)
+from ggp.gdl.report import Report
+from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature, variables
+
+CONNECTIVES = frozenset({"not", "or", "and", "distinct"})
+IGNORED = frozenset({("base", 1), ("input", 2), ("sees_xml", 2), ("sees_xml", 3), ("percept", 2)})
+"""Relations for viewers and for players that trust hints: no part of the semantics."""
+
+_HEAD_ONLY = (INIT, NEXT, SEES)
+
+
+def conditions(rule: Rule) -> Iterator[Term]:
+    """The relations in the body of a read rule, connectives taken apart."""
+    pending = list(reversed(rule.body))
+    while pending:
+        term = pending.pop()
+        if isinstance(term, Compound) and term.name in CONNECTIVES - {"distinct"}:
+            pending.extend(reversed(term.args))
+        else:
+            yield term
+
+
+def check_vocabulary(rules: Sequence[Rule], report: Report) -> None:
+    """Names used with several arities, and keywords with a wrong arity or in a wrong place."""
+    relations: dict[str, dict[int, int]] = {}
+    functions: dict[str, dict[int, int]] = {}
+    for rule in rules:
+        if signature(rule.head) in IGNORED:
+            continue
+        for atom in (rule.head, *conditions(rule)):
+            if isinstance(atom, Variable):
+                continue
+            name, arity = signature(atom)
+            relations.setdefault(name, {}).setdefault(arity, atom.start)
+            if name in KEYWORD_ARITY and arity != KEYWORD_ARITY[name]:
+                report.breach(
+                    "keyword-arity",
+                    f"`{name}` takes {KEYWORD_ARITY[name]} arguments, not {arity}: "
+                    "taken for another relation",
+                    atom.start,
+                )
+            for arg in atom.args if isinstance(atom, Compound) else ():
+                _note_functions(arg, functions)
+        if signature(rule.head) in (TRUE, DOES, ("distinct", 2)) or (
+            signature(rule.head)[0] in CONNECTIVES
+        ):
+            report.breach(
+                "keyword-head",
+                f"`{signature(rule.head)[0]}` cannot be defined by a rule: rule dropped",
+                rule.start,
+            )
+        for atom in conditions(rule):
+            if not isinstance(atom, Variable) and signature(atom) in _HEAD_ONLY:
+                report.breach(
+                    "keyword-body",
+                    f"`{atom.name}` belongs in heads only; here it is evaluated for the same "
+                    "state and joint move",
+                    atom.start,
+                )
+    for kind, names in (("relation", relations), ("function", functions)):
+        for name, arities in names.items():
+            if len(arities) > 1 and name not in KEYWORD_ARITY:
+                listed = ", ".join(map(str, sorted(arities)))
+                report.breach(
+                    "arity",
+                    f"{kind} `{name}` is used with {listed} arguments: "
+                    "these are different things",
+                    max(arities.values()),
+                )
+
+
+def _note_functions(term: Term, functions: dict[str, dict[int, int]]) -> None:
+    if isinstance(term, Compound):
+        functions.setdefault(term.name, {}).setdefault(len(term.args), term.start)
+        for arg in term.args:
+            _note_functions(arg, functions)
+
+
+def check_roles(rules: Sequence[Rule], report: Report) -> tuple[str, ...]:
+    """The roles in order of appearance; reports roles that are not given by facts."""
+    roles: dict[str, None] = {}
+    for rule in rules:
+        if signature(rule.head) != ROLE or not isinstance(rule.head, Compound):
+            continue
+        name = rule.head.args[0]
+        if rule.body:
+            report.error("role-facts", "`role` must be given by facts, not rules", rule.start)
+        elif isinstance(name, Symbol):
+            roles[name.name] = None
+        else:
+            report.error("role-facts", f"a role must be a name, not {name}", rule.start)
+    if not roles:
+        report.error("no-role", "there is no role: add facts like (role white)", -1)
+    return tuple(roles)
+
+
+def check_playable(rules: Sequence[NormalRule], roles: Sequence[str], report: Report) -> None:
+    """Errors without which play cannot start, and warnings for what only play would show."""
+    defined = {signature(rule.head) for rule in rules}
+    if LEGAL not in defined:
+        report.error("no-legal", "there is no rule for `legal`: nobody could move", -1)
+    if TERMINAL not in defined:
+        report.error("no-terminal", "there is no rule for `terminal`: the game could not end", -1)
+    scored = {
+        rule.head.args[0] for rule in rules if isinstance(rule.head, Compound) if _is_goal(rule)
+    }
+    for role in roles:
+        if role != "random" and not any(isinstance(s, Variable) or str(s) == role for s in scored):
+            report.warn("no-goal", f"role {role} has no goal: it counts as 0", -1)
+
+
+def _is_goal(rule: NormalRule) -> bool:
+    return signature(rule.head) == GOAL
+
+
+def check_dependencies(rules: Sequence[NormalRule], report: Report) -> None:
+    """Stratification, and what each keyword may depend on (GDL-II restrictions)."""
+    graph = RuleGraph(rules)
+    for rule, literal in graph.negative_cycles():
+        report.error(
+            "stratification",
+            f"{rules[rule].head} depends on its own negation through "
+            f"{rules[rule].body[literal]}; break the cycle",
+            rules[rule].start,
+        )
+    forbidden: dict[Signature, tuple[Signature, ...]] = {
+        INIT: (TRUE, DOES, NEXT, LEGAL, SEES, GOAL, TERMINAL),
+        LEGAL: (DOES, SEES, NEXT),
+        GOAL: (DOES, SEES, NEXT),
+        TERMINAL: (DOES, SEES, NEXT),
+    }
+    for relation, targets in forbidden.items():
+        for target in targets:
+            heads = graph.heads(relation)
+            found = graph.first_use(heads, frozenset({target}))
+            if found is not None and target in (NEXT, LEGAL, GOAL, TERMINAL):
+                state = frozenset({TRUE, DOES})
+                if graph.first_use(graph.heads(target), state) is None:
+                    continue
+            if found is not None:
+                report.error(
+                    "dependency",
+                    f"`{relation[0]}` must not depend on `{target[0]}`, "
+                    f"but does through {rules[found].head}",
+                    rules[found].start,
+                )
+
+
+def check_recursion(rules: Sequence[NormalRule], report: Report) -> None:
+    """The recursion restriction: arguments of recursive calls are bound or handed down.
+
+    Every argument of a recursive condition must be ground, an argument of the head, or bound
+    by a condition that does not take part in the recursion (Love et al., definition 15).
+    """
+    component_of: dict[Signature, int] = {}
+    for number, component in enumerate(relation_components(rules)):
+        for sig in component:
+            component_of[sig] = number
+    for rule in rules:
+        own = component_of.get(signature(rule.head))
+        head_args = rule.head.args if isinstance(rule.head, Compound) else ()
+        outside = {
+            v.name
+            for x in rule.body
+            if x.binds and component_of.get(signature(x.atom)) != own
+            for v in variables(x.atom)
+        }
+        for literal in rule.body:
+            if component_of.get(signature(literal.atom)) != own or not isinstance(
+                literal.atom, Compound
+            ):
+                continue
+            for arg in literal.atom.args:
+                names = {v.name for v in variables(arg)}
+                if names and arg not in head_args and not names <= outside:
+                    report.breach(
+                        "recursion",
+                        f"argument {arg} of the recursive condition {literal.atom} is neither "
+                        "bound outside the recursion nor an argument of the head: "
+                        "evaluated with tables and limits",
+                        rule.start,
+                    )

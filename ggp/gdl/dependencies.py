@@ -1,0 +1,215 @@
+"""What depends on what: relations, and rules under unification of their arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ggp.gdl.program import NormalRule, unify
+from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
+
+
+def strong_components(edges: Mapping[int, Iterable[int]], size: int) -> list[list[int]]:
+    """Strongly connected components of nodes 0..size-1, callees before callers (Tarjan)."""
+    index = [-1] * size
+    low = [0] * size
+    on_stack = [False] * size
+    stack: list[int] = []
+    components: list[list[int]] = []
+    counter = 0
+    for root in range(size):
+        if index[root] >= 0:
+            continue
+        work = [(root, iter(edges.get(root, ())))]
+        index[root] = low[root] = counter
+        counter += 1
+        stack.append(root)
+        on_stack[root] = True
+        while work:
+            node, targets = work[-1]
+            for target in targets:
+                if index[target] < 0:
+                    index[target] = low[target] = counter
+                    counter += 1
+                    stack.append(target)
+                    on_stack[target] = True
+                    work.append((target, iter(edges.get(target, ()))))
+                    break
+                if on_stack[target]:
+                    low[node] = min(low[node], index[target])
+            else:
+                work.pop()
+                if work:
+                    parent = work[-1][0]
+                    low[parent] = min(low[parent], low[node])
+                if low[node] == index[node]:
+                    component = []
+                    while True:
+                        member = stack.pop()
+                        on_stack[member] = False
+                        component.append(member)
+                        if member == node:
+                            break
+                    components.append(component)
+    return components
+
+
+def relation_components(rules: Sequence[NormalRule]) -> list[frozenset[Signature]]:
+    """Relations that depend on each other, in groups, callees first."""
+    ids: dict[Signature, int] = {}
+    edges: dict[int, set[int]] = {}
+    for rule in rules:
+        head = ids.setdefault(signature(rule.head), len(ids))
+        for literal in rule.body:
+            edges.setdefault(head, set()).add(ids.setdefault(signature(literal.atom), len(ids)))
+    names = list(ids)
+    return [frozenset(names[i] for i in c) for c in strong_components(edges, len(ids))]
+
+
+def relations_reaching(
+    rules: Sequence[NormalRule], targets: Iterable[Signature]
+) -> frozenset[Signature]:
+    """The relations that depend on one of `targets`, and `targets` themselves."""
+    callers: dict[Signature, set[Signature]] = {}
+    for rule in rules:
+        for literal in rule.body:
+            callers.setdefault(signature(literal.atom), set()).add(signature(rule.head))
+    reached = set(targets)
+    pending = list(reached)
+    while pending:
+        for caller in callers.get(pending.pop(), ()):
+            if caller not in reached:
+                reached.add(caller)
+                pending.append(caller)
+    return frozenset(reached)
+
+
+def relations_needed(
+    rules: Sequence[NormalRule], roots: Iterable[Signature]
+) -> frozenset[Signature]:
+    """The relations that `roots` depend on, and `roots` themselves."""
+    callees: dict[Signature, set[Signature]] = {}
+    for rule in rules:
+        callees.setdefault(signature(rule.head), set()).update(
+            signature(literal.atom) for literal in rule.body
+        )
+    needed = set(roots)
+    pending = list(needed)
+    while pending:
+        for callee in callees.get(pending.pop(), ()):
+            if callee not in needed:
+                needed.add(callee)
+                pending.append(callee)
+    return frozenset(needed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    literal: int
+    callee: int
+    negated: bool
+
+
+class RuleGraph:
+    """Rules as nodes; an edge where a condition unifies with the head of a rule.
+
+    Finer than the graph of relations: `(goal ?r 0)` may depend on `(not (goal ?r 100))`.
+    """
+
+    def __init__(self, rules: Sequence[NormalRule]) -> None:
+        self.rules = rules
+        by_head: dict[Signature, list[int]] = {}
+        for i, rule in enumerate(rules):
+            by_head.setdefault(signature(rule.head), []).append(i)
+        self._by_head = by_head
+        self._calls: dict[int, list[_Call]] = {}
+
+    def calls(self, rule: int) -> list[_Call]:
+        """The rules whose head one of the conditions of rule number `rule` unifies with."""
+        found = self._calls.get(rule)
+        if found is None:
+            found = []
+            for i, literal in enumerate(self.rules[rule].body):
+                atom = literal.atom
+                for callee in self._by_head.get(signature(atom), ()):
+                    if _may_unify(atom, self.rules[callee].head):
+                        found.append(_Call(i, callee, literal.negated))
+            self._calls[rule] = found
+        return found
+
+    def heads(self, sig: Signature) -> list[int]:
+        """Numbers of the rules of a relation."""
+        return self._by_head.get(sig, [])
+
+    def first_use(self, roots: Iterable[int], of: frozenset[Signature]) -> int | None:
+        """The number of a rule reachable from `roots` with one of `of` in its body, or None."""
+        pending = list(roots)
+        seen = set(pending)
+        while pending:
+            rule = pending.pop()
+            if any(signature(literal.atom) in of for literal in self.rules[rule].body):
+                return rule
+            for call in self.calls(rule):
+                if call.callee not in seen:
+                    seen.add(call.callee)
+                    pending.append(call.callee)
+        return None
+
+    def recursive_relations(self) -> frozenset[Signature]:
+        """Relations with a rule that can lead back to itself."""
+        nodes, edges = self._cyclic_part()
+        return frozenset(
+            signature(self.rules[nodes[member]].head)
+            for members in strong_components(edges, len(nodes))
+            for member in members
+            if len(members) > 1 or member in edges[member]
+        )
+
+    def negative_cycles(self) -> list[tuple[int, int]]:
+        """(rule, condition) of every negation that its own rule's head depends on."""
+        nodes, edges = self._cyclic_part()
+        component_of = {
+            nodes[member]: number
+            for number, members in enumerate(strong_components(edges, len(nodes)))
+            for member in members
+        }
+        return sorted(
+            {
+                (rule, call.literal)
+                for rule in nodes
+                for call in self.calls(rule)
+                if call.negated and component_of.get(call.callee) == component_of[rule]
+            }
+        )
+
+    def _cyclic_part(self) -> tuple[list[int], dict[int, list[int]]]:
+        """The rules of relations that depend on themselves, and the edges between them."""
+        cyclic: set[Signature] = set()
+        for component in relation_components(self.rules):
+            if len(component) > 1:
+                cyclic |= component
+        for rule in self.rules:
+            head = signature(rule.head)
+            if any(signature(literal.atom) == head for literal in rule.body):
+                cyclic.add(head)
+        nodes = sorted(i for sig in cyclic for i in self.heads(sig))
+        local = {rule: number for number, rule in enumerate(nodes)}
+        edges = {
+            local[rule]: [local[c.callee] for c in self.calls(rule) if c.callee in local]
+            for rule in nodes
+        }
+        return nodes, edges
+
+
+def _may_unify(left: Term, right: Term) -> bool:
+    if isinstance(left, Symbol) or isinstance(right, Symbol):
+        return signature(left) == signature(right)
+    return unify(_tag(left, "<"), _tag(right, ">")) is not None
+
+
+def _tag(term: Term, mark: str) -> Term:
+    if isinstance(term, Variable):
+        return Variable(mark + term.name)
+    if isinstance(term, Compound):
+        return Compound(term.name, tuple(_tag(a, mark) for a in term.args))
+    return term

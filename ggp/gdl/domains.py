@@ -1,0 +1,131 @@
+"""The values that argument positions can take: an approximation from above.
+
+A position is a path into a relation: argument 0 of `cell/3`, or argument 1 of the function
+`f/2` inside argument 0 of `true/1`. `init`, `next` and `true` share their positions, and so
+do `legal` and `does`. Constants flow from heads to bodies along shared variables until
+nothing changes; where a variable occurs several times, its first bound occurrence counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+
+from ggp.gdl.program import NormalRule
+from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
+
+Position = tuple[tuple[Signature, int], ...]
+"""(relation, argument), then (function, argument) for every level below."""
+
+MAX_DEPTH = 5
+"""Functions nested deeper than this are left out: domains stay finite."""
+
+_SHARED = {"init": ("true", 1), "next": ("true", 1), "does": ("legal", 2)}
+
+
+def position(relation: Signature, argument: int) -> Position:
+    """The position of an argument of a relation."""
+    name, arity = relation
+    shared = _SHARED.get(name)
+    if shared is not None and shared[1] == arity:
+        relation = shared
+    return ((relation, argument),)
+
+
+def occurrences(atom: Term) -> Iterable[tuple[str, Position]]:
+    """(name, position) of every variable in an atom."""
+    if isinstance(atom, Compound):
+        for i, arg in enumerate(atom.args):
+            yield from _inside(arg, position(signature(atom), i))
+
+
+def _inside(term: Term, at: Position) -> Iterable[tuple[str, Position]]:
+    if isinstance(term, Variable):
+        yield term.name, at
+    elif isinstance(term, Compound):
+        for i, arg in enumerate(term.args):
+            yield from _inside(arg, (*at, (signature(term), i)))
+
+
+class Domains:
+    """Values of argument positions of a set of rules."""
+
+    def __init__(self, rules: Sequence[NormalRule]) -> None:
+        self._constants: dict[Position, dict[str, None]] = {}
+        self._functions: dict[Position, dict[Signature, None]] = {}
+        self._flows: dict[Position, dict[Position, None]] = {}
+        for rule in rules:
+            self._read(rule)
+        self._spread()
+
+    def values(self, at: Position, limit: int) -> list[Term] | None:
+        """The ground terms of a position in order of first appearance; None if over `limit`."""
+        if len(at) > MAX_DEPTH:
+            return []
+        found: list[Term] = [Symbol(name) for name in self._constants.get(at, ())]
+        for function in self._functions.get(at, ()):
+            columns = []
+            size = 1
+            for i in range(function[1]):
+                column = self.values((*at, (function, i)), limit)
+                if column is None:
+                    return None
+                columns.append(column)
+                size *= len(column)
+                if size > limit:
+                    return None
+            found.extend(Compound(function[0], args) for args in product(*columns))
+        return found if len(found) <= limit else None
+
+    def _read(self, rule: NormalRule) -> None:
+        sources: dict[str, Position] = {}
+        for literal in rule.body:
+            if literal.binds:
+                for name, at in occurrences(literal.atom):
+                    sources.setdefault(name, at)
+        if isinstance(rule.head, Compound):
+            for i, arg in enumerate(rule.head.args):
+                self._flow_in(arg, position(signature(rule.head), i), sources)
+
+    def _flow_in(self, term: Term, at: Position, sources: dict[str, Position]) -> None:
+        if len(at) > MAX_DEPTH:
+            return
+        if isinstance(term, Symbol):
+            self._constants.setdefault(at, {})[term.name] = None
+        elif isinstance(term, Variable):
+            source = sources.get(term.name)
+            if source is not None and source != at:
+                self._flows.setdefault(source, {})[at] = None
+        else:
+            self._functions.setdefault(at, {})[signature(term)] = None
+            for i, arg in enumerate(term.args):
+                self._flow_in(arg, (*at, (signature(term), i)), sources)
+
+    def _spread(self) -> None:
+        pending = list(self._flows)
+        while pending:
+            source = pending.pop()
+            for target in list(self._flows.get(source, ())):
+                pending.extend(self._copy(source, target))
+
+    def _copy(self, source: Position, target: Position) -> list[Position]:
+        changed = []
+        if len(target) > MAX_DEPTH:
+            return changed
+        constants = self._constants.setdefault(target, {})
+        before = len(constants)
+        constants.update(self._constants.get(source, {}))
+        functions = self._functions.setdefault(target, {})
+        for function in list(self._functions.get(source, ())):
+            if function not in functions:
+                functions[function] = None
+                before = -1
+            for i in range(function[1]):
+                inner, outer = (*source, (function, i)), (*target, (function, i))
+                flows = self._flows.setdefault(inner, {})
+                if outer not in flows and len(outer) <= MAX_DEPTH and inner != outer:
+                    flows[outer] = None
+                    changed.append(inner)
+        if len(constants) != before:
+            changed.append(target)
+        return changed

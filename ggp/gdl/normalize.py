@@ -1,0 +1,209 @@
+"""From a rulesheet as written to a `Program` that means exactly what it says.
+
+`docs/gdl-ii.md` lists each decision with its source. Every repair is reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ggp.errors import GDLError
+from ggp.gdl.checks import (
+    CONNECTIVES,
+    IGNORED,
+    check_dependencies,
+    check_playable,
+    check_recursion,
+    check_roles,
+    check_vocabulary,
+)
+from ggp.gdl.dependencies import (
+    RuleGraph,
+    relations_needed,
+    relations_reaching,
+)
+from ggp.gdl.games import read_rulesheet
+from ggp.gdl.program import (
+    DISTINCT,
+    DOES,
+    GOAL,
+    INIT,
+    KEYWORD_ARITY,
+    LEGAL,
+    NEXT,
+    RANDOM,
+    ROLE,
+    SEES,
+    TERMINAL,
+    TRUE,
+    Atom,
+    Literal,
+    NormalRule,
+    Program,
+)
+from ggp.gdl.report import Report
+from ggp.gdl.safety import bind_variables
+from ggp.gdl.source import Diagnostic, Rulesheet
+from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature, variables
+from ggp.gdl.unfold import Unfolder
+
+_ROOTS = (ROLE, INIT, LEGAL, NEXT, SEES, GOAL, TERMINAL)
+
+
+def normalize(rulesheet: Rulesheet, *, strict: bool = False) -> Program:
+    """The rules of a rulesheet as both backends compile them.
+
+    Args:
+        rulesheet: as `parse` returns it.
+        strict: hold the rulesheet to the formal rules: what would be repaired is an error.
+
+    Raises:
+        GDLValidationError: the rulesheet cannot be played (or, when strict, breaks a formal
+            rule); the error lists all problems found.
+    """
+    report = Report(rulesheet, strict=strict)
+    program = _normalize(rulesheet, report)
+    report.raise_errors()
+    return program
+
+
+def load(name_or_path: str, *, strict: bool = False) -> Program:
+    """Find, read and normalise a game (see `find_game`, `parse`, `normalize`)."""
+    return normalize(read_rulesheet(name_or_path), strict=strict)
+
+
+def validate(rulesheet: Rulesheet, *, strict: bool = False) -> tuple[Diagnostic, ...]:
+    """Everything that is wrong with a rulesheet, in text order; empty if nothing is."""
+    try:
+        return normalize(rulesheet, strict=strict).diagnostics
+    except GDLError as error:
+        return error.diagnostics
+
+
+def _normalize(rulesheet: Rulesheet, report: Report) -> Program:
+    check_vocabulary(rulesheet.rules, report)
+    roles = check_roles(rulesheet.rules, report)
+    rules = _unfold(_without_duplicates(rulesheet.rules, report))
+    rules = [rule for rule in rules if not _is_reserved(rule.head)]
+    _report_undefined(rules, report)
+    rules = _keep(rules, relations_needed(rules, _ROOTS))
+    rules = _without_undefined(rules)
+    rules = bind_variables(rules, report)
+    # Binding may drop rules, and with them the last definition of a relation.
+    rules = _without_undefined(rules)
+    rules = _keep(rules, relations_needed(rules, _ROOTS))
+    rules = list(dict.fromkeys(rules))
+    check_playable(rules, roles, report)
+    check_dependencies(rules, report)
+    check_recursion(rules, report)
+    is_gdl2 = RANDOM in roles or any(signature(rule.head) == SEES for rule in rules)
+    dynamic = relations_reaching(rules, (TRUE, DOES))
+    defined = {signature(rule.head) for rule in rules}
+    return Program(
+        roles=roles,
+        rules=tuple(rules),
+        is_gdl2=is_gdl2,
+        static=frozenset(defined - dynamic),
+        recursive=RuleGraph(rules).recursive_relations(),
+        spelling=rulesheet.spelling,
+        source=rulesheet.source,
+        diagnostics=report.diagnostics(),
+    )
+
+
+def _is_reserved(head: Atom) -> bool:
+    return signature(head) in (TRUE, DOES, DISTINCT) or signature(head)[0] in CONNECTIVES
+
+
+def _keep(rules: Sequence[NormalRule], relations: frozenset[Signature]) -> list[NormalRule]:
+    return [rule for rule in rules if signature(rule.head) in relations]
+
+
+def _without_duplicates(rules: Sequence[Rule], report: Report) -> list[Rule]:
+    """Drop rules that repeat an earlier one up to the names of variables."""
+    seen: dict[Rule, Rule] = {}
+    for rule in rules:
+        first = seen.setdefault(_canonical(rule), rule)
+        if first is not rule:
+            line = report.line_of(first.start)
+            what = "rule" if rule.body else "fact"
+            report.warn("duplicate", f"{what} already given in line {line}: dropped", rule.start)
+    return list(seen.values())
+
+
+def _canonical(rule: Rule) -> Rule:
+    """The rule with variables numbered in order of appearance."""
+    if not rule.body and not any(variables(rule.head)):
+        return rule
+    names: dict[str, Variable] = {}
+
+    def rename(term: Term) -> Term:
+        if isinstance(term, Variable):
+            return names.setdefault(term.name, Variable(str(len(names))))
+        if isinstance(term, Compound):
+            return Compound(term.name, tuple(map(rename, term.args)))
+        return term
+
+    return Rule(rename(rule.head), tuple(map(rename, rule.body)))
+
+
+def _unfold(rules: Sequence[Rule]) -> list[NormalRule]:
+    unfolder = Unfolder()
+    unfolded: list[NormalRule] = []
+    for rule in rules:
+        for new in unfolder.unfold(rule):
+            body = tuple(dict.fromkeys(x for x in new.body if not _always_distinct(x)))
+            if not any(_never_distinct(x) for x in body):
+                unfolded.append(NormalRule(new.head, body, new.start))
+    return unfolded
+
+
+def _always_distinct(literal: Literal) -> bool:
+    atom = literal.atom
+    return (
+        literal.is_distinct
+        and isinstance(atom, Compound)
+        and all(isinstance(arg, Symbol) for arg in atom.args)
+        and atom.args[0] != atom.args[1]
+    )
+
+
+def _never_distinct(literal: Literal) -> bool:
+    atom = literal.atom
+    return literal.is_distinct and isinstance(atom, Compound) and atom.args[0] == atom.args[1]
+
+
+def _defined(rules: Sequence[NormalRule]) -> set[Signature]:
+    return {signature(rule.head) for rule in rules} | {TRUE, DOES, DISTINCT}
+
+
+def _report_undefined(rules: Sequence[NormalRule], report: Report) -> None:
+    defined = _defined(rules)
+    for rule in (rule for rule in rules if signature(rule.head) not in IGNORED):
+        for literal in rule.body:
+            name, arity = signature(literal.atom)
+            if (name, arity) not in defined and not (
+                name in KEYWORD_ARITY and arity != KEYWORD_ARITY[name]
+            ):
+                report.warn_once(
+                    "undefined",
+                    f"relation `{name}` with {arity} arguments is not defined: it is false",
+                    literal.atom.start if literal.atom.start >= 0 else rule.start,
+                )
+
+
+def _without_undefined(rules: Sequence[NormalRule]) -> list[NormalRule]:
+    """Undefined relations are false: conditions that negate them go, rules that need them too."""
+    kept = list(rules)
+    while True:
+        defined = _defined(kept)
+        smaller = []
+        for rule in kept:
+            if all(x.negated or signature(x.atom) in defined for x in rule.body):
+                body = tuple(x for x in rule.body if signature(x.atom) in defined)
+                smaller.append(NormalRule(rule.head, body, rule.start))
+        if len(smaller) == len(kept):
+            return smaller
+        kept = smaller
+
+

@@ -1,0 +1,191 @@
+"""Normalised rules: what every backend compiles.
+
+In a `Program` the rules mean exactly what they say: every variable of a head, of a `distinct`
+and (unless it is local to it) of a negated condition is bound by a positive condition that
+comes before it; there are no connectives left but negation of a single relation; every
+relation that is used is defined; and negation is stratified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+
+from ggp.gdl.source import Diagnostic, Source
+from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
+
+KEYWORD_ARITY: Mapping[str, int] = {
+    "role": 1,
+    "init": 1,
+    "true": 1,
+    "next": 1,
+    "does": 2,
+    "legal": 2,
+    "sees": 2,
+    "goal": 2,
+    "terminal": 0,
+    "distinct": 2,
+}
+"""The relations GDL-II gives a meaning to, with their number of arguments."""
+
+TRUE: Signature = ("true", 1)
+DOES: Signature = ("does", 2)
+NEXT: Signature = ("next", 1)
+SEES: Signature = ("sees", 2)
+LEGAL: Signature = ("legal", 2)
+GOAL: Signature = ("goal", 2)
+INIT: Signature = ("init", 1)
+ROLE: Signature = ("role", 1)
+TERMINAL: Signature = ("terminal", 0)
+DISTINCT: Signature = ("distinct", 2)
+
+RANDOM = "random"
+"""Name of the role that stands for chance."""
+
+Atom = Symbol | Compound
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """One condition: a relation, a negated relation, or `distinct` (never negated).
+
+    A variable of a negated literal that occurs nowhere else in the rule is local to it:
+    "there is no value for which ...".
+    """
+
+    atom: Atom
+    negated: bool = False
+
+    @property
+    def is_distinct(self) -> bool:
+        return signature(self.atom) == DISTINCT
+
+    @property
+    def binds(self) -> bool:
+        """Whether the literal gives values to its variables."""
+        return not self.negated and not self.is_distinct
+
+    def __str__(self) -> str:
+        return f"(not {self.atom})" if self.negated else str(self.atom)
+
+
+@dataclass(frozen=True, slots=True)
+class NormalRule:
+    """A rule of a `Program`; `start` is the offset in the source of the rule it came from."""
+
+    head: Atom
+    body: tuple[Literal, ...] = ()
+    start: int = field(default=-1, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        if not self.body:
+            return str(self.head)
+        return f"(<= {self.head} {' '.join(map(str, self.body))})"
+
+
+@dataclass(frozen=True)
+class Program:
+    """The normalised rules of a game.
+
+    Attributes:
+        roles: names in the order of the rulesheet.
+        rules: only those that the game's semantics can reach; no duplicates.
+        is_gdl2: false for plain GDL (neither `sees` nor `random`), where every role sees the
+            whole joint move as percepts `(did ROLE MOVE)`.
+        static: relations that depend neither on the state nor on moves.
+        recursive: relations with a rule that can lead back to itself (see `RuleGraph`).
+        spelling: folded name -> spelling in the source, where that differs.
+        source: the text the rules came from.
+        diagnostics: every repair, in text order.
+    """
+
+    roles: tuple[str, ...]
+    rules: tuple[NormalRule, ...]
+    is_gdl2: bool
+    static: frozenset[Signature]
+    recursive: frozenset[Signature]
+    spelling: Mapping[str, str]
+    source: Source
+    diagnostics: tuple[Diagnostic, ...]
+
+    @cached_property
+    def by_head(self) -> Mapping[Signature, tuple[NormalRule, ...]]:
+        """The rules of each relation, in order."""
+        grouped: dict[Signature, list[NormalRule]] = {}
+        for rule in self.rules:
+            grouped.setdefault(signature(rule.head), []).append(rule)
+        return {sig: tuple(rules) for sig, rules in grouped.items()}
+
+    @cached_property
+    def digest(self) -> str:
+        """128-bit hex digest of roles and rules: equal programs have equal digests."""
+        text = "\n".join((*self.roles, *map(str, self.rules)))
+        return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def rule_variables(rule: NormalRule) -> Iterator[Variable]:
+    """Every occurrence of a variable in a rule, head first."""
+    yield from variables(rule.head)
+    for literal in rule.body:
+        yield from variables(literal.atom)
+
+
+def local_variables(rule: NormalRule, index: int) -> frozenset[str]:
+    """Names of the variables of negated `rule.body[index]` that occur nowhere else."""
+    literal = rule.body[index]
+    if not literal.negated:
+        return frozenset()
+    others = {v.name for v in variables(rule.head)}
+    for i, other in enumerate(rule.body):
+        if i != index:
+            others.update(v.name for v in variables(other.atom))
+    return frozenset(v.name for v in variables(literal.atom)) - others
+
+
+def unify(left: Term, right: Term) -> dict[str, Term] | None:
+    """A most general unifier (resolved only one level deep per entry), or None.
+
+    The two terms must not share variable names unless they mean the same variable.
+    """
+    binding: dict[str, Term] = {}
+
+    def walk(term: Term) -> Term:
+        while isinstance(term, Variable) and term.name in binding:
+            term = binding[term.name]
+        return term
+
+    def occurs(name: str, term: Term) -> bool:
+        term = walk(term)
+        if isinstance(term, Variable):
+            return term.name == name
+        return isinstance(term, Compound) and any(occurs(name, a) for a in term.args)
+
+    pairs = [(left, right)]
+    while pairs:
+        a, b = pairs.pop()
+        a, b = walk(a), walk(b)
+        if isinstance(a, Variable):
+            if a != b:
+                if occurs(a.name, b):
+                    return None
+                binding[a.name] = b
+        elif isinstance(b, Variable):
+            if occurs(b.name, a):
+                return None
+            binding[b.name] = a
+        elif signature(a) != signature(b):
+            return None
+        elif isinstance(a, Compound) and isinstance(b, Compound):
+            pairs.extend(zip(a.args, b.args, strict=True))
+    return binding
+
+
+def resolve(term: Term, binding: Mapping[str, Term]) -> Term:
+    """Apply a unifier all the way down."""
+    if isinstance(term, Variable):
+        return resolve(binding[term.name], binding) if term.name in binding else term
+    if isinstance(term, Compound):
+        return Compound(term.name, tuple(resolve(a, binding) for a in term.args), term.start)
+    return term

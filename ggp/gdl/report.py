@@ -1,0 +1,80 @@
+"""Collecting the problems of one rulesheet while it is checked and normalised."""
+
+from __future__ import annotations
+
+from ggp.errors import GDLValidationError
+from ggp.gdl.source import Diagnostic, Rulesheet, Severity, diagnose, errors
+
+FORMAL_READER_RULES = frozenset({"unbalanced", "empty-arguments", "empty-body", "encoding"})
+"""Repairs made while reading that break the letter of the specification."""
+
+
+class Report:
+    """Problems of a rulesheet, one entry a place and rule.
+
+    `strict` turns repaired breaches of the formal rules into errors.
+    """
+
+    def __init__(self, rulesheet: Rulesheet, *, strict: bool) -> None:
+        self._source = rulesheet.source
+        self._strict = strict
+        self._once: set[tuple[str, str]] = set()
+        self._found: dict[tuple[str, str, int], Diagnostic] = {}
+        for diagnostic in rulesheet.diagnostics:
+            severity = diagnostic.severity
+            if strict and diagnostic.rule in FORMAL_READER_RULES:
+                severity = "error"
+            self._found[(diagnostic.rule, diagnostic.message, len(self._found))] = Diagnostic(
+                severity,
+                diagnostic.rule,
+                diagnostic.message,
+                diagnostic.name,
+                diagnostic.line,
+                diagnostic.column,
+                diagnostic.context,
+            )
+
+    def error(self, rule: str, message: str, offset: int) -> None:
+        """A problem that makes the rulesheet unplayable."""
+        self._add("error", rule, message, offset)
+
+    def breach(self, rule: str, message: str, offset: int) -> None:
+        """A breach of the formal rules that was repaired: an error only when strict."""
+        self._add("error" if self._strict else "warning", rule, message, offset)
+
+    def warn(self, rule: str, message: str, offset: int) -> None:
+        """Something the author may not have meant, allowed by the formal rules."""
+        self._add("warning", rule, message, offset)
+
+    def warn_once(self, rule: str, message: str, offset: int) -> None:
+        """Like `warn`, but only at the first place."""
+        if (rule, message) not in self._once:
+            self._once.add((rule, message))
+            self.warn(rule, message, offset)
+
+    def line_of(self, offset: int) -> int:
+        """The 1-based line of a character offset."""
+        return self._source.position(offset)[0]
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Everything found, in text order."""
+        return tuple(sorted(self._found.values(), key=lambda d: (d.line, d.column)))
+
+    def raise_errors(self) -> None:
+        """Raise `GDLValidationError` for all errors found, if there are any."""
+        found = errors(self.diagnostics())
+        if found:
+            first = found[0]
+            raise GDLValidationError(
+                "\n".join(map(str, found)),
+                rule=first.rule,
+                diagnostics=self.diagnostics(),
+                line=first.line,
+                column=first.column,
+                context=first.context,
+            )
+
+    def _add(self, severity: Severity, rule: str, message: str, offset: int) -> None:
+        key = (rule, message, offset)
+        if key not in self._found:
+            self._found[key] = diagnose(self._source, severity, rule, message, offset)

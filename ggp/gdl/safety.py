@@ -1,0 +1,173 @@
+"""Binding every variable: order of conditions, and ranges for what nothing binds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ggp.gdl.domains import Domains, Position, occurrences, position
+from ggp.gdl.program import (
+    ROLE,
+    Literal,
+    NormalRule,
+    local_variables,
+    rule_variables,
+)
+from ggp.gdl.report import Report
+from ggp.gdl.terms import Compound, Symbol, Term, Variable, signature, variables
+
+MAX_DOMAIN = 20_000
+"""Values that an unbound variable may range over at most."""
+
+_ROLE_POSITIONS = frozenset(
+    position(relation, 0) for relation in (ROLE, ("legal", 2), ("sees", 2), ("goal", 2))
+)
+
+
+def bind_variables(rules: Sequence[NormalRule], report: Report) -> list[NormalRule]:
+    """Every rule with its variables bound, conditions in an order that can be evaluated.
+
+    A variable that no positive condition binds is repaired, and reported: as a role argument
+    it ranges over the roles; under one negation and nowhere else it means "there is no";
+    otherwise it ranges over the values its argument position can take. Rules whose variable
+    has no possible value are dropped.
+    """
+    domains: Domains | None = None
+
+    def get_domains() -> Domains:
+        nonlocal domains
+        if domains is None:
+            domains = Domains(rules)
+        return domains
+
+    ranges = _Ranges(get_domains, report)
+    bound = []
+    for rule in rules:
+        repaired = _bind_rule(rule, ranges, report)
+        if repaired is not None:
+            bound.append(order_conditions(repaired))
+    return [*bound, *ranges.facts]
+
+
+def order_conditions(rule: NormalRule) -> NormalRule:
+    """Tests (`not`, `distinct`) moved to the first place where their variables are bound."""
+    if all(literal.binds for literal in rule.body):
+        return rule
+    waiting: list[tuple[Literal, frozenset[str]]] = []
+    for i, literal in enumerate(rule.body):
+        if not literal.binds:
+            names = frozenset(v.name for v in variables(literal.atom))
+            waiting.append((literal, names - local_variables(rule, i)))
+    bound: set[str] = set()
+    ordered: list[Literal] = []
+
+    def flush() -> None:
+        nonlocal waiting
+        ordered.extend(literal for literal, needs in waiting if needs <= bound)
+        waiting = [(literal, needs) for literal, needs in waiting if not needs <= bound]
+
+    flush()
+    for literal in rule.body:
+        if literal.binds:
+            ordered.append(literal)
+            bound.update(v.name for v in variables(literal.atom))
+            flush()
+    ordered.extend(literal for literal, _ in waiting)
+    return NormalRule(rule.head, tuple(ordered), rule.start)
+
+
+class _Ranges:
+    """Literals that make an unbound variable range over something."""
+
+    def __init__(self, domains: Callable[[], Domains], report: Report) -> None:
+        self._domains = domains
+        self._report = report
+        self._names: dict[Position, str | None] = {}
+        self.facts: list[NormalRule] = []
+
+    def over(self, name: str, places: Sequence[Position], start: int) -> Literal | None:
+        """A literal that binds variable `name`, or None if it has no possible value."""
+        variable = Variable(name)
+        if any(place in _ROLE_POSITIONS for place in places):
+            return Literal(Compound("role", (variable,)))
+        for place in places:
+            relation = self._relation(place, start)
+            if relation is not None:
+                return Literal(Compound(relation, (variable,)))
+        return None
+
+    def _relation(self, place: Position, start: int) -> str | None:
+        if place not in self._names:
+            values = self._domains().values(place, MAX_DOMAIN)
+            if values is None:
+                self._report.error(
+                    "unsafe-head",
+                    f"an unbound variable would range over more than {MAX_DOMAIN} values; "
+                    "bind it with a condition",
+                    start,
+                )
+                values = []
+            name = f"domain;{len(self._names)}" if values else None
+            self._names[place] = name
+            if name is not None:
+                self.facts.extend(NormalRule(Compound(name, (value,))) for value in values)
+        return self._names[place]
+
+
+def _bind_rule(rule: NormalRule, ranges: _Ranges, report: Report) -> NormalRule | None:
+    bound = {v.name for x in rule.body if x.binds for v in variables(x.atom)}
+    unbound = {v.name: v for v in reversed(list(rule_variables(rule))) if v.name not in bound}
+    if not unbound:
+        return rule
+    local: set[str] = set()
+    for i, literal in enumerate(rule.body):
+        if literal.negated:
+            local |= local_variables(rule, i)
+    extra: list[Literal] = []
+    body = rule.body
+    for name in dict.fromkeys(v.name for v in rule_variables(rule)):
+        if name not in unbound:
+            continue
+        at = unbound[name].start if unbound[name].start >= 0 else rule.start
+        shown = "?" + name.split(";")[0]
+        if name in local:
+            report.breach(
+                "unsafe-not",
+                f"{shown} occurs only under this `not`: read as "
+                f'"there is no {shown} such that ..."',
+                at,
+            )
+            continue
+        in_head = any(v.name == name for v in variables(rule.head))
+        kind = "unsafe-head" if in_head else "unsafe-variable"
+        literal = ranges.over(name, _places(rule, name), rule.start)
+        if literal is not None:
+            over = "the roles" if signature(literal.atom) == ROLE else "the values it can take"
+            report.breach(kind, f"nothing binds {shown}: it ranges over {over}", at)
+            extra.append(literal)
+        elif any(name == n for x in body if x.negated for n, _ in occurrences(x.atom)) or in_head:
+            report.breach(
+                kind, f"nothing binds {shown} and it has no possible value: rule dropped", at
+            )
+            return None
+        else:
+            report.breach(
+                kind, f"nothing binds {shown}: the `distinct` is taken to hold", at
+            )
+            body = tuple(
+                x
+                for x in body
+                if not (x.is_distinct and any(v.name == name for v in variables(x.atom)))
+            )
+    return NormalRule(rule.head, (*extra, *body), rule.start)
+
+
+def _places(rule: NormalRule, name: str) -> list[Position]:
+    """Positions of a variable: in the head first, then in negated conditions."""
+    atoms: list[Term] = [rule.head, *(x.atom for x in rule.body if x.negated)]
+    return [
+        place
+        for atom in atoms
+        if not isinstance(atom, Symbol)
+        for variable, place in occurrences(atom)
+        if variable == name
+    ]

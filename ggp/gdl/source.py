@@ -1,0 +1,136 @@
+"""Source texts, the places in them, and the problems found there."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from ggp.gdl.terms import Rule
+
+Severity = Literal["error", "warning"]
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+# Servers send a rulesheet as one line, so a message shows this much before and after its place.
+_EXCERPT = 100
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text and the name it is known by in messages (a path, or `<text>`)."""
+
+    name: str
+    text: str
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return [0, *(end.end() for end in _LINE_END.finditer(self.text))]
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """1-based line and column of a character offset; (0, 0) where there is none."""
+        if offset < 0:
+            return 0, 0
+        line = bisect_right(self._line_starts, offset)
+        return line, offset - self._line_starts[line - 1] + 1
+
+    def line(self, number: int) -> str:
+        """The text of a 1-based line without its end, "" for line 0."""
+        if number < 1:
+            return ""
+        start, end = self._line_bounds(number)
+        return self.text[start:end]
+
+    def excerpt(self, offset: int) -> tuple[str, int]:
+        """The line around a character offset, shortened if it is long, and the place in it."""
+        if offset < 0:
+            return "", 0
+        line_start, line_end = self._line_bounds(self.position(offset)[0])
+        start, end = max(line_start, offset - _EXCERPT), min(line_end, offset + _EXCERPT)
+        before = "..." if start > line_start else ""
+        after = "..." if end < line_end else ""
+        return before + self.text[start:end] + after, len(before) + offset - start
+
+    def _line_bounds(self, number: int) -> tuple[int, int]:
+        starts, text = self._line_starts, self.text
+        start, end = starts[number - 1], len(text)
+        if number < len(starts):
+            end = starts[number] - (2 if text.endswith("\r\n", start, starts[number]) else 1)
+        return start, end
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One problem of a rulesheet.
+
+    Attributes:
+        severity: "error" stops the rulesheet from being used, "warning" was repaired.
+        rule: short name of the rule that was broken, e.g. "unsafe-head".
+        message: what is wrong and what was made of it, without position.
+        name: name of the source.
+        line, column: 1-based, 0 where there is no position.
+        context: the line of text, shortened around the place if it is long.
+        caret: 0-based place in `context`, -1 where it is `column - 1`.
+    """
+
+    severity: Severity
+    rule: str
+    message: str
+    name: str
+    line: int
+    column: int
+    context: str
+    caret: int = -1
+
+    def __str__(self) -> str:
+        """`file:line:column: error: text [rule]`, then the line and a caret under the place."""
+        where = f"{self.name}:{self.line}:{self.column}" if self.line else self.name
+        text = f"{where}: {self.severity}: {printable(self.message)} [{self.rule}]"
+        if not self.line:
+            return text
+        caret = self.caret if self.caret >= 0 else self.column - 1
+        lead = "".join("\t" if c == "\t" else " " for c in self.context[:caret])
+        return f"{text}\n{printable(self.context)}\n{lead}^"
+
+
+def printable(text: str) -> str:
+    """The text with a blank for each character that could disturb a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\t" else " " for c in text)
+
+
+def diagnose(
+    source: Source, severity: Severity, rule: str, message: str, offset: int
+) -> Diagnostic:
+    """A diagnostic at a character offset of the source (-1: about the text as a whole)."""
+    line, column = source.position(offset)
+    context, caret = source.excerpt(offset)
+    return Diagnostic(severity, rule, message, source.name, line, column, context, caret)
+
+
+def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
+    """Those that are errors, in order."""
+    return [d for d in diagnostics if d.severity == "error"]
+
+
+@dataclass(frozen=True)
+class Rulesheet:
+    """A rulesheet as it was read: rules in text order, before any normalisation.
+
+    Attributes:
+        source: where it came from.
+        syntax: how it was written.
+        rules: facts and rules.
+        spelling: folded name -> the spelling first met in the text, for names that are not
+            written in lower case there (servers want answers in their own spelling).
+        diagnostics: repairs made while reading, as warnings.
+    """
+
+    source: Source
+    syntax: Literal["kif", "infix"]
+    rules: tuple[Rule, ...]
+    spelling: Mapping[str, str] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()

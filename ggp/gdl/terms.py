@@ -1,0 +1,120 @@
+"""Immutable terms and rules: the one syntax tree of both GDL syntaxes.
+
+GDL is read as data: a rule is a head term and body terms, and the connectives `not`, `or`,
+`and` and `distinct` are compounds like any other, so printing and parsing are one to one.
+Names are folded to lower case when read. Positions never take part in comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+NO_POSITION = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A constant, or a relation or function without arguments: `red`, `100`, `terminal`.
+
+    Attributes:
+        name: lower case; any characters but white space, parentheses and `;`; never empty and
+            never beginning with `?`.
+        start: character offset in the source text, -1 where there is none.
+    """
+
+    name: str
+    start: int = field(default=NO_POSITION, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable; `name` is lower case and without the leading `?`, and may be empty."""
+
+    name: str
+    start: int = field(default=NO_POSITION, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return f"?{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """A name with one or more arguments: `(cell 1 ?x)`, `(not (true a))`."""
+
+    name: str
+    args: tuple[Term, ...]
+    start: int = field(default=NO_POSITION, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        # A game may build terms deeper than Python's stack, so only flat ones are joined here.
+        pieces: list[str] = []
+        pending: list[Term | str] = [self]
+        while pending:
+            item = pending.pop()
+            if not isinstance(item, Compound):
+                pieces.append(str(item))
+            elif any(isinstance(arg, Compound) for arg in item.args):
+                pieces.append("(" + item.name)
+                pending.append(")")
+                for arg in reversed(item.args):
+                    pending += (arg, " ")
+            else:
+                pieces.append(f"({item.name} {' '.join(map(str, item.args))})")
+        return "".join(pieces)
+
+
+Term = Symbol | Variable | Compound
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`head` holds if all of `body` holds; a fact has an empty body.
+
+    Attributes:
+        head: a `Symbol` or `Compound` in a well-formed rulesheet.
+        body: conditions: relations, or the connectives `not`, `or`, `and`, `distinct`.
+        start: character offset of the rule in the source text.
+    """
+
+    head: Term
+    body: tuple[Term, ...] = ()
+    start: int = field(default=NO_POSITION, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        if not self.body:
+            return str(self.head)
+        return f"(<= {self.head} {' '.join(map(str, self.body))})"
+
+
+CONNECTIVES = frozenset({"not", "or", "and", "distinct"})
+
+Signature = tuple[str, int]
+
+
+def signature(term: Term) -> Signature:
+    """Name and arity of a symbol or compound: what identifies a relation or function."""
+    if isinstance(term, Compound):
+        return term.name, len(term.args)
+    return term.name, 0
+
+
+def variables(term: Term) -> Iterator[Variable]:
+    """Every occurrence of a variable in a term, left to right, repeats included."""
+    if isinstance(term, Variable):
+        yield term
+    elif isinstance(term, Compound):
+        for arg in term.args:
+            yield from variables(arg)
+
+
+def substitute(term: Term, binding: Mapping[str, Term]) -> Term:
+    """The term with variables replaced by name; `binding` is applied once, not repeatedly."""
+    if isinstance(term, Variable):
+        return binding.get(term.name, term)
+    if isinstance(term, Compound):
+        return Compound(term.name, tuple(substitute(a, binding) for a in term.args), term.start)
+    return term

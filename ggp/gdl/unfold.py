@@ -1,0 +1,150 @@
+"""Unfolding `or`, `and` and nested negation into rules of plain literals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from ggp.gdl.program import Atom, Literal, NormalRule, resolve, unify
+from ggp.gdl.terms import Compound, Rule, Symbol, Term, Variable, signature, substitute, variables
+
+MAX_ALTERNATIVES = 256
+"""A rule that unfolds into more rules than this keeps its disjunctions as relations."""
+
+_EQUAL = "equal;"
+Conjunction = tuple[Literal, ...]
+
+
+class Unfolder:
+    """Turns read rules into rules of literals.
+
+    New relations stand for what a single rule cannot say: a negated conjunction, or a
+    disjunction too large to multiply out. Their names contain a `;`, which no rulesheet can
+    spell.
+    """
+
+    def __init__(self) -> None:
+        self._made: list[NormalRule] = []
+        self._count = 0
+
+    def unfold(self, rule: Rule) -> list[NormalRule]:
+        """The rules that together say what `rule` says; empty if no alternative can hold."""
+        if not isinstance(rule.head, Symbol | Compound):
+            raise ValueError(f"not a relation: {rule.head}")
+        self._made = []
+        rules = self._expand(rule.head, rule.body, rule.start)
+        return [*rules, *self._made]
+
+    def _expand(self, head: Atom, body: Sequence[Term], start: int) -> list[NormalRule]:
+        branches = []
+        size = 1
+        for i, condition in enumerate(body):
+            outside = {v.name for v in variables(head)}
+            for j, other in enumerate(body):
+                if j != i:
+                    outside.update(v.name for v in variables(other))
+            alternatives = self._alternatives(condition, True, outside, start)
+            if size * len(alternatives) > MAX_ALTERNATIVES:
+                alternatives = [(self._relation_of(alternatives, outside, start),)]
+            size *= len(alternatives)
+            branches.append(alternatives)
+        rules = []
+        for choice in product(*branches):
+            merged = _apply_equalities(head, [x for part in choice for x in part])
+            if merged is not None:
+                rules.append(NormalRule(merged[0], merged[1], start))
+        return rules
+
+    def _alternatives(
+        self, condition: Term, positive: bool, outside: set[str], start: int
+    ) -> list[Conjunction]:
+        """Disjunction of conjunctions equal to `condition`, or to its negation.
+
+        `outside` are the variables that occur elsewhere in the rule.
+        """
+        name, arity = signature(condition)
+        args = condition.args if isinstance(condition, Compound) else ()
+        if name == "not" and arity == 1:
+            return self._alternatives(args[0], not positive, outside, start)
+        if name == "or" and positive:
+            return [
+                alternative
+                for i, arg in enumerate(args)
+                for alternative in self._alternatives(arg, True, _with(outside, args, i), start)
+            ]
+        if name == "and" and positive or name == "or":
+            parts = []
+            for i, arg in enumerate(args):
+                if positive:
+                    parts.append(self._alternatives(arg, True, _with(outside, args, i), start))
+                else:
+                    apart = _rename_local(arg, outside, i)
+                    parts.append(self._alternatives(apart, False, outside, start))
+            return [tuple(x for part in choice for x in part) for choice in product(*parts)]
+        if name == "and":
+            relation = self._relation_of(
+                self._alternatives(condition, True, outside, start), outside, start
+            )
+            return [(Literal(relation.atom, negated=True),)]
+        if isinstance(condition, Variable):
+            raise ValueError(f"not a condition: {condition}")
+        if name == "distinct" and arity == 2 and not positive:
+            return [(Literal(Compound(_EQUAL, args, condition.start)),)]
+        return [(Literal(condition, negated=not positive),)]
+
+    def _relation_of(
+        self, alternatives: Sequence[Conjunction], outside: set[str], start: int
+    ) -> Literal:
+        """A new relation that holds if one of the alternatives does."""
+        used = dict.fromkeys(
+            v.name for part in alternatives for x in part for v in variables(x.atom)
+        )
+        args = tuple(Variable(name) for name in used if name in outside)
+        self._count += 1
+        name = f"one;{start};{self._count}"
+        head: Atom = Compound(name, args) if args else Symbol(name)
+        for part in alternatives:
+            merged = _apply_equalities(head, part)
+            if merged is not None:
+                self._made.append(NormalRule(merged[0], merged[1], start))
+        return Literal(head)
+
+
+def _with(outside: set[str], args: Sequence[Term], skip: int) -> set[str]:
+    return outside.union(
+        *({v.name for v in variables(arg)} for i, arg in enumerate(args) if i != skip)
+    )
+
+
+def _rename_local(term: Term, outside: set[str], number: int) -> Term:
+    """Under one negation each part of an `or` has its own "there is no"."""
+    local = {v.name for v in variables(term)} - outside
+    return substitute(term, {name: Variable(f"{name};{number}") for name in local})
+
+
+def _apply_equalities(
+    head: Atom, body: Sequence[Literal]
+) -> tuple[Atom, tuple[Literal, ...]] | None:
+    """Unify the two sides of every equality; None if one cannot hold."""
+    equal = [x for x in body if signature(x.atom) == (_EQUAL, 2)]
+    if not equal:
+        return head, tuple(body)
+    left = Compound("=", tuple(_argument(x, 0) for x in equal))
+    right = Compound("=", tuple(_argument(x, 1) for x in equal))
+    binding = unify(left, right)
+    if binding is None:
+        return None
+    kept = [x for x in body if x not in equal]
+    new_head = _atom(resolve(head, binding))
+    return new_head, tuple(Literal(_atom(resolve(x.atom, binding)), x.negated) for x in kept)
+
+
+def _argument(literal: Literal, index: int) -> Term:
+    atom = literal.atom
+    return atom.args[index] if isinstance(atom, Compound) else atom
+
+
+def _atom(term: Term) -> Atom:
+    if isinstance(term, Variable):
+        raise ValueError(f"not a relation: {term}")
+    return term

@@ -1,0 +1,242 @@
+"""The one central abstraction: a game machine that works on batches of states.
+
+Shape letters of the whole project: L lanes (states side by side), R roles (including
+`random`), M moves, N particles, T turns.
+
+Moves, percepts and roles are small integers. Role `r` is an index into `roles`. Move ids and
+percept ids are interned lazily by each machine: they mean nothing to another machine, and
+their order means nothing at all. A percept id stands for the whole *set* of percepts of one
+role in one turn; id 0 is the empty set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+NO_PERCEPTS = 0
+"""Id of the empty set of percepts."""
+
+UNKNOWN = -1
+"""Stands for a move or percept set that is not known."""
+
+DEFAULT_MAX_STEPS = 1000
+"""Steps after which a playout is cut off; strangers' games may not terminate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds on what one call into a reasoner may use.
+
+    Attributes:
+        inferences: logical inferences for one lane of a call (one step, or one state's
+            legal moves); for a playout, for each of its steps.
+        stack_bytes: size of the reasoner's stacks.
+        table_bytes: size of its tables of intermediate results.
+        setup_inferences: inferences for compiling a game.
+    """
+
+    inferences: int = 20_000_000
+    stack_bytes: int = 1 << 30
+    table_bytes: int = 1 << 30
+    setup_inferences: int = 100_000_000
+
+
+class Ragged(NamedTuple):
+    """L lists of different lengths: lane i holds `values[offsets[i]:offsets[i + 1]]`."""
+
+    offsets: IntArray
+    values: IntArray
+
+    @property
+    def counts(self) -> IntArray:
+        """`[L]` length of each list."""
+        return np.diff(self.offsets)
+
+    def __getitem__(self, lane: int) -> IntArray:  # type: ignore[override]
+        return self.values[self.offsets[lane] : self.offsets[lane + 1]]
+
+
+class Chance(NamedTuple):
+    """What `random` may do in each lane: lists like `Ragged`, with probabilities.
+
+    `probabilities` has the shape of `moves` and sums to 1 in every lane with moves.
+    """
+
+    offsets: IntArray
+    moves: IntArray
+    probabilities: FloatArray
+
+
+class Stepped(NamedTuple):
+    """Successor states, and `[L, R]` percept ids of each role."""
+
+    states: States
+    percepts: IntArray
+
+
+class Playouts(NamedTuple):
+    """How playouts ended.
+
+    Attributes:
+        goals: `[L, R]` goal values, 0 in lanes that did not finish.
+        steps: `[L]` joint moves made.
+        finished: `[L]` whether a terminal state was reached. A lane that was cut off by
+            `max_steps`, or got stuck because a role had no legal move, is not finished.
+    """
+
+    goals: FloatArray
+    steps: IntArray
+    finished: BoolArray
+
+
+@runtime_checkable
+class States(Protocol):
+    """A batch of L states of one machine; a value: no operation changes it."""
+
+    def __len__(self) -> int: ...
+
+    def take(self, lanes: IntArray) -> States:
+        """The lanes with these indices, in this order, repeats allowed."""
+        ...
+
+
+class Machine(Protocol):
+    """A game: pure functions of states and joint moves, in batches.
+
+    One state is a batch of one. Joint moves are `[L, R]` arrays of move ids in role order.
+    Every method that reasons may raise `ReasonerLimitError`; the machine can be used again
+    afterwards.
+    """
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """Names of the roles in the order of the rulesheet, `random` among them."""
+        ...
+
+    @property
+    def random_role(self) -> int | None:
+        """Index of the role `random`, None if the game has none."""
+        ...
+
+    @property
+    def goal_range(self) -> tuple[float, float]:
+        """Bounds of goal values; (0, 100) in GDL."""
+        ...
+
+    @property
+    def states_visited(self) -> int:
+        """Lanes stepped since the machine was built, in `step` and in `playout`."""
+        ...
+
+    @property
+    def backend(self) -> str:
+        """Name of the backend, as `--backend` takes it."""
+        ...
+
+    @property
+    def initial_percepts(self) -> IntArray:
+        """`[R]` percept ids before the first move: empty in GDL, not in other backends."""
+        ...
+
+    def initial(self, num_lanes: int = 1) -> States:
+        """The initial state, in `num_lanes` lanes."""
+        ...
+
+    def concatenate(self, batches: Sequence[States]) -> States:
+        """The lanes of several batches of this machine, one after the other."""
+        ...
+
+    def groups(self, states: States) -> IntArray:
+        """`[L]` numbers 0.. in order of first appearance: equal where states are equal."""
+        ...
+
+    def hashes(self, states: States) -> NDArray[np.uint64]:
+        """`[L]` 64-bit digests of the states' fluents, the same in every process."""
+        ...
+
+    def terminal(self, states: States) -> BoolArray:
+        """`[L]` whether the game is over."""
+        ...
+
+    def goals(self, states: States) -> FloatArray:
+        """`[L, R]` goal values: the highest of several, 0 for none (both with a warning).
+
+        Raises:
+            GoalError: a goal value is not a number.
+        """
+        ...
+
+    def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
+        """The legal moves of a role in each lane, in an order that depends on the state only.
+
+        Terminal lanes have no moves.
+
+        Raises:
+            NoLegalMoveError: the role has no legal move in a lane that is not terminal,
+                unless `allow_stuck`.
+        """
+        ...
+
+    def chance(self, states: States) -> Chance:
+        """The moves of `random` and their probabilities: uniform in GDL, not elsewhere.
+
+        Lanes that are terminal or stuck, or of games without `random`, have no moves.
+        """
+        ...
+
+    def step(self, states: States, joint_moves: IntArray) -> Stepped:
+        """Play `joint_moves[L, R]`; terminal or illegal play is the caller's mistake."""
+        ...
+
+    def playout(
+        self, states: States, rng: np.random.Generator, max_steps: int = DEFAULT_MAX_STEPS
+    ) -> Playouts:
+        """Play uniformly random legal moves (`random`: by chance) from every lane to the end."""
+        ...
+
+    def move_id(self, move: str) -> int | None:
+        """The id of a move given as KIF, or None if no rule could ever make such a term."""
+        ...
+
+    def move_text(self, move: int) -> str:
+        """A move as canonical KIF."""
+        ...
+
+    def percept_id(self, percepts: Sequence[str]) -> int | None:
+        """The id of a set of percepts given as KIF terms, or None as for `move_id`."""
+        ...
+
+    def percept_texts(self, percept: int) -> tuple[str, ...]:
+        """The percepts of a set as canonical KIF, sorted."""
+        ...
+
+    def fluents(self, states: States) -> list[tuple[str, ...]]:
+        """The fluents of every lane as canonical KIF, sorted, without `true`."""
+        ...
+
+    def close(self) -> None:
+        """Give back what the machine holds; it cannot be used afterwards."""
+        ...
+
+
+def role_index(machine: Machine, name: str) -> int:
+    """The index of a role.
+
+    Raises:
+        ConfigError: there is no such role; the message lists those there are.
+    """
+    from ggp.errors import ConfigError
+
+    folded = name.lower()
+    if folded not in machine.roles:
+        raise ConfigError(f"unknown role {name!r}; roles of this game: {', '.join(machine.roles)}")
+    return machine.roles.index(folded)

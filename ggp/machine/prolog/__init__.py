@@ -1,0 +1,1 @@
+"""The reference backend: SWI-Prolog through pyswip."""

@@ -1,0 +1,223 @@
+"""Compiling a `Program` to clauses of a Prolog module (see runtime.pl for the vocabulary)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ggp.gdl.dependencies import relation_components
+from ggp.gdl.program import (
+    DOES,
+    GOAL,
+    INIT,
+    LEGAL,
+    NEXT,
+    SEES,
+    TERMINAL,
+    TRUE,
+    Atom,
+    Literal,
+    NormalRule,
+    Program,
+    local_variables,
+)
+from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
+from ggp.machine.prolog.symbols import SymbolTable
+
+_PREDICATES: dict[Signature, str] = {
+    LEGAL: "legal",
+    GOAL: "goal",
+    SEES: "sees",
+    TERMINAL: "terminal",
+    DOES: "d",
+    NEXT: "n",
+    INIT: "i",
+}
+
+MAX_UNFOLDED_CALLS = 5_000
+"""A relation whose call tree has more calls than this is tabled: without recursion, but
+each relation calling the next one twice, evaluation would double with every level."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledGame:
+    """Arguments of `new/5` in runtime.pl, as Prolog text."""
+
+    clauses: str
+    static: str
+    tabled: str
+    fluents: str
+
+    def goal(self, module: str) -> str:
+        """The goal that builds the game's module."""
+        return f"new({module},{self.clauses},{self.static},{self.tabled},{self.fluents})"
+
+
+def compile_program(program: Program, symbols: SymbolTable) -> CompiledGame:
+    """The clauses of a game; `symbols` gets a number for every name in it."""
+    for role in program.roles:
+        symbols.number(role)
+    return _Compiler(program, symbols).compile()
+
+
+class _Compiler:
+    def __init__(self, program: Program, symbols: SymbolTable) -> None:
+        self._program = program
+        self._symbols = symbols
+        self._fluents = _fluent_signatures(program)
+        self._rule_defined = {
+            signature(rule.head)
+            for rule in program.rules
+            if rule.body and signature(rule.head) not in program.static
+        }
+
+    def compile(self) -> CompiledGame:
+        program = self._program
+        clauses = [self._clause(rule) for rule in program.rules]
+        defined = {signature(rule.head) for rule in program.rules}
+        for sig, name in _PREDICATES.items():
+            if sig not in defined and sig != DOES:
+                head = f"{name}({','.join('_' * sig[1])})" if sig[1] else name
+                clauses.append(f"({head} :- fail)")
+        clauses.append("(fl(V_F) :- k(V_F))")
+        names = ["k/1"]
+        for name, arity in self._fluents:
+            functor = f"f{self._symbols.number(name)}"
+            names.append(f"{functor}/{arity}")
+            args = ",".join(f"V_{i}" for i in range(arity))
+            clauses.append(f"(fl({functor}({args})) :- {functor}({args}))")
+        return CompiledGame(
+            clauses=f"[{','.join(clauses)}]",
+            static=f"[{','.join(self._static_groups())}]",
+            tabled=f"[{','.join(map(self._indicator, self._tabled()))}]",
+            fluents=f"[{','.join(names)}]",
+        )
+
+    def _static_groups(self) -> list[str]:
+        program = self._program
+        groups = []
+        for component in relation_components(program.rules):
+            members = [sig for sig in sorted(component) if sig in program.static]
+            rules = [rule for sig in members for rule in program.by_head[sig]]
+            if any(rule.body for rule in rules):
+                recursive = any(sig in program.recursive for sig in members)
+                listed = ",".join(map(self._indicator, members))
+                groups.append(f"group({str(recursive).lower()},[{listed}])")
+        return groups
+
+    def _tabled(self) -> list[Signature]:
+        program = self._program
+        tabled = []
+        calls: dict[Signature, int] = {}
+        for component in relation_components(program.rules):
+            for sig in sorted(component):
+                if sig in program.static or sig not in program.by_head:
+                    continue
+                size = 1 + sum(
+                    calls.get(signature(literal.atom), 0)
+                    for rule in program.by_head[sig]
+                    for literal in rule.body
+                )
+                if sig in program.recursive or (size > MAX_UNFOLDED_CALLS and sig != NEXT):
+                    tabled.append(sig)
+                    size = 1
+                calls[sig] = size
+        return tabled
+
+    def _indicator(self, sig: Signature) -> str:
+        return f"{self._predicate(sig)}/{sig[1]}"
+
+    def _predicate(self, sig: Signature) -> str:
+        return _PREDICATES.get(sig) or f"r{self._symbols.number(sig[0])}"
+
+    def _clause(self, rule: NormalRule) -> str:
+        goals = self._body(rule)
+        sig = signature(rule.head)
+        if sig in (NEXT, INIT):
+            fluent = rule.head.args[0] if isinstance(rule.head, Compound) else rule.head
+            if isinstance(fluent, Variable):
+                raw = self._symbols.encode(fluent)
+                head = f"{_PREDICATES[sig]}(V_F)"
+                goals.append(f"(integer({raw})->V_F=k({raw});V_F={raw})")
+            else:
+                head = f"{_PREDICATES[sig]}({self._fluent(fluent)})"
+        else:
+            head = self._call(rule.head)
+        return f"({head} :- {','.join(goals)})" if goals else head
+
+    def _body(self, rule: NormalRule) -> list[str]:
+        goals = []
+        bound: set[str] = set()
+        for i, literal in enumerate(rule.body):
+            names = {v.name for v in variables(literal.atom)}
+            goal = self._goal(literal)
+            if literal.negated:
+                # A local variable is printed as an anonymous one by being used only here.
+                free = names - bound - local_variables(rule, i)
+                if free:
+                    raise ValueError(f"unbound variables {free} in {rule}")
+            elif literal.binds:
+                later = {v.name for v in variables(rule.head)}
+                later.update(v.name for x in rule.body[i + 1 :] for v in variables(x.atom))
+                fresh = names - bound
+                if not fresh & later and (fresh or signature(literal.atom) in self._rule_defined):
+                    goal = f"({goal}->true)"
+                bound |= names
+            goals.append(goal)
+        return goals
+
+    def _goal(self, literal: Literal) -> str:
+        atom = literal.atom
+        if literal.is_distinct and isinstance(atom, Compound):
+            left, right = map(self._symbols.encode, atom.args)
+            return f"{left} \\== {right}"
+        goal = self._call(atom)
+        return f"\\+ {goal}" if literal.negated else goal
+
+    def _call(self, atom: Atom) -> str:
+        sig = signature(atom)
+        if isinstance(atom, Symbol):
+            return self._predicate(sig)
+        if sig in (TRUE, NEXT, INIT):
+            fluent = atom.args[0]
+            if sig == TRUE:
+                if isinstance(fluent, Variable):
+                    return f"fl({self._symbols.encode(fluent)})"
+                return self._fluent(fluent)
+            if isinstance(fluent, Variable):
+                raw = self._symbols.encode(fluent)
+                name = _PREDICATES[sig]
+                return f"({name}(V_W_{raw}),(V_W_{raw}=k({raw})->true;V_W_{raw}={raw}))"
+            return f"{_PREDICATES[sig]}({self._fluent(fluent)})"
+        args = ",".join(map(self._symbols.encode, atom.args))
+        return f"{self._predicate(sig)}({args})"
+
+    def _fluent(self, fluent: Term) -> str:
+        text = self._symbols.encode(fluent)
+        return text if isinstance(fluent, Compound) else f"k({text})"
+
+
+def _fluent_signatures(program: Program) -> list[Signature]:
+    """Name and arity of every fluent with arguments there can be."""
+    found: dict[Signature, None] = {}
+    generic = False
+    for rule in program.rules:
+        atoms = [rule.head, *(literal.atom for literal in rule.body)]
+        for atom in atoms:
+            if signature(atom) in (TRUE, NEXT, INIT) and isinstance(atom, Compound):
+                if isinstance(atom.args[0], Compound):
+                    found[signature(atom.args[0])] = None
+                elif isinstance(atom.args[0], Variable) and atom is rule.head:
+                    generic = True
+    if generic:
+        for rule in program.rules:
+            for atom in (rule.head, *(literal.atom for literal in rule.body)):
+                for arg in atom.args if isinstance(atom, Compound) else ():
+                    _functions(arg, found)
+    return list(found)
+
+
+def _functions(term: Term, found: dict[Signature, None]) -> None:
+    if isinstance(term, Compound):
+        found[signature(term)] = None
+        for arg in term.args:
+            _functions(arg, found)

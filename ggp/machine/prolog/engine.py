@@ -1,0 +1,158 @@
+"""The one place that talks to SWI-Prolog: text of numbers in, text of numbers out.
+
+SWI-Prolog lives once in a process and must be called from one thread. A call is one foreign
+frame and one query that are always closed, so nothing piles up on its stacks however many
+calls are made.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from importlib import resources
+from typing import Any
+
+from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
+from ggp.machine.base import Limits
+
+MIN_VERSION = 90004
+"""SWI-Prolog 9.0.4, as Debian 12 has it."""
+
+_INSTALL = (
+    "install SWI-Prolog 9.0.4 or newer: `apt-get install swi-prolog-nox` on Debian and Ubuntu, "
+    "`brew install swi-prolog` on macOS, the conda-forge package `swi-prolog` without root; "
+    "the command `swipl` must be on PATH"
+)
+
+
+class Engine:
+    """SWI-Prolog in this process, with our runtime loaded."""
+
+    def __init__(self, core: Any) -> None:
+        self._core = core
+        self._thread = threading.get_ident()
+        lib = core._lib
+        self._put_string = lib.PL_put_string_nchars
+        self._put_string.argtypes = [core.term_t, ctypes.c_size_t, ctypes.c_char_p]
+        self._get_string = lib.PL_get_string
+        self._get_string.argtypes = [
+            core.term_t,
+            ctypes.POINTER(ctypes.c_void_p),
+            ctypes.POINTER(ctypes.c_size_t),
+        ]
+        self._consult_runtime()
+        self._run = core.PL_predicate(b"run", 2, b"ggp_runtime")
+        self._limits: Limits | None = None
+        self._num_games = 0
+
+    def new_game_name(self) -> str:
+        """A module name no other game has in this process."""
+        self._num_games += 1
+        return f"ggp_game_{self._num_games}"
+
+    def call(self, goal: str, limits: Limits, doing: str) -> str:
+        """Run one goal of the runtime and return what it printed.
+
+        Args:
+            goal: a goal of runtime.pl, made of our own names and numbers.
+            limits: in force during the call.
+            doing: what the call is for, for error messages.
+
+        Raises:
+            ReasonerLimitError: a limit was passed.
+            MachineError: anything else went wrong.
+        """
+        if limits != self._limits:
+            self._set_limits(limits)
+        answer = self._query(f"ggp_runtime:({goal})")
+        status, _, rest = answer.partition(" ")
+        if status == "ok":
+            return rest
+        if status == "limit":
+            raise ReasonerLimitError("inferences", limits.inferences, doing)
+        if status == "resource":
+            if "table" in rest:
+                raise ReasonerLimitError("bytes of tables", limits.table_bytes, doing)
+            raise ReasonerLimitError("bytes of stack", limits.stack_bytes, doing)
+        raise MachineError(f"{doing}: SWI-Prolog reports {rest}")
+
+    def _set_limits(self, limits: Limits) -> None:
+        self._query(
+            f"ggp_runtime:(set_prolog_flag(stack_limit, {limits.stack_bytes}),"
+            f"set_prolog_flag(table_space, {limits.table_bytes}),"
+            f"set_limit(inferences, {limits.inferences}),"
+            f"set_limit(setup_inferences, {limits.setup_inferences}),"
+            f"set_limit(facts, 500000))"
+        )
+        self._limits = limits
+
+    def _query(self, text: str) -> str:
+        if threading.get_ident() != self._thread:
+            raise MachineError(
+                "SWI-Prolog must be called from the thread that started it; "
+                "use one process for each player"
+            )
+        core = self._core
+        frame = core.PL_open_foreign_frame()
+        try:
+            args = core.PL_new_term_refs(2)
+            data = text.encode()
+            self._put_string(args, len(data), data)
+            query = core.PL_open_query(None, core.PL_Q_CATCH_EXCEPTION, self._run, args)
+            try:
+                if not core.PL_next_solution(query):
+                    raise MachineError("SWI-Prolog gave no answer")
+                start, size = ctypes.c_void_p(), ctypes.c_size_t()
+                if not self._get_string(args + 1, ctypes.byref(start), ctypes.byref(size)):
+                    raise MachineError("SWI-Prolog gave an answer that is not text")
+                return ctypes.string_at(start.value or 0, size.value).decode("latin-1")
+            finally:
+                core.PL_close_query(query)
+        finally:
+            core.PL_discard_foreign_frame(frame)
+
+    def _consult_runtime(self) -> None:
+        source = resources.files("ggp.machine.prolog") / "runtime.pl"
+        with resources.as_file(source) as path:
+            quoted = str(path).replace("\\", "\\\\").replace("'", "\\'")
+            core = self._core
+            frame = core.PL_open_foreign_frame()
+            try:
+                goal = core.PL_new_term_ref()
+                core.PL_chars_to_term(f"load_files('{quoted}', [silent(true)])".encode(), goal)
+                if not core.PL_call(goal, None):
+                    raise MachineError(f"SWI-Prolog could not load {path}")
+            finally:
+                core.PL_discard_foreign_frame(frame)
+
+
+_engine: Engine | None = None
+
+
+def engine() -> Engine:
+    """The engine of this process, started at the first call.
+
+    Raises:
+        BackendUnavailableError: SWI-Prolog or pyswip is missing or too old.
+    """
+    global _engine
+    if _engine is None:
+        _engine = _start()
+    return _engine
+
+
+def _start() -> Engine:
+    try:
+        import pyswip.core as core
+        import pyswip.prolog  # noqa: F401  (starts SWI-Prolog)
+    except ImportError as error:  # pyswip raises subclasses of it for a missing library
+        raise BackendUnavailableError("SWI-Prolog", _INSTALL) from error
+    except Exception as error:
+        raise BackendUnavailableError("SWI-Prolog", f"{error}; {_INSTALL}") from error
+    version = core._lib.PL_version_info
+    version.argtypes, version.restype = [ctypes.c_int], ctypes.c_uint
+    found = int(version(1))
+    if found < MIN_VERSION:
+        shown = f"{found // 10000}.{found // 100 % 100}.{found % 100}"
+        raise BackendUnavailableError("SWI-Prolog", f"version {shown} is too old; {_INSTALL}")
+    return Engine(core)

@@ -1,0 +1,419 @@
+"""The reference machine: a game's rules run by SWI-Prolog.
+
+States are interned in Prolog and known here by number; a batch is an array of these numbers.
+What has been asked of a state is remembered, and equal lanes of a call are evaluated once.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.errors import GDLError, GoalError, MachineError, NoLegalMoveError
+from ggp.gdl import parse_term, to_kif
+from ggp.gdl.program import RANDOM, Program
+from ggp.gdl.terms import Symbol, Term
+from ggp.machine.arrays import first_seen, ragged
+from ggp.machine.base import (
+    DEFAULT_MAX_STEPS,
+    BoolArray,
+    Chance,
+    FloatArray,
+    IntArray,
+    Limits,
+    Playouts,
+    Ragged,
+    States,
+    Stepped,
+)
+from ggp.machine.prolog.compile import compile_program
+from ggp.machine.prolog.engine import engine
+from ggp.machine.prolog.symbols import SymbolTable
+
+_T = TypeVar("_T")
+_log = logging.getLogger(__name__)
+
+CHUNK = 4096
+"""Lanes in one call to Prolog: bounds the text that crosses the border at once."""
+
+FREE_AFTER = 10_000
+"""States no batch holds any more are given back when there are this many."""
+
+
+class PrologStates:
+    """A batch of interned states; holds them in Prolog as long as it lives."""
+
+    __slots__ = ("_store", "ids")
+
+    def __init__(self, store: _StateStore, ids: IntArray) -> None:
+        self._store = store
+        self.ids = ids
+        store.hold(ids)
+
+    def __del__(self) -> None:
+        self._store.release(self.ids)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, lanes: IntArray) -> PrologStates:
+        """The lanes with these indices, in this order, repeats allowed."""
+        return PrologStates(self._store, self.ids[lanes])
+
+
+class _StateStore:
+    """Counts the batches that hold each interned state, and what is known of it."""
+
+    def __init__(self) -> None:
+        self._holders = np.zeros(1024, dtype=np.int64)
+        self._unheld: list[IntArray] = []
+        self._num_unheld = 0
+        self.terminal: dict[int, bool] = {}
+        self.goals: dict[int, FloatArray] = {}
+        self.legal: dict[tuple[int, int], IntArray] = {}
+
+    def hold(self, ids: IntArray) -> None:
+        if len(ids):
+            top = int(ids.max())
+            if top >= len(self._holders):
+                grown = np.zeros(max(top + 1, 2 * len(self._holders)), dtype=np.int64)
+                grown[: len(self._holders)] = self._holders
+                self._holders = grown
+            np.add.at(self._holders, ids, 1)
+
+    def release(self, ids: IntArray) -> None:
+        np.subtract.at(self._holders, ids, 1)
+        free = ids[self._holders[ids] == 0]
+        if len(free):
+            self._unheld.append(free)
+            self._num_unheld += len(free)
+
+    def collect(self, num_roles: int) -> list[int]:
+        """Ids to free in Prolog now, forgotten here; empty until there are many."""
+        if self._num_unheld < FREE_AFTER:
+            return []
+        candidates = np.unique(np.concatenate(self._unheld))
+        self._unheld, self._num_unheld = [], 0
+        freed: list[int] = candidates[self._holders[candidates] == 0].tolist()
+        for state in freed:
+            self.terminal.pop(state, None)
+            self.goals.pop(state, None)
+            for role in range(num_roles):
+                self.legal.pop((state, role), None)
+        return freed
+
+
+class PrologMachine:
+    """`Machine` on SWI-Prolog. Not safe to use from several threads.
+
+    Args:
+        program: normalised rules.
+        limits: bounds on each call into Prolog.
+
+    Raises:
+        BackendUnavailableError: SWI-Prolog is missing or too old.
+        ReasonerLimitError: the rules cannot be compiled, or have no initial state, within
+            the limits.
+    """
+
+    backend = "prolog"
+    goal_range = (0.0, 100.0)
+
+    def __init__(self, program: Program, limits: Limits | None = None) -> None:
+        self.roles = program.roles
+        self.random_role = program.roles.index(RANDOM) if RANDOM in program.roles else None
+        self.states_visited = 0
+        self._program = program
+        self._limits = limits or Limits()
+        self._engine = engine()
+        self._module = self._engine.new_game_name()
+        self._symbols = SymbolTable()
+        compiled = compile_program(program, self._symbols)
+        self._roles = [self._symbols.number(role) for role in self.roles]
+        if not program.is_gdl2:
+            self._symbols.number("did")
+        self._symbols.freeze()
+        self._store = _StateStore()
+        self._moves: dict[int, str] = {}
+        self._move_ids: dict[str, int | None] = {}
+        self._percepts: dict[int, tuple[str, ...]] = {0: ()}
+        self._percept_ids: dict[tuple[str, ...], int | None] = {(): 0}
+        self._joint_percepts: dict[tuple[int, ...], int] = {}
+        self._state_texts: dict[int, tuple[str, ...]] = {}
+        self._warned: set[tuple[int, str]] = set()
+        self._call(compiled.goal(self._module), "compiling the rules")
+        self._close = weakref.finalize(self, _drop, self._engine, self._module, self._limits)
+        self._close.atexit = False
+        self._initial = int(self._call(f"initial({self._module})", "the initial state"))
+        self._keep_initial = PrologStates(self._store, np.array([self._initial]))
+
+    # ---------------------------------------------------------------- batches
+
+    @property
+    def initial_percepts(self) -> IntArray:
+        return np.zeros(len(self.roles), dtype=np.int64)
+
+    def initial(self, num_lanes: int = 1) -> PrologStates:
+        return PrologStates(self._store, np.full(num_lanes, self._initial, dtype=np.int64))
+
+    def concatenate(self, batches: Sequence[States]) -> PrologStates:
+        ids = [_ids(batch) for batch in batches]
+        return PrologStates(
+            self._store, np.concatenate(ids) if ids else np.zeros(0, dtype=np.int64)
+        )
+
+    def groups(self, states: States) -> IntArray:
+        return first_seen(_ids(states))[1]
+
+    def hashes(self, states: States) -> NDArray[np.uint64]:
+        digests = [
+            int.from_bytes(blake2b("\n".join(texts).encode(), digest_size=8).digest(), "little")
+            for texts in self.fluents(states)
+        ]
+        return np.array(digests, dtype=np.uint64)
+
+    # ---------------------------------------------------------------- semantics
+
+    def terminal(self, states: States) -> BoolArray:
+        ids = _ids(states)
+        known = self._store.terminal
+        missing = [i for i in dict.fromkeys(ids.tolist()) if i not in known]
+        for chunk in _chunks(missing):
+            text = self._call(f"terminals({self._module},{chunk})", "terminal")
+            known.update(zip(chunk, (flag == "1" for flag in text.split()), strict=True))
+        return np.array([known[i] for i in ids.tolist()], dtype=np.bool_)
+
+    def goals(self, states: States) -> FloatArray:
+        ids = _ids(states)
+        known = self._store.goals
+        missing = [i for i in dict.fromkeys(ids.tolist()) if i not in known]
+        for chunk in _chunks(missing):
+            text = self._call(f"goals({self._module},{self._roles},{chunk})", "goal")
+            for state, line in zip(chunk, text.splitlines(), strict=True):
+                known[state] = self._goal_values(line)
+        if not len(ids):
+            return np.zeros((0, len(self.roles)))
+        return np.stack([known[i] for i in ids.tolist()])
+
+    def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
+        ids = _ids(states)
+        known = self._store.legal
+        missing = [i for i in dict.fromkeys(ids.tolist()) if (i, role) not in known]
+        if missing:
+            over = self.terminal(PrologStates(self._store, np.array(missing)))
+            nothing = np.zeros(0, dtype=np.int64)
+            known.update(
+                ((i, role), nothing) for i, ended in zip(missing, over, strict=True) if ended
+            )
+            missing = [i for i, ended in zip(missing, over, strict=True) if not ended]
+        for chunk in _chunks(missing):
+            text = self._call(
+                f"legals({self._module},{self._roles[role]},{chunk})",
+                f"legal moves of {self.roles[role]}",
+            )
+            for state, line in zip(chunk, text.split("\n")[:-1], strict=True):
+                known[(state, role)] = np.array(line.split(), dtype=np.int64)
+        lists = [known[(i, role)] for i in ids.tolist()]
+        if not allow_stuck:
+            self._check_not_stuck(ids, lists, role)
+        return ragged(lists)
+
+    def chance(self, states: States) -> Chance:
+        if self.random_role is None:
+            none = np.zeros(0, dtype=np.int64)
+            return Chance(np.zeros(len(states) + 1, dtype=np.int64), none, np.zeros(0))
+        offsets, moves = self.legal(states, self.random_role, allow_stuck=True)
+        counts = np.diff(offsets)
+        return Chance(offsets, moves, np.repeat(1.0 / np.maximum(counts, 1), counts))
+
+    def step(self, states: States, joint_moves: IntArray) -> Stepped:
+        ids = _ids(states)
+        self.states_visited += len(ids)
+        rows = np.column_stack([ids, joint_moves]).astype(np.int64)
+        first, group = first_seen(rows)
+        unique = rows[first]
+        sees = self._roles if self._program.is_gdl2 else []
+        parts = []
+        # Interned successors have no holder until the batch below exists; nothing is freed
+        # before that, because freeing happens at the start of a call only.
+        self._free_unheld()
+        for chunk in _chunks(unique.tolist()):
+            text = self._call(
+                f"steps({self._module},{self._roles},{sees},{chunk})", "a step", free=False
+            )
+            parts.append(np.array(text.split(), dtype=np.int64).reshape(len(chunk), -1))
+        width = 1 + len(sees)
+        stepped = np.concatenate(parts) if parts else np.zeros((0, width), dtype=np.int64)
+        if self._program.is_gdl2:
+            percepts = stepped[:, 1:]
+        else:
+            percepts = self._plain_percepts(unique[:, 1:])
+        successors = PrologStates(self._store, stepped[group, 0])
+        return Stepped(successors, percepts[group])
+
+    def playout(
+        self, states: States, rng: np.random.Generator, max_steps: int = DEFAULT_MAX_STEPS
+    ) -> Playouts:
+        lines: list[list[str]] = []
+        for chunk in _chunks(_ids(states).tolist()):
+            seed = int(rng.integers(1 << 62))
+            text = self._call(
+                f"playouts({self._module},{self._roles},{seed},{max_steps},{chunk})", "playouts"
+            )
+            lines.extend(line.split(" ", 2) for line in text.splitlines())
+        steps = np.array([line[0] for line in lines], dtype=np.int64)
+        finished = np.array([line[1] == "1" for line in lines], dtype=np.bool_)
+        goals = np.zeros((len(lines), len(self.roles)))
+        seen: dict[str, FloatArray] = {}
+        for lane, line in enumerate(lines):
+            if finished[lane]:
+                if line[2] not in seen:
+                    seen[line[2]] = self._goal_values(line[2])
+                goals[lane] = seen[line[2]]
+        self.states_visited += int(steps.sum())
+        return Playouts(goals, steps, finished)
+
+    # ---------------------------------------------------------------- terms
+
+    def move_id(self, move: str) -> int | None:
+        if move not in self._move_ids:
+            encoded = self._encode([move])
+            if encoded is None:
+                self._move_ids[move] = None
+            else:
+                text = self._call(f"move_ids({self._module},{encoded})", "a move")
+                self._move_ids[move] = int(text)
+        return self._move_ids[move]
+
+    def move_text(self, move: int) -> str:
+        if move not in self._moves:
+            text = self._call(f"move_terms({self._module},[{int(move)}])", "a move")
+            terms = self._symbols.decode(text)
+            if len(terms) != 1:
+                raise MachineError(f"there is no move number {move}")
+            self._moves[move] = to_kif(terms[0])
+        return self._moves[move]
+
+    def percept_id(self, percepts: Sequence[str]) -> int | None:
+        key = tuple(sorted(set(percepts)))
+        if key not in self._percept_ids:
+            encoded = self._encode(key)
+            if encoded is None:
+                self._percept_ids[key] = None
+            else:
+                text = self._call(f"percept_ids({self._module},[{encoded}])", "percepts")
+                self._percept_ids[key] = int(text)
+        return self._percept_ids[key]
+
+    def percept_texts(self, percept: int) -> tuple[str, ...]:
+        if percept not in self._percepts:
+            text = self._call(f"percept_terms({self._module},[{int(percept)}])", "percepts")
+            self._percepts[percept] = self._sorted_texts(text)
+        return self._percepts[percept]
+
+    def fluents(self, states: States) -> list[tuple[str, ...]]:
+        ids = _ids(states).tolist()
+        texts: dict[int, tuple[str, ...]] = {}
+        for chunk in _chunks(list(dict.fromkeys(ids))):
+            text = self._call(f"state_terms({self._module},{chunk})", "a state")
+            for state, line in zip(chunk, text.split("\n")[:-1], strict=True):
+                texts[state] = self._sorted_texts(line)
+        return [texts[i] for i in ids]
+
+    def close(self) -> None:
+        self._close()
+
+    # ---------------------------------------------------------------- private
+
+    def _call(self, goal: str, doing: str, *, free: bool = True) -> str:
+        if free:
+            self._free_unheld()
+        return self._engine.call(goal, self._limits, doing)
+
+    def _free_unheld(self) -> None:
+        for chunk in _chunks(self._store.collect(len(self.roles))):
+            self._engine.call(f"free({chunk},{self._module})", self._limits, "freeing states")
+
+    def _encode(self, texts: Sequence[str]) -> str | None:
+        try:
+            return f"[{','.join(self._symbols.encode(parse_term(text)) for text in texts)}]"
+        except (KeyError, GDLError):
+            return None
+
+    def _sorted_texts(self, line: str) -> tuple[str, ...]:
+        return tuple(sorted(map(to_kif, self._symbols.decode(line))))
+
+    def _plain_percepts(self, joint_moves: IntArray) -> IntArray:
+        """Plain GDL: every role sees `(did ROLE MOVE)` for every role."""
+        ids = []
+        for row in joint_moves.tolist():
+            key = tuple(row)
+            if key not in self._joint_percepts:
+                texts = [
+                    f"(did {role} {self.move_text(move)})"
+                    for role, move in zip(self.roles, key, strict=True)
+                ]
+                percept = self.percept_id(texts)
+                if percept is None:
+                    raise MachineError(f"no percept for the joint move {' '.join(texts)}")
+                self._joint_percepts[key] = percept
+            ids.append(self._joint_percepts[key])
+        column = np.array(ids, dtype=np.int64).reshape(-1, 1)
+        return np.repeat(column, len(self.roles), axis=1)
+
+    def _goal_values(self, line: str) -> FloatArray:
+        values = np.zeros(len(self.roles))
+        for role, text in enumerate(line.split("-")[1:]):
+            terms = self._symbols.decode(text)
+            if len(terms) != 1 and (role != self.random_role or terms):
+                self._warn_goals(role, terms)
+            values[role] = max(map(self._goal_number, terms), default=0.0)
+        return values
+
+    def _goal_number(self, term: Term) -> float:
+        try:
+            return float(term.name) if isinstance(term, Symbol) else float("nan")
+        except ValueError:
+            raise GoalError(
+                f"the goal value {to_kif(term)} is not a number; goal values go from 0 to 100"
+            ) from None
+
+    def _warn_goals(self, role: int, terms: Sequence[Term]) -> None:
+        kind = "several" if terms else "none"
+        if (role, kind) in self._warned:
+            return
+        self._warned.add((role, kind))
+        name = self.roles[role]
+        if terms:
+            listed = ", ".join(sorted(map(to_kif, terms)))
+            _log.warning("%s has several goal values (%s): the highest counts", name, listed)
+        else:
+            _log.warning("%s has no goal value: it counts as 0", name)
+
+    def _check_not_stuck(self, ids: IntArray, lists: Sequence[IntArray], role: int) -> None:
+        for state, moves in zip(ids.tolist(), lists, strict=True):
+            if not len(moves) and not self._store.terminal[state]:
+                lane = PrologStates(self._store, np.array([state]))
+                raise NoLegalMoveError(self.roles[role], self.fluents(lane)[0])
+
+
+def _drop(running: object, module: str, limits: Limits) -> None:
+    call: Callable[[str, Limits, str], str] = running.call  # type: ignore[attr-defined]
+    call(f"drop({module})", limits, "closing a game")
+
+
+def _ids(states: States) -> IntArray:
+    if not isinstance(states, PrologStates):
+        raise MachineError("these states belong to another backend")
+    return states.ids
+
+
+def _chunks(items: list[_T]) -> Iterator[list[_T]]:
+    for start in range(0, len(items), CHUNK):
+        yield items[start : start + CHUNK]

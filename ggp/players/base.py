@@ -1,0 +1,91 @@
+"""What a player is: it is told its own moves and percepts, and says what it does next.
+
+A player is never handed a state, and speaks in KIF strings, so that it can live in another
+process than the referee.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ggp.search.anytime import Deadline
+
+
+@dataclass(frozen=True, slots=True)
+class MoveValue:
+    """What a player thinks of one move.
+
+    Attributes:
+        move: canonical KIF.
+        value: expected goal value, in the goal range; None if the player does not value moves.
+        stderr: standard error of the value.
+        visits: playouts or simulations the value comes from.
+    """
+
+    move: str
+    value: float | None
+    stderr: float | None
+    visits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One decision of a player.
+
+    Attributes:
+        move: the move submitted, canonical KIF.
+        values: the candidates, sorted by move.
+        particles: entries of the player's bag.
+        exact: whether these are the whole information set with exact weights.
+        states_visited: lanes stepped for this decision, belief updates before it included.
+        seconds: wall time of the decision, belief updates before it included.
+        fault: what went wrong where the move is a fallback, else None.
+    """
+
+    move: str
+    values: tuple[MoveValue, ...]
+    particles: int
+    exact: bool
+    states_visited: int
+    seconds: float
+    fault: str | None = None
+
+
+class Player(Protocol):
+    """One role of one match."""
+
+    @property
+    def states_visited(self) -> int:
+        """Lanes stepped in this match so far."""
+        ...
+
+    def observe(
+        self,
+        move: str | None,
+        percepts: Sequence[str] | None,
+        *,
+        submitted: str | None = None,
+        in_time: bool = True,
+        deadline: Deadline | None = None,
+    ) -> None:
+        """Take note of a turn.
+
+        Args:
+            move: the move executed for us, KIF; None if not told.
+            percepts: what we see, KIF terms; None if not told.
+            submitted: what we had submitted, if that is known.
+            in_time: whether the submission was in time for certain: then, if another move was
+                executed, ours was illegal.
+            deadline: until when particles may be searched for.
+        """
+        ...
+
+    def choose(self, deadline: Deadline | None = None) -> Decision:
+        """Decide on the next move; before the deadline, if there is one.
+
+        Never raises for want of particles, time or reasoning resources: the decision is then
+        a fallback, and says so.
+        """
+        ...

@@ -1,0 +1,199 @@
+"""The players: legal, random, hyperplay, hyperplay2."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ggp.belief import Belief, never
+from ggp.errors import GGPError
+from ggp.machine.base import Machine
+from ggp.players.base import Decision, MoveValue, Player
+from ggp.players.spec import PlayerSpec
+from ggp.players.tracker import Tracker
+from ggp.search.anytime import Deadline, Search, run_search
+from ggp.search.estimates import Estimates, candidates
+from ggp.search.playouts import PlayoutSearch, hyperplay_policy
+from ggp.search.simulations import SimulationSearch
+
+_log = logging.getLogger(__name__)
+
+Choice = tuple[int, tuple[MoveValue, ...]]
+
+
+def make_player(
+    spec: PlayerSpec,
+    machine: Machine,
+    role: int,
+    rng: np.random.Generator,
+    clock: Callable[[], float] = time.monotonic,
+) -> Player:
+    """A player for one match.
+
+    Args:
+        spec: which player, with which resources.
+        machine: its own; a machine shared with somebody who knows more than the player does
+            changes none of its decisions, but makes `states_visited` count both.
+        role: index of its role.
+        rng: all its random choices.
+        clock: measures `Decision.seconds`.
+    """
+    return BeliefPlayer(spec, machine, role, rng, clock)
+
+
+class BeliefPlayer:
+    """A player with a bag of particles; what it does with them is in `_STRATEGIES`."""
+
+    def __init__(
+        self,
+        spec: PlayerSpec,
+        machine: Machine,
+        role: int,
+        rng: np.random.Generator,
+        clock: Callable[[], float],
+    ) -> None:
+        self.spec = spec
+        self._machine = machine
+        self._role = role
+        self._rng = rng
+        self._clock = clock
+        self._visited_before = machine.states_visited
+        self._decided_at = machine.states_visited
+        self._observed_s = 0.0
+        self._fault: str | None = None
+        self._tracker = Tracker(
+            machine,
+            role,
+            capacity=spec.particles,
+            exact=spec.exact,
+            keep_views=spec.name == "hyperplay2",
+            rng=rng,
+        )
+
+        self._nested = Belief(
+            machine, self._tracker.tree, capacity=spec.nested_particles, exact=spec.exact
+        )
+
+    @property
+    def states_visited(self) -> int:
+        return self._machine.states_visited - self._visited_before
+
+    @property
+    def tracker(self) -> Tracker:
+        """The player's belief, for tests and for tools that show it."""
+        return self._tracker
+
+    def observe(
+        self,
+        move: str | None,
+        percepts: Sequence[str] | None,
+        *,
+        submitted: str | None = None,
+        in_time: bool = True,
+        deadline: Deadline | None = None,
+    ) -> None:
+        started = self._clock()
+        refused = submitted if in_time and move is not None and submitted != move else None
+        try:
+            self._tracker.observe(move, percepts, refused, deadline)
+            self._fault = None
+        except GGPError as error:
+            _log.warning("%s: %s", self.spec.text, error)
+            self._fault = str(error)
+        self._observed_s += self._clock() - started
+
+    def choose(self, deadline: Deadline | None = None) -> Decision:
+        started = self._clock()
+        fault = self._fault
+        move, values = None, ()
+        if fault is None:
+            try:
+                move, values = _STRATEGIES[self.spec.name](self, deadline)
+            except GGPError as error:
+                _log.warning("%s: %s", self.spec.text, error)
+                fault = str(error)
+        if move is None:
+            move = self._fallback()
+        bag = self._tracker.bag
+        decision = Decision(
+            move=self._machine.move_text(move),
+            values=tuple(sorted(values, key=lambda v: v.move)),
+            particles=int(bag.sets.counts[bag.segment[0]]),
+            exact=bool(bag.exact[0]),
+            states_visited=self._machine.states_visited - self._decided_at,
+            seconds=self._clock() - started + self._observed_s,
+            fault=fault,
+        )
+        self._decided_at = self._machine.states_visited
+        self._observed_s = 0.0
+        return decision
+
+    # ---------------------------------------------------------------- strategies
+
+    def _first_legal(self, deadline: Deadline | None) -> Choice:
+        """The first of the candidates in order of their text."""
+        moves = candidates(self._machine, self._tracker.bag).values.tolist()
+        return min(moves, key=self._machine.move_text), self._unvalued(moves)
+
+    def _random_legal(self, deadline: Deadline | None) -> Choice:
+        """A random legal move of a random particle."""
+        bag = self._tracker.bag
+        moves = candidates(self._machine, bag).values.tolist()
+        entry = int(self._rng.choice(len(bag.weights_of(0)), p=bag.weights_of(0)))
+        legal = self._machine.legal(
+            bag.states_of(0).take(np.array([entry])), self._role, allow_stuck=True
+        ).values
+        pick = legal[self._rng.integers(len(legal))] if len(legal) else moves[0]
+        return int(pick), self._unvalued(moves)
+
+    def _hyperplay(self, deadline: Deadline | None) -> Choice:
+        search = PlayoutSearch(self._machine, self._tracker.bag, self._rng, deadline)
+        return self._best(search, deadline)
+
+    def _hyperplay2(self, deadline: Deadline | None) -> Choice:
+        self._nested.stop = deadline.passed if deadline is not None else never
+        policy = hyperplay_policy(self._machine, self.spec.nested_playouts, deadline)
+        search = SimulationSearch(
+            self._machine, self._tracker.bag, self._nested, policy, self._rng, deadline
+        )
+        return self._best(search, deadline)
+
+    def _best(self, search: Search, deadline: Deadline | None) -> Choice:
+        estimates = run_search(search, self.spec.trials, deadline)
+        move = int(estimates.choose(self._rng)[0])
+        return move, self._values(estimates)
+
+    def _values(self, estimates: Estimates) -> tuple[MoveValue, ...]:
+        return tuple(
+            MoveValue(self._machine.move_text(int(m)), float(v), float(e), int(n))
+            for m, v, e, n in zip(
+                estimates.moves.values,
+                estimates.values,
+                estimates.stderrs,
+                estimates.visits,
+                strict=True,
+            )
+        )
+
+    def _unvalued(self, moves: Sequence[int]) -> tuple[MoveValue, ...]:
+        return tuple(MoveValue(self._machine.move_text(m), None, None, 0) for m in moves)
+
+    def _fallback(self) -> int:
+        """A move legal in the last known particles, else one legal at the start."""
+        tracker = self._tracker
+        for bag in (tracker.last_known, tracker.belief.start(self._role)):
+            moves = candidates(self._machine, bag).values
+            if len(moves):
+                return int(moves[self._rng.integers(len(moves))])
+        raise GGPError("no move is known that could be legal")
+
+
+_STRATEGIES: dict[str, Callable[[BeliefPlayer, Deadline | None], Choice]] = {
+    "legal": BeliefPlayer._first_legal,
+    "random": BeliefPlayer._random_legal,
+    "hyperplay": BeliefPlayer._hyperplay,
+    "hyperplay2": BeliefPlayer._hyperplay2,
+}

@@ -1,0 +1,106 @@
+"""Player spec strings: `hyperplay2`, `hyperplay:n=16`, `hyperplay:particles=100,exact=0`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from ggp.belief import DEFAULT_EXACT
+from ggp.errors import ConfigError
+
+_OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "legal": {},
+    "random": {},
+    "hyperplay": {
+        "n": "resource index: n^2 particles, n^4 playouts a candidate",
+        "particles": "particles of a sampled bag",
+        "playouts": "playouts a candidate for each particle",
+        "exact": "largest information set that is enumerated; 0 never",
+    },
+    "hyperplay2": {
+        "n": "resource index: n particles, n^2 simulations a candidate",
+        "exact": "largest information set that is enumerated; 0 never",
+    },
+}
+"""Every player with its options. All option values are whole numbers."""
+
+PLAYERS = tuple(_OPTIONS)
+
+_DEFAULT_N = {"hyperplay": 8, "hyperplay2": 4}
+_MAX_OPTION = 10**9
+_BAG_OF_SIMPLE_PLAYERS = 16
+
+
+@dataclass(frozen=True)
+class PlayerSpec:
+    """A player and its resources.
+
+    Attributes:
+        name: one of `PLAYERS`.
+        text: the spec as given.
+        particles: capacity of its own bag.
+        trials: playouts (hyperplay) or simulations (hyperplay2) a candidate, without a clock.
+        exact: largest information set that is enumerated.
+        nested_particles: capacity of the bags of simulated roles.
+        nested_playouts: playouts a candidate in decisions of simulated roles.
+    """
+
+    name: str
+    text: str
+    particles: int
+    trials: int
+    exact: int
+    nested_particles: int = 0
+    nested_playouts: int = 0
+    options: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+
+
+def parse_spec(text: str) -> PlayerSpec:
+    """Read a player spec.
+
+    Raises:
+        ConfigError: unknown player or option, or a bad value; says what is possible.
+    """
+    name, _, rest = text.strip().partition(":")
+    if name not in _OPTIONS:
+        raise ConfigError(f"unknown player {name!r}; players: {', '.join(PLAYERS)}")
+    options = _parse_options(name, rest)
+    exact = options.get("exact", DEFAULT_EXACT)
+    n = options.get("n", _DEFAULT_N.get(name, 0))
+    if name == "hyperplay2":
+        return PlayerSpec(name, text, n, n**2, exact, n, n**2, options)
+    if name == "hyperplay":
+        particles = options.get("particles", n**2)
+        if "particles" in options or "playouts" in options:
+            trials = particles * options.get("playouts", n**2)
+        else:
+            trials = n**4
+        return PlayerSpec(name, text, particles, trials, exact, options=options)
+    return PlayerSpec(name, text, _BAG_OF_SIMPLE_PLAYERS, 0, DEFAULT_EXACT, options=options)
+
+
+def _parse_options(name: str, text: str) -> Mapping[str, int]:
+    known = _OPTIONS[name]
+    options: dict[str, int] = {}
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        key, equals, value = item.partition("=")
+        if key not in known:
+            possible = ", ".join(known) or "none"
+            raise ConfigError(f"unknown option {key!r} of player {name}; options: {possible}")
+        if key in options:
+            raise ConfigError(f"option {key!r} of player {name} is given twice")
+        lowest = 0 if key == "exact" else 1
+        if not equals or not value.isascii() or not value.isdigit():
+            raise ConfigError(f"option {key!r} of player {name} needs a whole number: {key}=N")
+        if not lowest <= int(value) <= _MAX_OPTION:
+            raise ConfigError(
+                f"option {key!r} of player {name} must be from {lowest} to {_MAX_OPTION}, "
+                f"not {value}"
+            )
+        options[key] = int(value)
+    if "n" in options and ("particles" in options or "playouts" in options):
+        raise ConfigError(f"player {name}: give either n, or particles and playouts")
+    if options.get("n", 0) > 100:
+        raise ConfigError(f"player {name}: n must be at most 100; cost grows as its fourth power")
+    return MappingProxyType(options)

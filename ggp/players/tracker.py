@@ -1,0 +1,115 @@
+"""A player's own belief: its incomplete path in its machine's ids, and the bag of that path."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+
+from ggp.belief import Bags, Belief, PathTree, require_particles
+from ggp.errors import GDLError
+from ggp.gdl import parse_term, to_kif
+from ggp.machine.base import UNKNOWN, IntArray, Machine
+from ggp.search.anytime import Deadline
+
+_log = logging.getLogger(__name__)
+
+
+class Tracker:
+    """Follows one match from one role's point of view.
+
+    Args:
+        machine: the player's own machine.
+        role: index of its role.
+        capacity: particles of a sampled bag.
+        exact: largest information set that is enumerated.
+        keep_views: whether entries keep every role's incomplete path.
+        rng: draws particles.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        role: int,
+        *,
+        capacity: int,
+        exact: int,
+        keep_views: bool,
+        rng: np.random.Generator,
+    ) -> None:
+        self.machine, self.role = machine, role
+        self.tree = PathTree(machine)
+        self._deadline: Deadline | None = None
+        self._rng = rng
+        self.belief = Belief(
+            machine,
+            self.tree,
+            capacity=capacity,
+            exact=exact,
+            keep_views=keep_views,
+            stop=self._out_of_time,
+        )
+        self.bag: Bags = self.belief.start(role)
+        self.last_known: Bags = self.bag
+
+    def observe(
+        self,
+        move: str | None,
+        percepts: Sequence[str] | None,
+        refused: str | None,
+        deadline: Deadline | None,
+    ) -> None:
+        """Advance the bag by a turn.
+
+        Moves and percepts the rules do not know constrain nothing, and are logged.
+
+        Raises:
+            BeliefDepletedError: no particle agrees; the bag then has none until a later turn
+                finds some.
+        """
+        self._deadline = deadline
+        attempts = self.machine.states_visited
+        rows = [
+            np.array([x], dtype=np.int64)
+            for x in (self._move(move), self._percepts(percepts), self._move(refused))
+        ]
+        self.bag = self._advanced(rows)
+        if not self.bag.depleted[0]:
+            self.last_known = self.bag
+        require_particles(self.bag, self.tree, self.machine.states_visited - attempts)
+
+    def _advanced(self, turn: list[IntArray]) -> Bags:
+        move, percepts, refused = turn
+        if self.bag.depleted[0]:
+            paths = self.tree.extend(self.bag.paths, move, percepts, refused)
+            return self.belief.at(paths, self.role, self._rng)
+        return self.belief.advance(self.bag, move, percepts, self._rng, refused)
+
+    def _out_of_time(self) -> bool:
+        return self._deadline is not None and self._deadline.passed()
+
+    def _move(self, text: str | None) -> int:
+        if text is None:
+            return UNKNOWN
+        found = self.machine.move_id(_canonical(text))
+        if found is None:
+            _log.warning("unknown move %s: it is ignored", text)
+            return UNKNOWN
+        return found
+
+    def _percepts(self, texts: Sequence[str] | None) -> int:
+        if texts is None:
+            return UNKNOWN
+        found = self.machine.percept_id([_canonical(text) for text in texts])
+        if found is None:
+            _log.warning("unknown percepts %s: they are ignored", " ".join(texts))
+            return UNKNOWN
+        return found
+
+
+def _canonical(text: str) -> str:
+    try:
+        return to_kif(parse_term(text))
+    except GDLError:
+        return text

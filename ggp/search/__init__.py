@@ -1,0 +1,1 @@
+"""Search: from particles to the values of moves."""

@@ -1,0 +1,156 @@
+"""HyperPlay-II values: incomplete-information simulations (paper 004, Definitions 8 and 9)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.belief import Bags, Belief
+from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
+from ggp.search.anytime import Deadline, check
+from ggp.search.estimates import Estimates, Policy, Tally, candidates, plan_trials
+from ggp.search.moves import executed_moves, random_moves
+
+MAX_SIMULATIONS = 2048
+"""Simulations side by side: bounds memory."""
+
+MAX_TURNS = 1000
+"""Turns after which a simulation is cut off; it then counts as the middle of the goal range."""
+
+
+class SimulationSearch:
+    """HyperPlay-II values of the candidates of one bag, improved round by round.
+
+    The value of a move is the weighted mean, over the particles, of simulations after that
+    move and random moves of the others. In a simulation every role but `random` has its own
+    bag, made from its own incomplete path along the particle, and moves by `policy`.
+
+    Args:
+        bags: one bag whose entries have views.
+        belief: makes the bags of the simulated roles.
+        policy: how the simulated roles move.
+        deadline: looked at during rounds.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        bags: Bags,
+        belief: Belief,
+        policy: Policy,
+        rng: np.random.Generator,
+        deadline: Deadline | None = None,
+    ) -> None:
+        if bags.sets.views is None:
+            raise ValueError("incomplete-information simulations need the entries' views")
+        self._machine, self._bags, self._rng, self._deadline = machine, bags, rng, deadline
+        self._views = bags.sets.views
+        self._simulator = Simulator(machine, belief, policy, deadline)
+        self.moves = candidates(machine, bags)
+        self._tally = Tally(len(self.moves.values))
+
+    def round(self, count: int) -> None:
+        """Make `count` more simulations of every candidate."""
+        trials = plan_trials(self._bags, self.moves, count, self._rng)
+        goals = np.zeros(len(trials.lanes))
+        for start in range(0, len(goals), MAX_SIMULATIONS):
+            part = slice(start, start + MAX_SIMULATIONS)
+            goals[part] = self._simulator.run(
+                self._bags.sets.states.take(trials.lanes[part]),
+                self._views[trials.lanes[part]],
+                self._bags.role,
+                trials.moves[part],
+                self._rng,
+            )
+        self._tally.add(trials, goals, count, exact=bool(self._bags.exact.all()))
+
+    def estimates(self) -> Estimates:
+        """The values so far."""
+        return self._tally.estimates(self.moves)
+
+
+class Simulator:
+    """Plays games on as if particles were true states, every role knowing only its own path."""
+
+    def __init__(
+        self, machine: Machine, belief: Belief, policy: Policy, deadline: Deadline | None = None
+    ) -> None:
+        self._machine, self._belief = machine, belief
+        self._policy, self._deadline = policy, deadline
+        self._players = [r for r in range(len(machine.roles)) if r != machine.random_role]
+
+    def run(
+        self,
+        states: States,
+        views: IntArray,
+        role: int,
+        moves: IntArray,
+        rng: np.random.Generator,
+    ) -> FloatArray:
+        """`[L]` goal values of `role` after one simulation from each lane.
+
+        Args:
+            states: L particles.
+            views: `[L, R]` incomplete path of each role along each particle.
+            role: whose move is evaluated.
+            moves: `[L]` its move; the others' first moves are random.
+        """
+        machine = self._machine
+        submitted = {role: moves}
+        for j in self._players:
+            if j != role:
+                submitted[j] = random_moves(machine, states, j, rng)
+        goals = np.full(len(states), sum(machine.goal_range) / 2)
+        lanes = np.arange(len(states))
+        bags: dict[int, Bags] = {}
+        for turn in range(MAX_TURNS):
+            check(self._deadline)
+            joint_moves, refused = self._execute(states, submitted, rng)
+            states, percepts = machine.step(states, joint_moves)
+            over = machine.terminal(states)
+            if over.any():
+                ended = np.flatnonzero(over)
+                goals[lanes[ended]] = machine.goals(states.take(ended))[:, role]
+                on = np.flatnonzero(~over)
+                states, lanes, views = states.take(on), lanes[on], views[on]
+                joint_moves, percepts, refused = joint_moves[on], percepts[on], refused[on]
+                bags = {j: b.select(on) for j, b in bags.items()}
+            if not len(lanes):
+                break
+            for j in self._players:
+                check(self._deadline)
+                told = joint_moves[:, j], percepts[:, j]
+                if turn:
+                    bags[j] = self._belief.advance(bags[j], *told, rng, refused[:, j])
+                else:
+                    paths = self._belief.tree.extend(views[:, j], *told, refused[:, j])
+                    bags[j] = self._belief.at(paths, j, rng)
+                submitted[j] = self._decide(bags[j], states, rng)
+        return goals
+
+    def _execute(
+        self, states: States, submitted: dict[int, IntArray], rng: np.random.Generator
+    ) -> tuple[IntArray, IntArray]:
+        """`[L, R]` moves executed and `[L, R]` moves refused."""
+        machine = self._machine
+        executed = np.zeros((len(states), len(machine.roles)), dtype=np.int64)
+        refused = np.full_like(executed, UNKNOWN)
+        for j in range(len(machine.roles)):
+            if j == machine.random_role:
+                executed[:, j] = random_moves(machine, states, j, rng)
+                continue
+            moves = submitted[j]
+            executed[:, j], legal = executed_moves(machine, states, j, moves, rng)
+            refused[~legal, j] = moves[~legal]
+        return executed, refused
+
+    def _decide(self, bags: Bags, states: States, rng: np.random.Generator) -> IntArray:
+        """`[L]` moves by the policy; a role without particles moves at random."""
+        depleted = bags.depleted
+        if not depleted.any():
+            return self._policy(bags, rng)
+        moves = np.zeros(len(bags), dtype=np.int64)
+        lost, sound = np.flatnonzero(depleted), np.flatnonzero(~depleted)
+        moves[lost] = random_moves(self._machine, states.take(lost), bags.role, rng)
+        if len(sound):
+            moves[sound] = self._policy(bags.select(sound), rng)
+        return moves
