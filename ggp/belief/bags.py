@@ -397,5 +397,3 @@ def require_particles(bags: Bags, tree: PathTree, attempts: int) -> None:
     if bags.depleted[0]:
         path = int(bags.paths[0])
         raise BeliefDepletedError(tree.texts(path), attempts, exhausted=bool(bags.exact[0]))
-
-

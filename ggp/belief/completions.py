@@ -1,8 +1,8 @@
 """Joint completions: what the other roles may have done in one turn of many particles.
 
 For an entry (a state) and our own move, a completion is a joint move with our move in it. It
-matches if it gives exactly our percepts and does not end the game. Few completions are listed, many are drawn at random
-without replacement.
+matches if it gives exactly our percepts and does not end the game. Few completions are listed,
+many are drawn at random without replacement.
 """
 
 from __future__ import annotations
@@ -297,9 +297,7 @@ def _matching(
     # Whoever goes on playing knows that the game is not over: information sets consist of
     # decision states (paper 004, Definition 1).
     match &= ~machine.terminal(stepped.states)
-    found = Completions(
-        rows, joint_moves, stepped.states, stepped.percepts, log_priors, stands_for
-    )
+    found = Completions(rows, joint_moves, stepped.states, stepped.percepts, log_priors, stands_for)
     return found if match.all() else _select(found, match)
 
 
@@ -314,9 +312,7 @@ def _select(found: Completions, keep: BoolArray) -> Completions:
     )
 
 
-def _decode(
-    options: OpenMoves, rows: IntArray, digits: IntArray
-) -> tuple[IntArray, FloatArray]:
+def _decode(options: OpenMoves, rows: IntArray, digits: IntArray) -> tuple[IntArray, FloatArray]:
     """Joint moves and log priors of completions numbered within their lanes."""
     num_roles = len(options.moves)
     joint_moves = np.zeros((len(rows), num_roles), dtype=np.int64)
@@ -350,9 +346,7 @@ def _contains(lists: Ragged, values: IntArray) -> BoolArray:
     return found
 
 
-def _only_known(
-    lists: Ragged, logs: FloatArray, known: IntArray
-) -> tuple[Ragged, FloatArray]:
+def _only_known(lists: Ragged, logs: FloatArray, known: IntArray) -> tuple[Ragged, FloatArray]:
     """The known move alone, with probability 1, where it is legal; all moves where unknown."""
     owner = segment_ids(lists.offsets)
     target = known[owner]

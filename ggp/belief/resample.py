@@ -68,6 +68,5 @@ def systematic(weights: FloatArray, count: int, rng: np.random.Generator) -> Int
     """`[count]` indices drawn by weight with one random number, increasing, repeats allowed."""
     ends = np.cumsum(weights)
     points = (rng.random() + np.arange(count)) * (ends[-1] / count)
-    return np.minimum(np.searchsorted(ends, points, side="right"), len(weights) - 1).astype(
-        np.int64
-    )
+    drawn = np.searchsorted(ends, points, side="right")
+    return np.asarray(np.minimum(drawn, len(weights) - 1), dtype=np.int64)

@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ggp.belief.completions import DRAW_LIMIT, Completions, draw_matching, list_completions, open_moves
+from ggp.belief.completions import (
+    DRAW_LIMIT,
+    Completions,
+    draw_matching,
+    list_completions,
+    open_moves,
+)
 from ggp.belief.paths import PathTree
 from ggp.belief.resample import choose_entries
 from ggp.machine.arrays import first_seen, offsets_of, segment_ids
@@ -98,9 +104,7 @@ def join(machine: Machine, parts: list[Segments]) -> Segments:
     )
 
 
-def initial_segments(
-    machine: Machine, count: int, *, exact: bool, keep_views: bool
-) -> Segments:
+def initial_segments(machine: Machine, count: int, *, exact: bool, keep_views: bool) -> Segments:
     """`count` sets that hold the initial state and nothing else."""
     roles = np.arange(len(machine.roles), dtype=np.int64)
     return Segments(
@@ -188,7 +192,8 @@ def advance(
 
 def _shares(sets: Segments, capacity: int) -> IntArray:
     """`[N]` how many children an entry should have if its set is to be full afterwards."""
-    return np.maximum(1, np.ceil(np.exp(sets.log_weights) * capacity)).astype(np.int64)
+    full = np.ceil(np.exp(sets.log_weights) * capacity)
+    return np.asarray(np.maximum(1, full), dtype=np.int64)
 
 
 def _gather(
@@ -262,5 +267,3 @@ def _sum_weights(
     total = np.bincount(set_of_group, weights=summed, minlength=num_sets)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(summed / total[set_of_group]))
-
-

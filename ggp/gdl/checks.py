@@ -86,8 +86,7 @@ def check_vocabulary(rules: Sequence[Rule], report: Report) -> None:
                 listed = ", ".join(map(str, sorted(arities)))
                 report.breach(
                     "arity",
-                    f"{kind} `{name}` is used with {listed} arguments: "
-                    "these are different things",
+                    f"{kind} `{name}` is used with {listed} arguments: these are different things",
                     max(arities.values()),
                 )
 

@@ -109,7 +109,7 @@ class Domains:
                 pending.extend(self._copy(source, target))
 
     def _copy(self, source: Position, target: Position) -> list[Position]:
-        changed = []
+        changed: list[Position] = []
         if len(target) > MAX_DEPTH:
             return changed
         constants = self._constants.setdefault(target, {})

@@ -205,5 +205,3 @@ def _without_undefined(rules: Sequence[NormalRule]) -> list[NormalRule]:
         if len(smaller) == len(kept):
             return smaller
         kept = smaller
-
-

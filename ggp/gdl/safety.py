@@ -139,20 +139,18 @@ def _bind_rule(rule: NormalRule, ranges: _Ranges, report: Report) -> NormalRule 
             continue
         in_head = any(v.name == name for v in variables(rule.head))
         kind = "unsafe-head" if in_head else "unsafe-variable"
-        literal = ranges.over(name, _places(rule, name), rule.start)
-        if literal is not None:
-            over = "the roles" if signature(literal.atom) == ROLE else "the values it can take"
+        range_of = ranges.over(name, _places(rule, name), rule.start)
+        if range_of is not None:
+            over = "the roles" if signature(range_of.atom) == ROLE else "the values it can take"
             report.breach(kind, f"nothing binds {shown}: it ranges over {over}", at)
-            extra.append(literal)
+            extra.append(range_of)
         elif any(name == n for x in body if x.negated for n, _ in occurrences(x.atom)) or in_head:
             report.breach(
                 kind, f"nothing binds {shown} and it has no possible value: rule dropped", at
             )
             return None
         else:
-            report.breach(
-                kind, f"nothing binds {shown}: the `distinct` is taken to hold", at
-            )
+            report.breach(kind, f"nothing binds {shown}: the `distinct` is taken to hold", at)
             body = tuple(
                 x
                 for x in body

@@ -72,7 +72,7 @@ class Unfolder:
                 for i, arg in enumerate(args)
                 for alternative in self._alternatives(arg, True, _with(outside, args, i), start)
             ]
-        if name == "and" and positive or name == "or":
+        if (name == "and" and positive) or name == "or":
             parts = []
             for i, arg in enumerate(args):
                 if positive:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ def first_seen(rows: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
     if not len(rows):
         empty = np.zeros(0, dtype=np.int64)
         return empty, empty
-    keys = rows
+    keys: NDArray[Any] = rows
     if rows.ndim == 2:
         packed = np.ascontiguousarray(rows)
         keys = packed.view(np.dtype((np.void, packed.dtype.itemsize * packed.shape[1]))).ravel()

@@ -22,9 +22,7 @@ BACKENDS: Mapping[str, Callable[[Program, Limits | None], Machine]] = {
 """How to build a machine, by the name `--backend` takes."""
 
 
-def build_machine(
-    program: Program, backend: str = "auto", limits: Limits | None = None
-) -> Machine:
+def build_machine(program: Program, backend: str = "auto", limits: Limits | None = None) -> Machine:
     """A machine for a game.
 
     Raises:

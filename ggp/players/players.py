@@ -108,7 +108,8 @@ class BeliefPlayer:
     def choose(self, deadline: Deadline | None = None) -> Decision:
         started = self._clock()
         fault = self._fault
-        move, values = None, ()
+        move: int | None = None
+        values: tuple[MoveValue, ...] = ()
         if fault is None:
             try:
                 move, values = _STRATEGIES[self.spec.name](self, deadline)

@@ -12,8 +12,8 @@ ROUND_SHARE = 0.1
 """Rounds grow until one takes this share of the time that is left."""
 
 
-class OutOfTime(Exception):  # noqa: N818  (a result, not an error)
-    """The deadline passed within a round; what the round had done is dropped."""
+class OutOfTime(Exception):
+    """The deadline passed within a round, whose work is dropped: a result, not an error."""
 
 
 @dataclass(frozen=True, slots=True)

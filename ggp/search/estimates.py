@@ -163,9 +163,9 @@ class Tally:
         size = len(self._values)
         visits = np.bincount(trials.candidate, minlength=size)
         tried = visits > 0
-        value = np.bincount(trials.candidate, trials.weight * goals, minlength=size)
-        total = np.bincount(trials.candidate, trials.weight, minlength=size)
-        value[tried] /= total[tried]
+        value = _sums(trials.candidate, trials.weight * goals, size)
+        total = _sums(trials.candidate, trials.weight, size)
+        value = value / np.where(tried, total, 1.0)
         variance = _variance_of_means(trials, goals, value, visits, exact=exact)
         self._variances += count**2 * variance
         self._values += count * value
@@ -180,6 +180,11 @@ class Tally:
         )
 
 
+def _sums(groups: IntArray, values: FloatArray, size: int) -> FloatArray:
+    """`[size]` sum of the values of each group."""
+    return np.asarray(np.bincount(groups, values, minlength=size), dtype=np.float64)
+
+
 def _variance_of_means(
     trials: Trials, goals: FloatArray, value: FloatArray, visits: IntArray, *, exact: bool
 ) -> FloatArray:
@@ -188,20 +193,20 @@ def _variance_of_means(
     first, stratum = first_seen(trials.stratum)
     owner = trials.candidate[first]
     count = np.bincount(stratum)
-    mean = np.bincount(stratum, goals) / count
+    mean = _sums(stratum, goals, len(count)) / count
     share = trials.weight[first] * count
-    within = np.bincount(stratum, (goals - mean[stratum]) ** 2)
+    within = _sums(stratum, (goals - mean[stratum]) ** 2, len(count))
     freedom = np.maximum(visits - np.bincount(owner, minlength=size), 0)
-    pooled = np.bincount(owner, within, minlength=size) / np.maximum(freedom, 1)
-    overall = np.bincount(trials.candidate, (goals - value[trials.candidate]) ** 2, minlength=size)
+    pooled = _sums(owner, within, size) / np.maximum(freedom, 1)
+    overall = _sums(trials.candidate, (goals - value[trials.candidate]) ** 2, size)
     # Strata with a single trial say nothing of their spread: take that of the whole.
     pooled = np.where(freedom > 0, pooled, overall / np.maximum(visits - 1, 1))
     own = np.where(count > 1, within / np.maximum(count - 1, 1), pooled[owner])
-    by_playouts = np.bincount(owner, share**2 * own / count, minlength=size)
+    by_playouts = _sums(owner, share**2 * own / count, size)
     if exact:
         return by_playouts
     # Entries are a sample: the spread between their means holds both sources of error, but of
     # few entries it may be small by chance.
     entries = np.bincount(owner, minlength=size)
-    spread = np.bincount(owner, (share * (mean - value[owner])) ** 2, minlength=size)
+    spread = _sums(owner, (share * (mean - value[owner])) ** 2, size)
     return np.maximum(by_playouts, spread * entries / np.maximum(entries - 1, 1))

@@ -8,9 +8,7 @@ from ggp.machine.arrays import segment_ids
 from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States
 
 
-def random_moves(
-    machine: Machine, states: States, role: int, rng: np.random.Generator
-) -> IntArray:
+def random_moves(machine: Machine, states: States, role: int, rng: np.random.Generator) -> IntArray:
     """`[L]` a random legal move in each lane: by chance for `random`, uniform for the others.
 
     Raises:
@@ -26,9 +24,9 @@ def random_moves(
         total = ends[legal.offsets[1:] - 1] - before
         at = np.searchsorted(ends, before + rng.random(len(states)) * total, side="right")
         at = np.clip(at, legal.offsets[:-1], legal.offsets[1:] - 1)
-        return legal.values[at]
+        return np.asarray(legal.values[at])
     legal = machine.legal(states, role)
-    return legal.values[legal.offsets[:-1] + rng.integers(0, legal.counts)]
+    return np.asarray(legal.values[legal.offsets[:-1] + rng.integers(0, legal.counts)])
 
 
 def is_legal(machine: Machine, states: States, role: int, moves: IntArray) -> BoolArray:

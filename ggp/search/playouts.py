@@ -96,9 +96,7 @@ def playout_goals(
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def hyperplay_policy(
-    machine: Machine, playouts: int, deadline: Deadline | None = None
-) -> Policy:
+def hyperplay_policy(machine: Machine, playouts: int, deadline: Deadline | None = None) -> Policy:
     """A policy that takes the move with the best HyperPlay value, ties broken at random.
 
     Bags with one candidate cost nothing.

@@ -250,12 +250,9 @@ class PrologMachine:
             parts.append(np.array(text.split(), dtype=np.int64).reshape(len(chunk), -1))
         width = 1 + len(sees)
         stepped = np.concatenate(parts) if parts else np.zeros((0, width), dtype=np.int64)
-        if self._program.is_gdl2:
-            percepts = stepped[:, 1:]
-        else:
-            percepts = self._plain_percepts(unique[:, 1:])
+        seen = stepped[:, 1:] if sees else self._plain_percepts(unique[:, 1:])
         successors = PrologStates(self._store, stepped[group, 0])
-        return Stepped(successors, percepts[group])
+        return Stepped(successors, seen[group])
 
     def playout(
         self, states: States, rng: np.random.Generator, max_steps: int = DEFAULT_MAX_STEPS

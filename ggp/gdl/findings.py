@@ -1,0 +1,74 @@
+"""Collecting the problems of one text while it is read."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ggp.errors import GDLSyntaxError
+from ggp.gdl.source import Diagnostic, Severity, Source, diagnose, errors, printable
+
+# Text that is not GDL at all has a problem every few characters; the first ones tell enough.
+_MOST_LISTED = 1000
+
+
+class Findings:
+    """Problems found in one source, in any order.
+
+    At most 1,000 errors and 1,000 warnings are listed; one more says how many are not.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._found: list[tuple[int, int, Diagnostic]] = []
+        self._num: Counter[Severity] = Counter()
+
+    def error(self, rule: str, message: str, offset: int) -> None:
+        """Something that cannot be read."""
+        self._add("error", rule, message, offset)
+
+    def warn(self, rule: str, message: str, offset: int) -> None:
+        """Something that was repaired."""
+        self._add("warning", rule, message, offset)
+
+    @property
+    def num_errors(self) -> int:
+        """How many errors were found, listed or not."""
+        return self._num["error"]
+
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Everything found, in text order."""
+        listed = [diagnostic for _, _, diagnostic in sorted(self._found, key=lambda f: f[:2])]
+        for severity, num in self._num.items():
+            if num > _MOST_LISTED:
+                message = f"{num - _MOST_LISTED:,} more {severity}s are not listed"
+                listed.append(diagnose(self.source, severity, "too-many", message, -1))
+        return tuple(listed)
+
+    def raise_errors(self) -> None:
+        """Raise `GDLSyntaxError` about all errors, if there are any."""
+        if self.num_errors:
+            raise self.syntax_error()
+
+    def syntax_error(self) -> GDLSyntaxError:
+        """The error that tells of all errors found; there must be one."""
+        everything = self.diagnostics()
+        found = errors(everything)
+        first = found[0]
+        return GDLSyntaxError(
+            "\n".join(map(str, found)),
+            diagnostics=everything,
+            line=first.line,
+            column=first.column,
+            context=first.context,
+        )
+
+    def _add(self, severity: Severity, rule: str, message: str, offset: int) -> None:
+        self._num[severity] += 1
+        if self._num[severity] <= _MOST_LISTED:
+            diagnostic = diagnose(self.source, severity, rule, message, offset)
+            self._found.append((offset, len(self._found), diagnostic))
+
+
+def quoted(text: str) -> str:
+    """A piece of text for a message: in back quotes, on one line, shortened."""
+    return f"`{printable(text if len(text) <= 40 else text[:37] + '...')}`"

@@ -1,0 +1,69 @@
+"""Finding rulesheets: by path, or by name among the games that come with the package."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ggp.errors import ConfigError
+from ggp.gdl.parser import parse
+from ggp.gdl.source import Rulesheet
+
+_SUFFIXES = (".gdl", ".kif")
+_MAX_MB = 10
+
+
+def find_game(name_or_path: str) -> Path:
+    """The rulesheet at a path, or of a game by its bare name such as `exploding_bomb`.
+
+    Raises:
+        ConfigError: there is neither; the message lists the games.
+    """
+    if os.path.isfile(name_or_path):
+        return Path(name_or_path)
+    games = _games()
+    if name_or_path in games:
+        return games[name_or_path]
+    if os.path.lexists(name_or_path):
+        return Path(name_or_path)
+    raise ConfigError(
+        f"unknown game {name_or_path!r}; games that come with ggp: "
+        f"{', '.join(games) or 'none'}, or give the path of a rulesheet"
+    )
+
+
+def list_games() -> list[str]:
+    """The names of the games that come with the package, sorted."""
+    return list(_games())
+
+
+def read_rulesheet(name_or_path: str) -> Rulesheet:
+    """The rulesheet at a path or of a game by its name.
+
+    Raises:
+        ConfigError: there is none, or its file cannot be read or is larger than 10 MB.
+        GDLSyntaxError: it is not GDL.
+    """
+    path = find_game(name_or_path)
+    if path.is_dir():
+        raise ConfigError(f"{path} is a folder; give the path of a rulesheet in it")
+    limit = _MAX_MB * 1024 * 1024
+    try:
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    if len(data) > limit:
+        raise ConfigError(f"{path} is larger than {_MAX_MB} MB, so it is no rulesheet")
+    return parse(data, str(path))
+
+
+def _games() -> dict[str, Path]:
+    """Name and path of each game, sorted by name."""
+    package = Path(__file__).resolve().parents[1]
+    # A wheel carries the games inside the package, a checkout has them beside it.
+    for folder in (package / "_games", package.parent / "games"):
+        if folder.is_dir():
+            found = (path for path in folder.iterdir() if path.suffix in _SUFFIXES)
+            return {path.stem: path for path in sorted(found)}
+    return {}

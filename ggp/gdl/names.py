@@ -1,0 +1,83 @@
+"""Folding names to lower case while remembering how they were spelled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from itertools import chain
+
+from ggp.gdl.findings import Findings, quoted
+from ggp.gdl.terms import Rule, Variable, variables
+
+ARROWS = frozenset({"<=", ":-"})
+"""What KIF writes before a rule; constants at most, never names of relations or functions."""
+
+# Case folding must not depend on what else is in the text, so it is `str.lower` throughout.
+_SYMBOL = re.compile(r"[^\s();?\ufeff][^\s();\ufeff]*")
+
+
+class Names:
+    """The names of one text, folded; warns once of each constant that has two spellings.
+
+    Attributes:
+        spelling: folded name -> first spelling, where that is not lower case.
+        mixed_variables: whether two spellings of a variable name occur anywhere. They clash
+            only within one rule, which `warn_of_mixed_variables` looks for.
+    """
+
+    def __init__(self, findings: Findings) -> None:
+        self.spelling: dict[str, str] = {}
+        self.mixed_variables = False
+        self._findings = findings
+        self._first: dict[str, str] = {}
+        self._clashing: set[str] = set()
+        self._variables: dict[str, str] = {}
+
+    def constant(self, spelled: str, offset: int) -> str:
+        """The folded name of a constant, relation or function."""
+        name = spelled.lower()
+        first = self._first.setdefault(name, spelled)
+        if first == spelled:
+            if name != spelled:
+                self.spelling[name] = spelled
+        elif name not in self._clashing:
+            self._clashing.add(name)
+            self._findings.warn(
+                "case-clash",
+                f"{quoted(spelled)} was spelled {quoted(first)} before; upper and lower case "
+                "are the same, so both are one name",
+                offset,
+            )
+        return name
+
+    def variable(self, spelled: str) -> str:
+        """The folded name of a variable, given without a leading `?`."""
+        name = spelled.lower()
+        if self._variables.setdefault(name, spelled) != spelled:
+            self.mixed_variables = True
+        return name
+
+
+def is_symbol(name: str) -> bool:
+    """Whether a name can be written as a constant in KIF."""
+    return _SYMBOL.fullmatch(name) is not None
+
+
+def warn_of_mixed_variables(
+    rules: Iterable[Rule], spelled: Callable[[Variable], str], findings: Findings
+) -> None:
+    """Warn of variables that one rule spells in two ways, once a name."""
+    clashing: set[str] = set()
+    for rule in rules:
+        first: dict[str, str] = {}
+        for variable in chain.from_iterable(map(variables, (rule.head, *rule.body))):
+            spelling = spelled(variable)
+            before = first.setdefault(variable.name, spelling)
+            if before != spelling and variable.name not in clashing:
+                clashing.add(variable.name)
+                findings.warn(
+                    "case-clash",
+                    f"{quoted(spelling)} was spelled {quoted(before)} before in this rule; "
+                    "both are one variable",
+                    variable.start,
+                )

@@ -1,0 +1,87 @@
+"""Reading rulesheets and terms: text in, a `Rulesheet` or a `GDLSyntaxError` out.
+
+Reading is lenient: what can be repaired is, and each repair is a warning of the rulesheet.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from ggp.gdl.findings import Findings
+from ggp.gdl.infix import read_infix
+from ggp.gdl.kif import read_kif, read_kif_terms
+from ggp.gdl.source import Rulesheet, Source
+from ggp.gdl.terms import Term
+
+_COMMENTS = re.compile(r"[;%][^\r\n]*|/\*[\s\S]*?(?:\*/|\Z)")
+# Neither can occur in infix syntax, where a comma or a quote would stand in between.
+_ONLY_KIF = re.compile(r"\(\s*(?:<=|role\s+[\w?])", re.IGNORECASE)
+
+
+def parse(text: str | bytes, name: str = "<text>") -> Rulesheet:
+    """The rulesheet written in a text, in KIF or infix syntax, whichever it is.
+
+    Args:
+        text: bytes are UTF-8; those that are not are replaced, with a warning.
+        name: what messages call the text, such as the path it was read from.
+
+    Raises:
+        GDLSyntaxError: about all errors found, with the warnings among its diagnostics.
+    """
+    bad_byte = -1
+    if isinstance(text, bytes):
+        text, bad_byte = _decode(text.removeprefix(codecs.BOM_UTF8))
+    text = text.removeprefix("\ufeff")
+    source = Source(name, text)
+    findings = Findings(source)
+    if bad_byte >= 0:
+        findings.warn("encoding", "this is not UTF-8; such bytes are replaced", bad_byte)
+    is_kif = _is_kif(text)
+    rules, spelling = (read_kif if is_kif else read_infix)(source, findings)
+    findings.raise_errors()
+    return Rulesheet(source, "kif" if is_kif else "infix", rules, spelling, findings.diagnostics())
+
+
+def parse_terms(text: str) -> tuple[Term, ...]:
+    """The KIF terms in a text, such as moves or percepts.
+
+    Raises:
+        GDLSyntaxError: one of them is none.
+    """
+    findings = Findings(Source("<term>", text))
+    terms = read_kif_terms(findings.source, findings)
+    findings.raise_errors()
+    return terms
+
+
+def parse_term(text: str) -> Term:
+    """The one KIF term in a text, such as a move or a percept.
+
+    Raises:
+        GDLSyntaxError: the text is not one term.
+    """
+    terms = parse_terms(text)
+    if len(terms) != 1:
+        findings = Findings(Source("<term>", text))
+        offset = terms[1].start if terms else 0
+        findings.error("term", f"one term is expected here, not {len(terms)}", offset)
+        raise findings.syntax_error()
+    return terms[0]
+
+
+def _decode(data: bytes) -> tuple[str, int]:
+    """The text, and the character offset of the first byte that had to be replaced or -1."""
+    try:
+        return data.decode("utf-8"), -1
+    except UnicodeDecodeError as error:
+        return data.decode("utf-8", "replace"), len(data[: error.start].decode("utf-8"))
+
+
+def _is_kif(text: str) -> bool:
+    """Whether a text is KIF, not infix; only KIF begins with `(` or `;`."""
+    begin = text.lstrip()[:1]
+    if not begin or begin in "();":
+        return True
+    bare = _COMMENTS.sub(" ", text).replace("\ufeff", " ").lstrip()
+    return bare[:1] in ("(", ")") or _ONLY_KIF.search(bare) is not None

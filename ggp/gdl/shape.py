@@ -1,0 +1,72 @@
+"""The shape every rule must have, whatever syntax it was written in.
+
+Only what no later stage could represent is checked here; what a rule means is checked later.
+"""
+
+from __future__ import annotations
+
+from ggp.gdl.findings import Findings, quoted
+from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
+
+MAX_NESTING = 100
+"""How deep terms may nest, so that later stages can recurse over them."""
+
+
+def nesting(term: Term) -> int:
+    """How many compounds are around the innermost argument of a term."""
+    deepest, pending = 0, [(term, 1)]
+    while pending:
+        item, depth = pending.pop()
+        if isinstance(item, Compound):
+            deepest = max(deepest, depth)
+            pending += [(arg, depth + 1) for arg in item.args]
+    return deepest
+
+
+def too_deep(findings: Findings, offset: int) -> None:
+    """Report that a term nests too deep."""
+    findings.error("nesting", f"terms may not nest deeper than {MAX_NESTING} levels", offset)
+
+
+def well_shaped(rule: Rule, findings: Findings) -> bool:
+    """Whether head and conditions are relations and connectives; reports what is not."""
+    head, before = rule.head, findings.num_errors
+    if isinstance(head, Variable):
+        _variable_as_relation(head, findings)
+    elif head.name in CONNECTIVES:
+        findings.error(
+            "connective-head", f"{quoted(head.name)} cannot be the head of a rule", head.start
+        )
+    for condition in rule.body:
+        _check_condition(condition, findings)
+    return findings.num_errors == before
+
+
+def _check_condition(condition: Term, findings: Findings) -> None:
+    if isinstance(condition, Variable):
+        _variable_as_relation(condition, findings)
+    elif condition.name in CONNECTIVES:
+        args = condition.args if isinstance(condition, Compound) else ()
+        _check_number(condition, len(args), findings)
+        if condition.name != "distinct":
+            for arg in args:
+                _check_condition(arg, findings)
+
+
+def _check_number(connective: Symbol | Compound, num: int, findings: Findings) -> None:
+    name = connective.name
+    wanted = {"not": 1, "distinct": 2}.get(name)
+    if num == wanted or (num and wanted is None):
+        return
+    takes = {"not": "one condition", "distinct": "two terms"}.get(name, "at least one condition")
+    findings.error(
+        "connective-arguments", f"{quoted(name)} takes {takes}, not {num}", connective.start
+    )
+
+
+def _variable_as_relation(variable: Variable, findings: Findings) -> None:
+    findings.error(
+        "variable-relation",
+        f"the variable {quoted(str(variable))} cannot stand where a relation must be",
+        variable.start,
+    )
