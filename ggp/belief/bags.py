@@ -31,6 +31,9 @@ DEFAULT_EXACT = 300
 EXPANSIONS_PER_ENTRY = 16
 """Enumerating a set of at most LIMIT entries may step this times LIMIT lanes."""
 
+REFILL_FACTOR = 8
+"""A bag that lost most of its particles is drawn again with this times as many."""
+
 MAX_TABLE_ENTRIES = 200_000
 """Entries of shared exact sets kept in memory; the least recently used sets go first."""
 
@@ -46,6 +49,9 @@ def never() -> bool:
 @dataclass(frozen=True)
 class Bags:
     """The bags of B incomplete paths of one role.
+
+    A bag that happens to hold its whole information set is exact, also where nobody asked for
+    enumeration.
 
     Attributes:
         role: whose.
@@ -161,10 +167,11 @@ class Belief:
         self._trim()
         role = bags.role
         paths = self.tree.extend(bags.paths, moves, percepts, refused)
-        for bag in np.flatnonzero(bags.exact).tolist():
-            if int(bags.paths[bag]) not in self._table:
-                self._put(int(bags.paths[bag]), bags.sets.take(bags.segment[bag : bag + 1]))
-        self._enumerate(role, list(dict.fromkeys(paths[bags.exact].tolist())))
+        if self.exact:
+            for bag in np.flatnonzero(bags.exact).tolist():
+                if int(bags.paths[bag]) not in self._table:
+                    self._put(int(bags.paths[bag]), bags.sets.take(bags.segment[bag : bag + 1]))
+            self._enumerate(role, list(dict.fromkeys(paths[bags.exact].tolist())))
         known = np.array([node in self._table for node in paths.tolist()], dtype=np.bool_)
         sampled = np.flatnonzero(~known)
         if len(sampled):
@@ -199,7 +206,7 @@ class Belief:
         if not missing:
             return
         if not self.tree.depth(missing[0]):
-            start = initial_segments(self.machine, 1, exact=True, keep_views=self._keep_views)
+            start = initial_segments(self.machine, 1, keep_views=self._keep_views)
             self._put(missing[0], start)
             return
         ready = [n for n in missing if self.tree.parent(n) in self._table]
@@ -237,7 +244,7 @@ class Belief:
 
     def _enumerate_path(self, role: int, node: int, expansions: int) -> Segments | None:
         """The exact set of a path, None if that takes more than about `expansions` steps."""
-        sets = initial_segments(self.machine, 1, exact=True, keep_views=self._keep_views)
+        sets = initial_segments(self.machine, 1, keep_views=self._keep_views)
         budget = self.machine.states_visited + expansions
         for depth in range(1, self.tree.depth(node) + 1):
             step = np.array([self.tree.ancestor(node, depth)])
@@ -257,8 +264,7 @@ class Belief:
             role,
             sets,
             evidence_of(self.tree, paths.tolist()),
-            capacity=1,
-            exact_limit=limit,
+            capacity=limit,
             expansion_limit=expansions,
             rng=np.random.default_rng(0),
         )
@@ -283,17 +289,9 @@ class Belief:
         """New sampled bags: thinned from the last exact set of each path, then advanced."""
         if not len(paths):
             return None
-        starts = [self._last_exact(node) for node in paths.tolist()]
-        parts: list[Segments] = []
-        order: list[int] = []
-        for start_depth in sorted({self.tree.depth(n) if n is not None else 0 for n in starts}):
-            chosen = [
-                i
-                for i, n in enumerate(starts)
-                if (self.tree.depth(n) if n is not None else 0) == start_depth
-            ]
-            order.extend(chosen)
-            parts.append(self._replay(role, paths[chosen], self.capacity, rng))
+        groups = self._by_start(paths)
+        parts = [self._replay(role, paths[group], self.capacity, rng) for group in groups]
+        order = np.concatenate(groups)
         sets = join(self.machine, parts).take(np.argsort(order, kind="stable"))
         return self._refill(role, paths, sets, rng)
 
@@ -312,9 +310,7 @@ class Belief:
         start = self._last_exact(int(paths[0]))
         if start is None:
             depth = 0
-            sets = initial_segments(
-                self.machine, len(paths), exact=False, keep_views=self._keep_views
-            )
+            sets = initial_segments(self.machine, len(paths), keep_views=self._keep_views)
         else:
             depth = self.tree.depth(start)
             nodes = [self._last_exact(int(p)) for p in paths]
@@ -328,17 +324,31 @@ class Belief:
     def _refill(
         self, role: int, paths: IntArray, sets: Segments, rng: np.random.Generator
     ) -> Segments:
-        """Bags without entries drawn again, with ever more particles (backtracking)."""
-        empty = np.flatnonzero((sets.counts == 0) & ~sets.exact)
-        if not len(empty):
-            return sets
+        """Bags that lost most of their particles drawn again from earlier turns."""
+        counts = sets.counts
+        few = (2 * counts < self.capacity) & (sets.sizes > 1.1 * counts) & (counts > 0)
+        lost = np.flatnonzero(few & ~sets.exact)
         found: dict[int, Segments] = {}
-        for i in empty.tolist():
-            drawn = self._backtrack(role, paths[i : i + 1], rng)
-            if drawn is not None:
-                found[i] = drawn
+        for group in self._by_start(paths[lost]):
+            drawn = self._replay(role, paths[lost[group]], REFILL_FACTOR * self.capacity, rng)
+            drawn = drawn.thinned(self.capacity, rng)
+            for i, bag in enumerate(lost[group].tolist()):
+                if drawn.counts[i] > counts[bag]:
+                    found[bag] = drawn.take(np.array([i]))
+        for bag in np.flatnonzero((counts == 0) & ~sets.exact).tolist():
+            one = self._backtrack(role, paths[bag : bag + 1], rng)
+            if one is not None:
+                found[bag] = one
+        if not found:
+            return sets
         parts = [found.get(i, sets.take(np.array([i]))) for i in range(len(sets))]
         return join(self.machine, parts)
+
+    def _by_start(self, paths: IntArray) -> list[IntArray]:
+        """Indices of paths, grouped by the length of their last exact set's path."""
+        starts = [self._last_exact(node) for node in paths.tolist()]
+        depths = np.array([0 if n is None else self.tree.depth(n) for n in starts])
+        return [np.flatnonzero(depths == depth) for depth in np.unique(depths)]
 
     def _backtrack(self, role: int, path: IntArray, rng: np.random.Generator) -> Segments | None:
         capacity = 2 * self.capacity

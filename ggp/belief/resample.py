@@ -33,7 +33,9 @@ def choose_entries(
     for s, limit in enumerate(limits.tolist()):
         lanes = np.arange(offsets[s], offsets[s + 1])
         logs = log_weights[offsets[s] : offsets[s + 1]]
-        if len(lanes) > limit:
+        if not limit:
+            lanes, logs = lanes[:0], logs[:0]
+        elif len(lanes) > limit:
             chosen, logs = _thin(np.exp(logs), limit, float(rng.random()))
             lanes = lanes[chosen]
         kept.append(lanes)

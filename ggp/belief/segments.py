@@ -36,7 +36,8 @@ class Segments:
         offsets: `[S + 1]` lanes of each set.
         states: `[N]` state of each entry.
         log_weights: `[N]` log of weights that sum to 1 in each set.
-        exact: `[S]` whether the set is the whole information set, with exact weights.
+        exact: `[S]` whether nothing was ever left out: the set is the whole information set,
+            with exact weights.
         sizes: `[S]` number of entries of the whole information set: known if exact, else a
             rough estimate.
         views: `[N, R]` incomplete path of every role along the entry's complete path
@@ -104,14 +105,14 @@ def join(machine: Machine, parts: list[Segments]) -> Segments:
     )
 
 
-def initial_segments(machine: Machine, count: int, *, exact: bool, keep_views: bool) -> Segments:
+def initial_segments(machine: Machine, count: int, *, keep_views: bool) -> Segments:
     """`count` sets that hold the initial state and nothing else."""
     roles = np.arange(len(machine.roles), dtype=np.int64)
     return Segments(
         np.arange(count + 1, dtype=np.int64),
         machine.initial(count),
         np.zeros(count),
-        np.full(count, exact),
+        np.ones(count, dtype=np.bool_),
         np.ones(count),
         np.tile(roles, (count, 1)) if keep_views else None,
     )
@@ -144,9 +145,8 @@ def advance(
     evidence: Evidence,
     *,
     capacity: int,
-    exact_limit: int = 0,
-    expansion_limit: int = 0,
     rng: np.random.Generator,
+    expansion_limit: int | None = None,
 ) -> Segments:
     """One turn: every entry is completed by moves of the others that give our percepts.
 
@@ -156,22 +156,26 @@ def advance(
     where these are kept) become one. Sets of more than `capacity` children are thinned so
     that the expectation of every weighted sum stays what it was.
 
-    A set that was exact stays so if its children are at most `exact_limit` and its
-    completions at most `expansion_limit`. A set without children has no entries in the
-    result: it is depleted.
+    A set that was exact stays so if nothing had to be drawn or thinned. A set without
+    children has no entries in the result: it is depleted.
 
     Args:
         sets: S sets.
         evidence: `[S]` what the role learned.
-        capacity: entries of a sampled set at most.
-        exact_limit: entries of an exact set at most.
-        expansion_limit: lanes stepped to keep one set exact at most.
+        capacity: entries of a set at most.
+        expansion_limit: if given, sets are only enumerated: those with more completions than
+            this, or more children than `capacity`, come back empty and not exact.
     """
     options = open_moves(machine, role, sets.states, sets.offsets, evidence)
     set_of = segment_ids(sets.offsets)
     num_open = np.bincount(set_of, weights=options.counts, minlength=len(sets))
-    exact = sets.exact & (num_open <= expansion_limit)
-    listed = exact[set_of] | (options.counts <= LIST_LIMIT)
+    if expansion_limit is None:
+        listed = options.counts <= LIST_LIMIT
+        exact = sets.exact & (np.bincount(set_of[~listed], minlength=len(sets)) == 0)
+    else:
+        exact = sets.exact & (num_open <= expansion_limit)
+        options.counts[~exact[set_of]] = 0
+        listed = np.ones(len(set_of), dtype=np.bool_)
     wanted = evidence.percepts[set_of]
     children = list_completions(machine, role, sets.states, options, listed, wanted)
     if np.any(~listed & (options.counts > 0)):
@@ -187,7 +191,8 @@ def advance(
             rng,
         )
         children = children.joined(drawn, machine)
-    return _gather(machine, tree, sets, children, exact, capacity, exact_limit, rng)
+    enumerate_only = expansion_limit is not None
+    return _gather(machine, tree, sets, children, exact, capacity, enumerate_only, rng)
 
 
 def _shares(sets: Segments, capacity: int) -> IntArray:
@@ -203,7 +208,7 @@ def _gather(
     children: Completions,
     exact: BoolArray,
     capacity: int,
-    exact_limit: int,
+    enumerate_only: bool,
     rng: np.random.Generator,
 ) -> Segments:
     parents = children.lanes
@@ -229,7 +234,7 @@ def _gather(
         sets.log_weights[parents] + children.log_factors, set_of, group, len(first), len(sets)
     )
     counts = np.diff(offsets)
-    exact = exact & (counts <= exact_limit)
+    exact = exact & (counts <= capacity)
     born = np.bincount(set_of, weights=children.stands_for, minlength=len(sets))
     sizes = np.where(exact, counts, sets.sizes * born / np.maximum(sets.counts, 1))
     result = Segments(
@@ -240,7 +245,7 @@ def _gather(
         np.maximum(sizes, counts),
         None if views is None else views[first],
     )
-    limits = np.where(exact, counts, capacity)
+    limits = np.where(exact, counts, 0 if enumerate_only else capacity)
     if np.all(counts <= limits):
         return result
     kept, log_weights, offsets = choose_entries(log_weights, offsets, limits, rng)

@@ -23,9 +23,18 @@ from ggp.gdl.program import (
     NormalRule,
 )
 from ggp.gdl.report import Report
-from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature, variables
+from ggp.gdl.terms import (
+    CONNECTIVES,
+    Compound,
+    Rule,
+    Signature,
+    Symbol,
+    Term,
+    Variable,
+    signature,
+    variables,
+)
 
-CONNECTIVES = frozenset({"not", "or", "and", "distinct"})
 IGNORED = frozenset({("base", 1), ("input", 2), ("sees_xml", 2), ("sees_xml", 3), ("percept", 2)})
 """Relations for viewers and for players that trust hints: no part of the semantics."""
 
@@ -64,9 +73,7 @@ def check_vocabulary(rules: Sequence[Rule], report: Report) -> None:
                 )
             for arg in atom.args if isinstance(atom, Compound) else ():
                 _note_functions(arg, functions)
-        if signature(rule.head) in (TRUE, DOES, ("distinct", 2)) or (
-            signature(rule.head)[0] in CONNECTIVES
-        ):
+        if signature(rule.head) in (TRUE, DOES):
             report.breach(
                 "keyword-head",
                 f"`{signature(rule.head)[0]}` cannot be defined by a rule: rule dropped",

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 from ggp.errors import GDLError
 from ggp.gdl.checks import (
-    CONNECTIVES,
     IGNORED,
     check_dependencies,
     check_playable,
@@ -112,7 +111,7 @@ def _normalize(rulesheet: Rulesheet, report: Report) -> Program:
 
 
 def _is_reserved(head: Atom) -> bool:
-    return signature(head) in (TRUE, DOES, DISTINCT) or signature(head)[0] in CONNECTIVES
+    return signature(head) in (TRUE, DOES)
 
 
 def _keep(rules: Sequence[NormalRule], relations: frozenset[Signature]) -> list[NormalRule]:

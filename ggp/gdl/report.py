@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ggp.errors import GDLValidationError
 from ggp.gdl.source import Diagnostic, Rulesheet, Severity, diagnose, errors
 
-FORMAL_READER_RULES = frozenset({"unbalanced", "empty-arguments", "empty-body", "encoding"})
+FORMAL_READER_RULES = frozenset(
+    {"unbalanced", "empty-arguments", "empty-body", "empty-list", "stray-condition", "encoding"}
+)
 """Repairs made while reading that break the letter of the specification."""
 
 
@@ -24,15 +28,8 @@ class Report:
             severity = diagnostic.severity
             if strict and diagnostic.rule in FORMAL_READER_RULES:
                 severity = "error"
-            self._found[(diagnostic.rule, diagnostic.message, len(self._found))] = Diagnostic(
-                severity,
-                diagnostic.rule,
-                diagnostic.message,
-                diagnostic.name,
-                diagnostic.line,
-                diagnostic.column,
-                diagnostic.context,
-            )
+            key = (diagnostic.rule, diagnostic.message, len(self._found))
+            self._found[key] = replace(diagnostic, severity=severity)
 
     def error(self, rule: str, message: str, offset: int) -> None:
         """A problem that makes the rulesheet unplayable."""

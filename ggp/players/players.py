@@ -123,7 +123,7 @@ class BeliefPlayer:
             move=self._machine.move_text(move),
             values=tuple(sorted(values, key=lambda v: v.move)),
             particles=int(bag.sets.counts[bag.segment[0]]),
-            exact=bool(bag.exact[0]),
+            exact=bool(bag.exact[0]) and self.spec.exact > 0,
             states_visited=self._machine.states_visited - self._decided_at,
             seconds=self._clock() - started + self._observed_s,
             fault=fault,

@@ -1,0 +1,35 @@
+# make play    set up, then watch HyperPlay-II defuse the bomb
+# make test    set up, then lint, types and all tests
+PYTHON := .venv/bin/python
+
+.DEFAULT_GOAL := help
+.PHONY: help setup play test lint format clean
+
+help:
+	@sed -n 's/^# //p' Makefile
+
+setup:
+	@sh scripts/setup.sh
+
+play: setup
+	@$(PYTHON) -m match_runner.demo
+
+test: lint
+	$(PYTHON) -m pytest
+
+# make lint    set up, then style, format and types only
+lint: setup
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m mypy
+
+# make format  set up, then rewrite the code in the house format
+format: setup
+	$(PYTHON) -m ruff check --fix .
+	$(PYTHON) -m ruff format .
+
+# make setup   SWI-Prolog, .venv and the project in it; quick the second time
+# make clean   remove .venv, caches and build results
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""The referee: plays matches between players, records and replays them."""

@@ -1,0 +1,155 @@
+#!/bin/sh
+# Sets up .venv with the project and its development tools, and SWI-Prolog.
+# Safe to run again: does nothing while the stamp in .venv fits.
+#
+#   PYTHON=/path/to/python3 sh scripts/setup.sh    to choose the Python
+set -eu
+
+cd "$(dirname "$0")/.."
+venv=.venv
+stamp=$venv/.setup-stamp
+
+say() { printf 'setup: %s\n' "$*"; }
+die() {
+    printf 'setup: error: %s\n' "$1" >&2
+    shift
+    for line in "$@"; do printf '  %s\n' "$line" >&2; done
+    exit 1
+}
+
+# --- the system's packages ---------------------------------------------------
+
+# Runs a command as root: directly, or through sudo, which asks for a password
+# only where somebody can type one.
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then
+        "$@"
+    elif [ -t 0 ]; then
+        sudo "$@"
+    else
+        sudo -n "$@"
+    fi
+}
+
+apt_updated=no
+
+# apt_install PACKAGE: succeeds if the package is installed afterwards.
+apt_install() {
+    command -v apt-get >/dev/null 2>&1 || return 1
+    if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null 2>&1; then
+        say "$1 is missing, and installing it takes root or sudo"
+        return 1
+    fi
+    if [ "$apt_updated" = no ]; then
+        as_root apt-get update -qq || say "apt-get update failed; trying with the lists there are"
+        apt_updated=yes
+    fi
+    say "installing $1 with apt-get"
+    as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends "$1" >/dev/null
+}
+
+# --- Python ------------------------------------------------------------------
+
+is_new_enough() {
+    "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
+}
+
+find_python() {
+    if [ -n "${PYTHON:-}" ]; then
+        is_new_enough "$PYTHON" || die "PYTHON=$PYTHON is not a Python 3.11 or newer"
+        echo "$PYTHON"
+        return
+    fi
+    for name in python3 python3.11 python3.12 python3.13 python3.14 python; do
+        if command -v "$name" >/dev/null 2>&1 && is_new_enough "$name"; then
+            command -v "$name"
+            return
+        fi
+    done
+    die "Python 3.11 or newer is needed and none was found" \
+        "Debian 12, Ubuntu 24.04 and later:  apt install python3 python3-venv" \
+        "Ubuntu 22.04:                       apt install python3.11 python3.11-venv" \
+        "macOS:                              brew install python@3.12" \
+        "or name one:                        PYTHON=/path/to/python3 make setup"
+}
+
+make_venv() {
+    rm -rf "$venv"
+    "$python" -m venv "$venv" >/dev/null 2>&1 && return
+    # Debian and Ubuntu keep ensurepip in a package of its own.
+    version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    say "$python cannot make a virtual environment yet"
+    for package in "python$version-venv" python3-venv; do
+        rm -rf "$venv"
+        if apt_install "$package" && "$python" -m venv "$venv" >/dev/null 2>&1; then
+            return
+        fi
+    done
+    rm -rf "$venv"
+    "$python" -m venv "$venv" >&2 || true
+    rm -rf "$venv"
+    die "$python cannot make a virtual environment (message above)" \
+        "Debian, Ubuntu:  apt install python$version-venv   (as root)" \
+        "or name a Python that has the venv module:  PYTHON=/path/to/python3 make setup"
+}
+
+# --- SWI-Prolog --------------------------------------------------------------
+
+# Asks pyswip itself, which knows more places than PATH. A library it can find
+# but not use may end the process, hence the query in a process of its own.
+prolog_works() {
+    "$venv/bin/python" -c '
+from pyswip import Prolog
+assert next(iter(Prolog.query("X is 6 * 7")))["X"] == 42
+' >/dev/null 2>&1
+}
+
+need_prolog() {
+    prolog_works && return
+    if ! command -v swipl >/dev/null 2>&1; then
+        say "SWI-Prolog is missing"
+        if apt_install swi-prolog-nox && prolog_works; then
+            return
+        fi
+    fi
+    if command -v swipl >/dev/null 2>&1; then
+        problem="SWI-Prolog is here ($(swipl --version 2>/dev/null || echo swipl does not run)) but pyswip cannot use its library"
+    else
+        problem="SWI-Prolog is needed and could not be installed from here"
+    fi
+    die "$problem" \
+        "Debian, Ubuntu, as root:  apt update && apt install swi-prolog-nox" \
+        "Fedora:                   dnf install pl" \
+        "macOS:                    brew install swi-prolog" \
+        "without root:             conda install -c conda-forge swi-prolog   (then activate it)," \
+        "                          or ask the administrator for swi-prolog-nox" \
+        "swipl must then be on PATH (or set LIBSWIPL_PATH and SWI_HOME_DIR); run make setup again."
+}
+
+# --- all of it ---------------------------------------------------------------
+
+# What .venv depends on: this script, the dependencies, and where the tree is.
+wanted() {
+    { pwd -P; cat pyproject.toml scripts/setup.sh; } | cksum
+}
+
+if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(wanted)" ] && prolog_works; then
+    exit 0
+fi
+
+if ! is_new_enough "$venv/bin/python" || ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
+    python=$(find_python)
+    say "making $venv with $("$python" --version)"
+    make_venv
+fi
+rm -f "$stamp"
+
+say "installing the project and its tools into $venv"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable '.[dev]' ||
+    die "pip could not install the project (message above)" \
+        "is there a way to the Python package index? then run make setup again"
+
+need_prolog
+wanted >"$stamp"
+say "ready"

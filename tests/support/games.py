@@ -1,0 +1,37 @@
+"""Machines of games for tests, built once in a process."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from ggp.gdl import list_games, parse
+from ggp.gdl.normalize import load, normalize
+from ggp.machine import Machine, build_machine
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SHARED = Path(os.environ.get("GGP_SHARED", REPOSITORY.parent / "shared")) / "rulesheets"
+GAMES = list_games()
+
+
+@cache
+def machine_of_game(name: str, backend: str = "prolog") -> Machine:
+    """The machine of a game of ours."""
+    return build_machine(load(name), backend)
+
+
+@cache
+def machine_of_shared(name: str, backend: str = "prolog") -> Machine:
+    """The machine of a rulesheet of the shared folder; skips the test if it is missing."""
+    if not (SHARED / name).exists():
+        pytest.skip(f"no folder of shared rulesheets with {name}")
+    return build_machine(load(str(SHARED / name)), backend)
+
+
+@cache
+def machine_of_rules(text: str, backend: str = "prolog") -> Machine:
+    """The machine of a rulesheet given as text."""
+    return build_machine(normalize(parse(text)), backend)
