@@ -123,13 +123,24 @@ def check_roles(rules: Sequence[Rule], report: Report) -> tuple[str, ...]:
     return tuple(roles)
 
 
-def check_playable(rules: Sequence[NormalRule], roles: Sequence[str], report: Report) -> None:
-    """Errors without which play cannot start, and warnings for what only play would show."""
+def check_playable(
+    read: Sequence[Rule], rules: Sequence[NormalRule], roles: Sequence[str], report: Report
+) -> None:
+    """Errors without which play cannot start, and warnings for what only play would show.
+
+    Args:
+        read: the rules as they were read; those that can never apply are not in `rules`.
+    """
+    written = {signature(rule.head) for rule in read}
     defined = {signature(rule.head) for rule in rules}
-    if LEGAL not in defined:
+    if LEGAL not in written:
         report.error("no-legal", "there is no rule for `legal`: nobody could move", -1)
-    if TERMINAL not in defined:
+    elif LEGAL not in defined:
+        report.error("no-legal", "no rule for `legal` can ever apply: nobody could move", -1)
+    if TERMINAL not in written:
         report.error("no-terminal", "there is no rule for `terminal`: the game could not end", -1)
+    elif TERMINAL not in defined:
+        report.warn("no-terminal", "no rule for `terminal` can ever apply: no game ends", -1)
     scored = {
         rule.head.args[0] for rule in rules if isinstance(rule.head, Compound) if _is_goal(rule)
     }

@@ -92,7 +92,7 @@ def _normalize(rulesheet: Rulesheet, report: Report) -> Program:
     rules = _without_undefined(rules)
     rules = _keep(rules, relations_needed(rules, _ROOTS))
     rules = list(dict.fromkeys(rules))
-    check_playable(rules, roles, report)
+    check_playable(rulesheet.rules, rules, roles, report)
     check_dependencies(rules, report)
     check_recursion(rules, report)
     is_gdl2 = RANDOM in roles or any(signature(rule.head) == SEES for rule in rules)

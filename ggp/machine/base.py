@@ -42,12 +42,15 @@ class Limits:
         stack_bytes: size of the reasoner's stacks.
         table_bytes: size of its tables of intermediate results.
         setup_inferences: inferences for compiling a game.
+        term_size: functions in one term (a fluent, move or percept, or the arguments of a
+            relation that recurs).
     """
 
     inferences: int = 20_000_000
     stack_bytes: int = 1 << 30
-    table_bytes: int = 1 << 30
+    table_bytes: int = 1 << 28
     setup_inferences: int = 100_000_000
+    term_size: int = 2_000
 
 
 class Ragged(NamedTuple):

@@ -13,8 +13,10 @@ from ggp.gdl.normalize import load, normalize
 from ggp.machine import Machine, build_machine
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-SHARED = Path(os.environ.get("GGP_SHARED", REPOSITORY.parent / "shared")) / "rulesheets"
+SHARED = Path(os.environ.get("GGP_SHARED") or REPOSITORY.parent / "shared" / "rulesheets")
 GAMES = list_games()
+BACKENDS = ("prolog",)
+"""Every suite for machines runs on all of these."""
 
 
 @cache
@@ -23,12 +25,17 @@ def machine_of_game(name: str, backend: str = "prolog") -> Machine:
     return build_machine(load(name), backend)
 
 
+def path_of_shared(name: str) -> str:
+    """The path of a rulesheet of the shared folder; skips the test if it is missing."""
+    if not (SHARED / name).exists():
+        pytest.skip(f"no folder of shared rulesheets with {name}")
+    return str(SHARED / name)
+
+
 @cache
 def machine_of_shared(name: str, backend: str = "prolog") -> Machine:
     """The machine of a rulesheet of the shared folder; skips the test if it is missing."""
-    if not (SHARED / name).exists():
-        pytest.skip(f"no folder of shared rulesheets with {name}")
-    return build_machine(load(str(SHARED / name)), backend)
+    return build_machine(load(path_of_shared(name)), backend)
 
 
 @cache

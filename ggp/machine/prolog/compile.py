@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggp.gdl.dependencies import relation_components
+from ggp.gdl.growth import terms_grow
 from ggp.gdl.program import (
     DOES,
     GOAL,
@@ -38,18 +39,24 @@ MAX_UNFOLDED_CALLS = 5_000
 each relation calling the next one twice, evaluation would double with every level."""
 
 
+MAX_UNCHECKED_DEPTH = 4
+"""Where functions cannot nest deeper than this, the size of terms is not watched in play."""
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledGame:
-    """Arguments of `new/5` in runtime.pl, as Prolog text."""
+    """Arguments of `new/6` in runtime.pl, as Prolog text."""
 
     clauses: str
     static: str
     tabled: str
     fluents: str
+    growing: str
 
     def goal(self, module: str) -> str:
         """The goal that builds the game's module."""
-        return f"new({module},{self.clauses},{self.static},{self.tabled},{self.fluents})"
+        parts = (self.clauses, self.static, self.tabled, self.fluents, self.growing)
+        return f"new({','.join((module, *parts))})"
 
 
 def compile_program(program: Program, symbols: SymbolTable) -> CompiledGame:
@@ -90,6 +97,7 @@ class _Compiler:
             static=f"[{','.join(self._static_groups())}]",
             tabled=f"[{','.join(map(self._indicator, self._tabled()))}]",
             fluents=f"[{','.join(names)}]",
+            growing=str(terms_grow(program.rules, MAX_UNCHECKED_DEPTH)).lower(),
         )
 
     def _static_groups(self) -> list[str]:

@@ -69,6 +69,8 @@ class Engine:
         if status == "ok":
             return rest
         if status == "limit":
+            if rest == "term_size":
+                raise ReasonerLimitError("functions in one term", limits.term_size, doing)
             raise ReasonerLimitError("inferences", limits.inferences, doing)
         if status == "resource":
             if "table" in rest:
@@ -80,6 +82,11 @@ class Engine:
         self._query(
             f"ggp_runtime:(set_prolog_flag(stack_limit, {limits.stack_bytes}),"
             f"set_prolog_flag(table_space, {limits.table_bytes}),"
+            f"set_prolog_flag(max_table_answer_size, {limits.term_size}),"
+            f"set_prolog_flag(max_table_answer_size_action, error),"
+            f"set_prolog_flag(max_table_subgoal_size, {limits.term_size}),"
+            f"set_prolog_flag(max_table_subgoal_size_action, error),"
+            f"set_limit(term_size, {limits.term_size}),"
             f"set_limit(inferences, {limits.inferences}),"
             f"set_limit(setup_inferences, {limits.setup_inferences}),"
             f"set_limit(facts, 500000))"

@@ -7,6 +7,7 @@ What has been asked of a state is remembered, and equal lanes of a call are eval
 from __future__ import annotations
 
 import logging
+import math
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from ggp.errors import GDLError, GoalError, MachineError, NoLegalMoveError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.program import RANDOM, Program
-from ggp.gdl.terms import Symbol, Term
+from ggp.gdl.terms import Symbol, Term, variables
 from ggp.machine.arrays import first_seen, ragged
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
@@ -49,22 +50,22 @@ FREE_AFTER = 10_000
 class PrologStates:
     """A batch of interned states; holds them in Prolog as long as it lives."""
 
-    __slots__ = ("_store", "ids")
+    __slots__ = ("ids", "store")
 
     def __init__(self, store: _StateStore, ids: IntArray) -> None:
-        self._store = store
+        self.store = store
         self.ids = ids
         store.hold(ids)
 
     def __del__(self) -> None:
-        self._store.release(self.ids)
+        self.store.release(self.ids)
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def take(self, lanes: IntArray) -> PrologStates:
         """The lanes with these indices, in this order, repeats allowed."""
-        return PrologStates(self._store, self.ids[lanes])
+        return PrologStates(self.store, self.ids[lanes])
 
 
 class _StateStore:
@@ -163,13 +164,13 @@ class PrologMachine:
         return PrologStates(self._store, np.full(num_lanes, self._initial, dtype=np.int64))
 
     def concatenate(self, batches: Sequence[States]) -> PrologStates:
-        ids = [_ids(batch) for batch in batches]
+        ids = [self._ids(batch) for batch in batches]
         return PrologStates(
             self._store, np.concatenate(ids) if ids else np.zeros(0, dtype=np.int64)
         )
 
     def groups(self, states: States) -> IntArray:
-        return first_seen(_ids(states))[1]
+        return first_seen(self._ids(states))[1]
 
     def hashes(self, states: States) -> NDArray[np.uint64]:
         digests = [
@@ -181,7 +182,7 @@ class PrologMachine:
     # ---------------------------------------------------------------- semantics
 
     def terminal(self, states: States) -> BoolArray:
-        ids = _ids(states)
+        ids = self._ids(states)
         known = self._store.terminal
         missing = [i for i in dict.fromkeys(ids.tolist()) if i not in known]
         for chunk in _chunks(missing):
@@ -190,7 +191,7 @@ class PrologMachine:
         return np.array([known[i] for i in ids.tolist()], dtype=np.bool_)
 
     def goals(self, states: States) -> FloatArray:
-        ids = _ids(states)
+        ids = self._ids(states)
         known = self._store.goals
         missing = [i for i in dict.fromkeys(ids.tolist()) if i not in known]
         for chunk in _chunks(missing):
@@ -202,7 +203,7 @@ class PrologMachine:
         return np.stack([known[i] for i in ids.tolist()])
 
     def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
-        ids = _ids(states)
+        ids = self._ids(states)
         known = self._store.legal
         missing = [i for i in dict.fromkeys(ids.tolist()) if (i, role) not in known]
         if missing:
@@ -233,7 +234,7 @@ class PrologMachine:
         return Chance(offsets, moves, np.repeat(1.0 / np.maximum(counts, 1), counts))
 
     def step(self, states: States, joint_moves: IntArray) -> Stepped:
-        ids = _ids(states)
+        ids = self._ids(states)
         self.states_visited += len(ids)
         rows = np.column_stack([ids, joint_moves]).astype(np.int64)
         first, group = first_seen(rows)
@@ -258,7 +259,7 @@ class PrologMachine:
         self, states: States, rng: np.random.Generator, max_steps: int = DEFAULT_MAX_STEPS
     ) -> Playouts:
         lines: list[list[str]] = []
-        for chunk in _chunks(_ids(states).tolist()):
+        for chunk in _chunks(self._ids(states).tolist()):
             seed = int(rng.integers(1 << 62))
             text = self._call(
                 f"playouts({self._module},{self._roles},{seed},{max_steps},{chunk})", "playouts"
@@ -315,7 +316,7 @@ class PrologMachine:
         return self._percepts[percept]
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
-        ids = _ids(states).tolist()
+        ids = self._ids(states).tolist()
         texts: dict[int, tuple[str, ...]] = {}
         for chunk in _chunks(list(dict.fromkeys(ids))):
             text = self._call(f"state_terms({self._module},{chunk})", "a state")
@@ -328,6 +329,11 @@ class PrologMachine:
 
     # ---------------------------------------------------------------- private
 
+    def _ids(self, states: States) -> IntArray:
+        if not isinstance(states, PrologStates) or states.store is not self._store:
+            raise MachineError("these states belong to another machine")
+        return states.ids
+
     def _call(self, goal: str, doing: str, *, free: bool = True) -> str:
         if free:
             self._free_unheld()
@@ -339,7 +345,10 @@ class PrologMachine:
 
     def _encode(self, texts: Sequence[str]) -> str | None:
         try:
-            return f"[{','.join(self._symbols.encode(parse_term(text)) for text in texts)}]"
+            terms = [parse_term(text) for text in texts]
+            if any(True for term in terms for _ in variables(term)):
+                return None
+            return f"[{','.join(map(self._symbols.encode, terms))}]"
         except (KeyError, GDLError):
             return None
 
@@ -375,11 +384,14 @@ class PrologMachine:
 
     def _goal_number(self, term: Term) -> float:
         try:
-            return float(term.name) if isinstance(term, Symbol) else float("nan")
+            value = float(term.name) if isinstance(term, Symbol) else math.nan
         except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
             raise GoalError(
                 f"the goal value {to_kif(term)} is not a number; goal values go from 0 to 100"
-            ) from None
+            )
+        return value
 
     def _warn_goals(self, role: int, terms: Sequence[Term]) -> None:
         kind = "several" if terms else "none"
@@ -403,12 +415,6 @@ class PrologMachine:
 def _drop(running: object, module: str, limits: Limits) -> None:
     call: Callable[[str, Limits, str], str] = running.call  # type: ignore[attr-defined]
     call(f"drop({module})", limits, "closing a game")
-
-
-def _ids(states: States) -> IntArray:
-    if not isinstance(states, PrologStates):
-        raise MachineError("these states belong to another backend")
-    return states.ids
 
 
 def _chunks(items: list[_T]) -> Iterator[list[_T]]:

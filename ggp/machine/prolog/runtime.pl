@@ -34,6 +34,7 @@ failed(Error, Answer) :-
     forget_all,
     ( explain(Error, Answer) -> true ; term_string(Error, S), string_concat("error ", S, Answer) ).
 
+explain(error(resource_error(tripwire(_, _)), _), "limit term_size") :- !.
 explain(ggp_limit(What), Answer) :- string_concat("limit ", What, Answer).
 explain(error(resource_error(What), _), Answer) :-
     term_string(What, S), string_concat("resource ", S, Answer).
@@ -60,13 +61,15 @@ bounded(Goal) :-
 
 % ------------------------------------------------------------------ building a game
 
-% new(+M, +Clauses, +Static, +Tabled, +Fluents): make the game's module.
+% new(+M, +Clauses, +Static, +Tabled, +Fluents, +Growing): make the game's module.
 %   Clauses: text of one list of clauses.  Static: groups of Name/Arity evaluated once, in
 %   this order.  Tabled: Name/Arity to table in play.  Fluents: Name/Arity of fluent facts.
-new(M, Clauses, Static, Tabled, Fluents) :-
+%   Growing: whether terms may grow without bound, so that their size must be watched.
+new(M, Clauses, Static, Tabled, Fluents, Growing) :-
     set_module(M:class(user)),
     dynamic([M:d/2, M:ggp_state/2, M:ggp_hash/2, M:ggp_fluent/1, M:ggp_tables/0,
-             M:ggp_move/2, M:ggp_percepts/2]),
+             M:ggp_growing/0, M:ggp_move/2, M:ggp_percepts/2]),
+    ( Growing == true -> assertz(M:ggp_growing) ; true ),
     forall(member(N/A, Fluents),
            ( dynamic(M:N/A), functor(H, N, A), assertz(M:ggp_fluent(H)) )),
     findall(N/A, ( member(C, Clauses), clause_head(C, H), functor(H, N, A) ), Heads0),
@@ -77,7 +80,9 @@ new(M, Clauses, Static, Tabled, Fluents) :-
     append(Tabled, Kept, AllTabled),
     forall(member(P, AllTabled), table(M:P)),
     ( Tabled == [] -> true ; assertz(M:ggp_tables) ),
-    findall(M:P, ( member(P, Heads), \+ memberchk(P, AllTabled) ), Plain),
+    % Without clauses a predicate must stay dynamic, or calling it is an error.
+    findall(M:N/A, ( member(N/A, Heads), \+ memberchk(N/A, AllTabled), functor(H, N, A),
+                     once(clause(M:H, _)) ), Plain),
     compile_predicates(Plain),
     nb_setval(M, []),
     trie_new(Moves), trie_new(Percepts),
@@ -94,7 +99,7 @@ evaluate(M, group(Recursive, Ps), Kept0, Kept) :-
     limit(setup_inferences, Max), limit(facts, MaxFacts),
     ( catch(call_with_inference_limit(
                 findall(Fs, ( member(P, Ps), facts_of(M, P, MaxFacts, Fs) ), Facts), Max, R),
-            error(resource_error(_), _), R = inference_limit_exceeded),
+            Error, ( too_much(Error), R = inference_limit_exceeded )),
       R \== inference_limit_exceeded, !
     ->  ( Recursive == true
         -> forall(member(P, Ps), untable(M:P)) ; true ),
@@ -104,25 +109,28 @@ evaluate(M, group(Recursive, Ps), Kept0, Kept) :-
     ;   append(Ps, Kept0, Kept)
     ).
 
+too_much(error(resource_error(_), _)).
+too_much(ggp_limit(_)).
+
 facts_of(M, N/A, Max, Facts) :-
     functor(H, N, A),
-    findall(H, limit_solutions(M:H, Max), Facts0),
-    length(Facts0, Count), Count =< Max,
+    State = count(0),
+    solutions(M, H, ( M:H, count(State, Max) ), Facts0),
     sort(Facts0, Facts).
 
-:- meta_predicate limit_solutions(0, +).
-limit_solutions(Goal, Max) :-
-    State = count(0),
-    call(Goal),
-    arg(1, State, N), N1 is N + 1, nb_setarg(1, State, N1),
-    ( N1 > Max -> ! ; true ).
+count(State, Max) :-
+    arg(1, State, N0), N is N0 + 1, nb_setarg(1, State, N),
+    ( N > Max -> throw(ggp_limit(facts)) ; true ).
 
+% Give back everything a game holds but its clauses: SWI-Prolog 9.0.4 crashes when predicates
+% that were tabled are abolished.
 drop(M) :-
     nb_setval(M, []),
-    forall(current_predicate(M:N/A),
-           ( functor(H, N, A),
-             ( predicate_property(M:H, tabled) -> catch(untable(M:N/A), _, true) ; true ),
-             catch(abolish(M:N/A), _, true) )).
+    catch(abolish_module_tables(M), _, true),
+    forall(( M:ggp_tries(T1, T2), member(T, [T1, T2]) ), trie_destroy(T)),
+    forall(( predicate_property(M:H, dynamic), \+ predicate_property(M:H, tabled),
+             \+ predicate_property(M:H, imported_from(_)) ),
+           retractall(M:H)).
 
 % ------------------------------------------------------------------ the loaded state
 
@@ -159,9 +167,21 @@ play(M, Roles, Moves) :-
 play_([], [], _).
 play_([R|Rs], [Move|Moves], M) :- assertz(M:d(R, Move)), play_(Rs, Moves, M).
 
-next_state(M, State) :- findall(F, M:n(F), Fs), sort(Fs, State).
+% Copying a term out of a proof costs its size as a tree, which may be exponential in the
+% number of inferences that made it.
+:- meta_predicate solutions(+, ?, 0, -).
+solutions(M, Term, Goal, Terms) :-
+    ( M:ggp_growing -> findall(Term, ( call(Goal), small(Term) ), Terms)
+    ; findall(Term, Goal, Terms) ).
 
-legal_moves(M, Role, Moves) :- findall(Move, M:legal(Role, Move), Ms), sort(Ms, Moves).
+small(Term) :-
+    limit(term_size, Max),
+    size_abstract_term(Max, Term, Abstract),
+    ( Abstract == Term -> true ; throw(ggp_limit(term_size)) ).
+
+next_state(M, State) :- solutions(M, F, M:n(F), Fs), sort(Fs, State).
+
+legal_moves(M, Role, Moves) :- solutions(M, Move, M:legal(Role, Move), Ms), sort(Ms, Moves).
 
 % ------------------------------------------------------------------ interning
 
@@ -199,7 +219,7 @@ free([Id|Ids], M) :-
 
 % ------------------------------------------------------------------ what Python asks for
 
-initial(M) :- bounded(( findall(F, M:i(F), Fs), sort(Fs, State) )),
+initial(M) :- bounded(( solutions(M, F, M:i(F), Fs), sort(Fs, State) )),
     intern_state(M, State, Id), write(Id).
 
 % For every state: 1 or 0.
@@ -220,7 +240,7 @@ goals_(Roles, M) :- write_goals(Roles, M), nl.
 
 write_goals([], _).
 write_goals([R|Rs], M) :-
-    findall(V, M:goal(R, V), Vs), sort(Vs, Values),
+    solutions(M, V, M:goal(R, V), Vs), sort(Vs, Values),
     write('- '), write_all(Values), write_goals(Rs, M).
 
 write_all([]).
@@ -250,7 +270,7 @@ moves_of([Id|Ids], M, [Move|Moves]) :- M:ggp_move(Id, Move), !, moves_of(Ids, M,
 
 percepts([], _, []).
 percepts([R|Rs], M, [Ps|Pss]) :-
-    findall(P, M:sees(R, P), Ps0), sort(Ps0, Ps), percepts(Rs, M, Pss).
+    solutions(M, P, M:sees(R, P), Ps0), sort(Ps0, Ps), percepts(Rs, M, Pss).
 
 write_percepts([], _).
 write_percepts([Ps|Pss], M) :-

@@ -1,0 +1,36 @@
+"""The command `ggp`: look at rulesheets, play them by hand or at random, ask players.
+
+One module a group of commands. They are thin: parse options, call, print. What is slow to
+import (numpy, SWI-Prolog) is imported when a command runs.
+"""
+
+from __future__ import annotations
+
+import click
+
+from ggp.cli.bench import bench
+from ggp.cli.evaluate import evaluate
+from ggp.cli.options import verbose_option
+from ggp.cli.rulesheets import convert, info, validate
+from ggp.cli.trace import trace
+from ggp.console import CommandGroup, installed_version
+
+__all__ = ["main"]
+
+
+@click.group(cls=CommandGroup, invoke_without_command=True)
+@click.version_option(installed_version(), prog_name="ggp", message="%(prog)s %(version)s")
+@verbose_option
+@click.pass_context
+def main(ctx: click.Context) -> None:
+    """A general game player for GDL and GDL-II.
+
+    GAME is the path of a rulesheet, or the name of a game that comes with ggp. Exit codes: 0 all
+    is well, 1 something failed, 2 the input was wrong.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+for _command in (validate, info, convert, trace, evaluate, bench):
+    main.add_command(_command)

@@ -1,0 +1,171 @@
+"""Options that several commands share, and what they are given to."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from ggp.console import setup_logging
+from ggp.errors import ConfigError, GDLError
+
+if TYPE_CHECKING:
+    from ggp.gdl.program import Program
+    from ggp.gdl.source import Diagnostic
+    from ggp.machine import Machine
+
+    _ParamType = click.ParamType[str]
+else:
+    _ParamType = click.ParamType  # generic only since click 8.3
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_log = logging.getLogger(__name__)
+
+
+class Opened(NamedTuple):
+    """A game ready to be played.
+
+    Attributes:
+        program: its normalised rules.
+        machine: what plays them.
+        build_s: seconds it took to build the machine.
+    """
+
+    program: Program
+    machine: Machine
+    build_s: float
+
+
+def open_game(game: str, backend: str) -> Opened:
+    """Read a game and build its machine; says on standard error if rules were repaired."""
+    from ggp.gdl.normalize import load
+    from ggp.machine import build_machine
+
+    program = load(game)
+    hint_at_warnings(game, program.diagnostics)
+    started = time.perf_counter()
+    machine = build_machine(program, backend)
+    build_s = time.perf_counter() - started
+    _log.info("%s runs on %s, built in %.2f s", game, machine.backend, build_s)
+    return Opened(program, machine, build_s)
+
+
+def hint_at_warnings(game: str, diagnostics: Sequence[Diagnostic]) -> None:
+    """Say how many warnings a rulesheet has, if any, and how to see them."""
+    if diagnostics:
+        _log.warning("%s has %s; `ggp validate %s` shows them", game, counted(diagnostics), game)
+
+
+def counted(diagnostics: Sequence[Diagnostic]) -> str:
+    """`1 error, 2 warnings`, or `ok`."""
+    texts = []
+    for severity in ("error", "warning"):
+        num = sum(d.severity == severity for d in diagnostics)
+        if num:
+            texts.append(f"{num} {severity}" + ("s" if num > 1 else ""))
+    return ", ".join(texts) or "ok"
+
+
+def read_json_list(path: str, of_what: str) -> list[object]:
+    """The list in a JSON file.
+
+    Raises:
+        ConfigError: the file cannot be read, or holds something else.
+    """
+    try:
+        with open(path, "rb") as file:
+            value = json.load(file)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} is not JSON ({error}); it must be {of_what}") from error
+    if not isinstance(value, list):
+        raise ConfigError(f"{path} must be {of_what}, not {_kind(value)}")
+    return value
+
+
+def read_term(text: object) -> str:
+    """A term given by the user as canonical KIF.
+
+    Raises:
+        ConfigError: it is not one KIF term.
+    """
+    from ggp.gdl import parse_term, to_kif
+
+    if not isinstance(text, str):
+        raise ConfigError(f"{json.dumps(text)[:60]} is not a KIF term in a string")
+    try:
+        return to_kif(parse_term(text))
+    except GDLError:
+        raise ConfigError(f"{json.dumps(text)[:60]} is not a KIF term") from None
+
+
+def _kind(value: object) -> str:
+    return {dict: "an object", str: "a string", type(None): "null"}.get(type(value), "a value")
+
+
+class _Backend(_ParamType):
+    """A name of the registry of backends, which is slow to import."""
+
+    name = "backend"
+
+    def convert(self, value: str, param: object, ctx: object) -> str:
+        from ggp.machine import BACKENDS
+
+        if value not in BACKENDS:
+            raise ConfigError(f"unknown backend {value!r}; backends: {', '.join(BACKENDS)}")
+        return value
+
+    def get_metavar(self, *_: object, **__: object) -> str:
+        from ggp.machine import BACKENDS
+
+        return f"[{'|'.join(BACKENDS)}]"
+
+
+def _raise_verbosity(ctx: click.Context, param: object, value: int) -> None:
+    root = ctx.find_root()
+    root.meta["verbose"] = root.meta.get("verbose", 0) + value
+    setup_logging(root.meta["verbose"])
+
+
+def verbose_option(command: _F) -> _F:
+    """`-v`, before or after the command's name."""
+    return click.option(
+        "-v",
+        "--verbose",
+        count=True,
+        expose_value=False,
+        callback=_raise_verbosity,
+        help="Say more on standard error; twice for everything.",
+    )(command)
+
+
+def json_option(command: _F) -> _F:
+    """`--json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def backend_option(command: _F) -> _F:
+    """`--backend`."""
+    return click.option(
+        "--backend",
+        type=_Backend(),
+        default="auto",
+        show_default=True,
+        help="What runs the rules.",
+    )(command)
+
+
+def seed_option(command: _F) -> _F:
+    """`--seed`."""
+    return click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="Seed of all random choices.",
+    )(command)

@@ -1,0 +1,144 @@
+"""`ggp validate`, `ggp info`, `ggp convert`: rulesheets as such."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ggp.cli.options import (
+    backend_option,
+    counted,
+    hint_at_warnings,
+    json_option,
+    open_game,
+    verbose_option,
+)
+from ggp.console import (
+    EXIT_BAD_INPUT,
+    EXIT_FAILED,
+    print_json,
+    print_rich,
+    show_diagnostics,
+    show_error,
+    table_of,
+)
+from ggp.errors import ConfigError, GDLSyntaxError
+from ggp.gdl.source import Diagnostic, errors, printable
+
+if TYPE_CHECKING:
+    from ggp.gdl.program import Program
+    from ggp.machine import Machine
+
+_SHOWN_FIELDS = ("severity", "rule", "message", "line", "column", "context")
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option("--strict", is_flag=True, help="Hold the rules to the letter of the specification.")
+@json_option
+@verbose_option
+@click.pass_context
+def validate(ctx: click.Context, files: tuple[str, ...], strict: bool, as_json: bool) -> None:
+    """Say everything that is wrong with rulesheets.
+
+    What can be repaired is a warning; with --strict it is an error if it breaks the
+    specification. Exits with 1 if there is an error, with 2 if a file cannot be read.
+    """
+    code = 0
+    results: list[dict[str, Any]] = []
+    for file in files:
+        try:
+            found = _validated(file, strict)
+        except ConfigError as error:
+            code = EXIT_BAD_INPUT
+            show_error(str(error))
+            found = (Diagnostic("error", "unreadable", str(error), file, 0, 0, ""),)
+        else:
+            if errors(found):
+                code = code or EXIT_FAILED
+            if not as_json:
+                show_diagnostics(found, err=False)
+                click.echo(f"{printable(file)}: {counted(found)}")
+        results.append(
+            {
+                "file": file,
+                "ok": not errors(found),
+                "diagnostics": [{k: asdict(d)[k] for k in _SHOWN_FIELDS} for d in found],
+            }
+        )
+    if as_json:
+        print_json(results)
+    ctx.exit(code)
+
+
+def _validated(file: str, strict: bool) -> tuple[Diagnostic, ...]:
+    from ggp.gdl import read_rulesheet
+    from ggp.gdl.normalize import validate
+
+    try:
+        return validate(read_rulesheet(file), strict=strict)
+    except GDLSyntaxError as error:
+        return error.diagnostics
+
+
+@click.command()
+@click.argument("game")
+@backend_option
+@json_option
+@verbose_option
+def info(game: str, backend: str, as_json: bool) -> None:
+    """Show the roles of a game, its size and what runs it."""
+    opened = open_game(game, backend)
+    result = _describe(opened.program, opened.machine)
+    result["build_s"] = round(opened.build_s, 4)
+    if as_json:
+        print_json(result)
+        return
+    legal = result.pop("legal_moves")
+    rows = [(name.replace("_", " "), _shown(value)) for name, value in result.items()]
+    rows += [(f"legal moves of {role} at the start", str(num)) for role, num in legal.items()]
+    print_rich(table_of(["property", "value"], rows))
+
+
+def _describe(program: Program, machine: Machine) -> dict[str, Any]:
+    start = machine.initial()
+    return {
+        "game": program.source.name,
+        "roles": list(program.roles),
+        "language": "GDL-II" if program.is_gdl2 else "GDL",
+        "rules": sum(bool(rule.body) for rule in program.rules),
+        "facts": sum(not rule.body for rule in program.rules),
+        "relations": len(program.by_head),
+        "static_relations": len(program.static),
+        "recursive_relations": len(program.recursive),
+        "warnings": len(program.diagnostics),
+        "initial_fluents": len(machine.fluents(start)[0]),
+        "legal_moves": {
+            role: len(machine.legal(start, number, allow_stuck=True).values)
+            for number, role in enumerate(machine.roles)
+        },
+        "digest": program.digest,
+        "backend": machine.backend,
+    }
+
+
+def _shown(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+@click.command()
+@click.argument("game")
+@click.option(
+    "--to", "syntax", type=click.Choice(["kif", "infix"]), required=True, help="The syntax wanted."
+)
+@verbose_option
+def convert(game: str, syntax: str) -> None:
+    """Print a rulesheet in the other syntax; comments are lost."""
+    from ggp.gdl import print_infix, print_kif, read_rulesheet
+
+    sheet = read_rulesheet(game)
+    hint_at_warnings(game, sheet.diagnostics)
+    text = (print_kif if syntax == "kif" else print_infix)(sheet.rules)
+    click.echo(text.encode(), nl=False)

@@ -1,0 +1,227 @@
+"""What both command lines share: one-line errors, exit codes, JSON, tables, logging.
+
+Results go to standard output; warnings, errors and progress go to standard error. Exit codes:
+0 all is well, 1 something failed, 2 the input was wrong, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import json
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TextIO, TypeVar
+
+import click
+
+from ggp.errors import ConfigError, GDLError, GGPError
+from ggp.gdl.source import Diagnostic, errors, printable
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+EXIT_FAILED = 1
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+_MOST_SHOWN = 20
+"""Errors of a rulesheet that are shown where its messages are not what was asked for."""
+
+_PIPE_WIDTH = 200
+"""Columns of a table that goes to a file or pipe, so that moves are not broken over lines."""
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class CommandGroup(click.Group):
+    """A group of commands that answers every foreseeable error with a line and an exit code."""
+
+    def main(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Run the command line; never returns."""
+        kwargs["standalone_mode"] = False
+        code = guarded(super().main)(*args, **kwargs)
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            possible = ", ".join(self.list_commands(ctx))
+            ctx.fail(f"unknown command {args[0]!r}; commands: {possible}")
+        return super().resolve_command(ctx, args)
+
+
+def guarded(command: Callable[_P, _T]) -> Callable[_P, _T]:
+    """The command with its errors turned into lines on standard error and an exit code.
+
+    Bad input (`ConfigError`, a rulesheet that cannot be used, bad options) exits with 2, any
+    other error of ours with 1, an interrupt with 130. A reader that went away (`| head`) is no
+    error to speak of. Exceptions that are not ours are bugs and pass through.
+    """
+
+    @functools.wraps(command)
+    def run(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        try:
+            return command(*args, **kwargs)
+        except GDLError as error:
+            _show_gdl_error(error)
+            sys.exit(EXIT_BAD_INPUT)
+        except GGPError as error:
+            show_error(str(error))
+            sys.exit(EXIT_BAD_INPUT if isinstance(error, ConfigError) else EXIT_FAILED)
+        except click.ClickException as error:
+            show_error(_usage_text(error))
+            sys.exit(error.exit_code)
+        except (click.Abort, KeyboardInterrupt):
+            show_error("interrupted")
+            sys.exit(EXIT_INTERRUPTED)
+        except OSError as error:
+            _discard_output()
+            if error.errno != errno.EPIPE:
+                show_error(f"{error.filename or 'output'}: {error.strerror or error}")
+            sys.exit(EXIT_FAILED)
+
+    return run
+
+
+def show_error(text: str) -> None:
+    """One line on standard error."""
+    click.echo(f"error: {_one_line(text)}", err=True)
+
+
+def show_diagnostics(diagnostics: Iterable[Diagnostic], *, err: bool = True) -> None:
+    """Each problem of a rulesheet with its line of text and a caret.
+
+    Args:
+        err: to standard error, not standard output.
+    """
+    for diagnostic in diagnostics:
+        for line in str(diagnostic).split("\n"):
+            click.echo(printable(line), err=err)
+
+
+def print_json(value: object) -> None:
+    """A value as JSON on standard output."""
+    click.echo(json.dumps(value, indent=2))
+
+
+def print_rich(*parts: RenderableType) -> None:
+    """Tables and text on standard output; square brackets and colons mean only themselves."""
+    console = _console(sys.stdout)
+    for part in parts:
+        console.print(part)
+
+
+def table_of(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableType:
+    """A table; columns whose name begins with `#` hold numbers and are set to the right."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for name in columns:
+        is_number = name.startswith("#")
+        table.add_column(
+            name.removeprefix("#"), justify="right" if is_number else "left", no_wrap=is_number
+        )
+    for row in rows:
+        table.add_row(*map(printable, row))
+    return table
+
+
+def spinner(text: str) -> AbstractContextManager[object]:
+    """Shows that something is going on, if standard error is a terminal."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    return _console(sys.stderr).status(text)
+
+
+def setup_logging(verbose: int) -> None:
+    """Send what our loggers say to standard error: warnings; 1: progress too; 2: everything."""
+    level = {0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG)
+    for name in ("ggp", "match_runner"):
+        logger = logging.getLogger(name)
+        logger.setLevel(level)
+        logger.handlers = [_HANDLER]
+    _HANDLER.setFormatter(_Line("%(levelname)s: %(name)s: %(message)s" if verbose else None))
+
+
+def installed_version() -> str:
+    """The version of the installed package."""
+    try:
+        return version("ggp-hyperplay")
+    except PackageNotFoundError:
+        return "unknown (the package is not installed)"
+
+
+class _StderrHandler(logging.Handler):
+    """Writes to whatever standard error is at the moment: a spinner replaces it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            click.echo(self.format(record), err=True)
+        except Exception:
+            self.handleError(record)
+
+
+class _Line(logging.Formatter):
+    """One line for each record, its level in lower case."""
+
+    def __init__(self, layout: str | None) -> None:
+        super().__init__(layout or "%(levelname)s: %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        level, _, rest = super().format(record).partition(":")
+        return f"{level.lower()}:{printable(rest) if not record.exc_info else rest}"
+
+
+_HANDLER = _StderrHandler()
+
+
+def _console(file: TextIO) -> Console:
+    from rich.console import Console
+
+    console = Console(file=file, markup=False, emoji=False, highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, _PIPE_WIDTH)
+    return console
+
+
+def _discard_output() -> None:
+    """Keep Python from failing again when it flushes standard output at its end."""
+    with suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+def _show_gdl_error(error: GDLError) -> None:
+    found = errors(error.diagnostics)
+    if not found:
+        show_error(str(error))
+        return
+    show_diagnostics(found[:_MOST_SHOWN])
+    if len(found) > _MOST_SHOWN:
+        more = len(found) - _MOST_SHOWN
+        show_error(f"{more} more errors; `ggp validate {found[0].name}` shows all")
+
+
+def _usage_text(error: click.ClickException) -> str:
+    """What a bad command line should have been."""
+    text = error.format_message()
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return text
+    if isinstance(error, click.NoSuchOption):
+        names = [p.opts[-1] for p in context.command.get_params(context) if p.opts[0][0] == "-"]
+        return f"unknown option {error.option_name}; options: {', '.join(names)}"
+    if "; " in text:
+        return text
+    return f"{text.rstrip('.')}; `{context.command_path} --help` shows what is possible"
+
+
+def _one_line(text: str) -> str:
+    return printable(" ".join(line.strip() for line in text.splitlines()))

@@ -1,0 +1,135 @@
+"""What `make play` shows: HyperPlay-II and HyperPlay before the same bomb."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.box import SIMPLE
+from rich.console import Console, Group, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from ggp.console import guarded
+from ggp.gdl.normalize import load
+from ggp.players import Decision
+from match_runner.records import MatchRecord
+from match_runner.referee import play_match
+from match_runner.seats import Arena, set_up
+from match_runner.series import Summary, play_series, summarize
+from match_runner.views import console, mean_text, percepts_text, plain, values_table
+
+GAME, ROLE = "exploding_bomb", "agent"
+PLAYERS = (("HyperPlay-II", "hyperplay2:n=8"), ("HyperPlay", "hyperplay"))
+SEED = 1
+NUM_MATCHES = 20
+
+_STORY = (
+    "Chance arms a bomb with the red or the blue wire, out of the agent's sight. The agent "
+    "may ask which wire it was, at a price of 10 points, or wait. Then it cuts a wire: the "
+    "armed one stops the bomb (90 points having asked, 100 having waited), the other sets it "
+    "off (0 points)."
+)
+
+_LESSON = (
+    "Look at turn 2. HyperPlay tries each move on both bombs it thinks possible and plays on "
+    "at random. No answer can change such a playout, so asking looks like a mere loss of 10 "
+    "points (45 against 50): it waits, and cuts blindly. HyperPlay-II asks, because it plays "
+    "on as somebody who knows only what the agent would have seen: there the answer decides "
+    "the cut, so that asking is worth 90 for certain, and waiting only 50."
+)
+
+
+def main() -> None:
+    """Play and show; errors are a line and an exit code."""
+    guarded(run)(console())
+
+
+def run(out: Console) -> None:
+    """Play one match of each player and show it, then a short series."""
+    program = load(GAME)
+    arenas = [set_up(GAME, program, {ROLE: spec}) for _, spec in PLAYERS]
+    records = [play_match(arena, SEED) for arena in arenas]
+    out.print(Text("The exploding bomb", style="bold"))
+    out.print(_STORY)
+    out.print()
+    out.print(_match_table(records, out.encoding))
+    out.print()
+    out.print(_LESSON)
+    out.print()
+    out.print(_series_table([_play_series(arena) for arena in arenas], out.encoding))
+    out.print("What to try next:", style="bold")
+    for command in (
+        "match-runner play monty_hall --player candidate=hyperplay2 --matches 20",
+        "match-runner play spy_vs_spy --player spy1=hyperplay2:n=8",
+        "ggp evaluate spy_vs_spy --role spy1 --player hyperplay2:n=8",
+    ):
+        out.print(f"  {_runnable(command)}", soft_wrap=True)
+
+
+def _match_table(records: Sequence[MatchRecord], encoding: str) -> Table:
+    """Both matches turn by turn, side by side."""
+    table = Table(box=SIMPLE, pad_edge=False, show_edge=False)
+    table.add_column(f"seed {SEED}", style="dim")
+    for name, spec in PLAYERS:
+        table.add_column(Text(f"{name} ({spec})"), min_width=28)
+    for number in range(max(len(record.turns) for record in records)):
+        table.add_row(f"Turn {number + 1}", style="bold")
+        told = [r.turns[number - 1].percepts[ROLE] if number else () for r in records]
+        table.add_row("sees", *map(percepts_text, told))
+        turns = [record.turns[number] for record in records]
+        table.add_row("values", *(_values(t.decisions[ROLE], encoding) for t in turns))
+        table.add_row("plays", *(plain(t.joint_move[ROLE], "bold") for t in turns))
+        table.add_row(
+            "chance", *(plain(t.joint_move["random"], "dim") for t in turns), end_section=True
+        )
+    table.add_row("Score", *(f"{record.goals[ROLE]:g}" for record in records), style="bold")
+    return table
+
+
+def _values(decision: Decision, encoding: str) -> RenderableType:
+    if len(decision.values) == 1:
+        return Text("(its only move)", style="dim")
+    return Group(values_table(decision, encoding))
+
+
+def _play_series(arena: Arena) -> Summary:
+    screen = console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    hidden = not screen.is_terminal
+    with Progress(*columns, console=screen, transient=True, disable=hidden) as bar:
+        matches = play_series(arena, SEED, NUM_MATCHES)
+        label = f"{NUM_MATCHES} matches of {arena.players[ROLE]}"
+        results = [m.result for m in bar.track(matches, NUM_MATCHES, description=label)]
+    return summarize(arena.game, arena.machine.roles, results)
+
+
+def _series_table(summaries: Sequence[Summary], encoding: str) -> Table:
+    table = Table(box=SIMPLE, pad_edge=False)
+    table.add_column(f"{NUM_MATCHES} matches each")
+    table.add_column("mean score (99 %)", justify="right")
+    table.add_column("states visited a match", justify="right")
+    for (name, spec), summary in zip(PLAYERS, summaries, strict=True):
+        visited = summary.states_visited[ROLE] // NUM_MATCHES
+        table.add_row(
+            Text(f"{name} ({spec})"), mean_text(summary.means[ROLE], encoding), f"{visited:,}"
+        )
+    return table
+
+
+def _runnable(command: str) -> str:
+    """A command as it can be typed here, also where the environment is not activated."""
+    tool, _, rest = command.partition(" ")
+    script = Path(sys.executable).parent / tool
+    if shutil.which(tool) or not script.exists():
+        return command
+    here = Path.cwd()
+    shown = script.relative_to(here) if script.is_relative_to(here) else script
+    return f"{shown} {rest}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,354 @@
+"""What happened in a match, as values and as JSON (`docs/architecture.md` shows a file).
+
+A record holds terms as canonical KIF only, never ids, so that it can be read by any process
+and checked against the rules again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ggp.errors import ConfigError, MatchError
+from ggp.players import Decision, MoveValue
+
+FORMAT = 1
+"""Number of the file format; readers refuse others."""
+
+FAULTS: Mapping[str, str] = {
+    "illegal": "submitted a move that is not legal",
+    "late": "answered after the play clock had run out",
+    "raised": "raised an exception",
+    "fallback": "could not decide and played a fallback",
+}
+"""Every kind of fault. The first three cost a player its move, except `raised` in `observe`."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something a player did wrong.
+
+    Attributes:
+        turn: index of the turn, from 0.
+        role: whose player.
+        kind: one of `FAULTS`.
+        text: what exactly, as one line.
+    """
+
+    turn: int
+    role: str
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"turn {self.turn + 1}, {self.role}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """One turn; `random` is in `joint_move` and `percepts` only.
+
+    Attributes:
+        joint_move: executed move of every role.
+        submitted: what each player asked for; None where it gave no answer.
+        percepts: what every role sees of this turn, sorted; players are not told those of
+            the last turn.
+        decisions: what each player thought; roles that gave no answer are missing.
+        faults: in role order.
+    """
+
+    joint_move: Mapping[str, str]
+    submitted: Mapping[str, str | None]
+    percepts: Mapping[str, tuple[str, ...]]
+    decisions: Mapping[str, Decision]
+    faults: tuple[Fault, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MatchResult:
+    """What series and statistics keep of a match.
+
+    Attributes:
+        seed: plays the match again.
+        goals: goal value of every role.
+        turns: joint moves made.
+        errors: faults of players and what ended the match early, one line each.
+        states_visited: by every role's player; 0 for `random`.
+    """
+
+    seed: int
+    goals: Mapping[str, float]
+    turns: int
+    errors: tuple[str, ...]
+    states_visited: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRecord:
+    """One match.
+
+    Attributes:
+        game: name or path of the rulesheet, as it was given.
+        digest: of the program, see `Program.digest`.
+        backend: of the machines.
+        seed: plays the match again, unless a clock had a say.
+        play_clock_s: None where counts decided.
+        roles: in the order of the rulesheet.
+        players: spec of each role's player; `random` is not among them.
+        turns: first to last.
+        goals: of every role, in the last state.
+        states_visited: by every role's player; 0 for `random`.
+        error: why the match ended before the game was over, else None.
+    """
+
+    game: str
+    digest: str
+    backend: str
+    seed: int
+    play_clock_s: float | None
+    roles: tuple[str, ...]
+    players: Mapping[str, str]
+    turns: tuple[TurnRecord, ...]
+    goals: Mapping[str, float]
+    states_visited: Mapping[str, int]
+    error: str | None = None
+
+    @property
+    def result(self) -> MatchResult:
+        """The match without its moves."""
+        errors = [str(fault) for turn in self.turns for fault in turn.faults]
+        if self.error is not None:
+            errors.append(f"after turn {len(self.turns)}: {self.error}")
+        return MatchResult(
+            self.seed, self.goals, len(self.turns), tuple(errors), self.states_visited
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as JSON values; `record_from_json` is the inverse."""
+        return {"format": FORMAT, **asdict(self)}
+
+
+def as_number(value: float) -> int | float:
+    """An int where that is exact: GDL's goal values are whole numbers."""
+    return int(value) if value == int(value) else float(value)
+
+
+def record_name(record: MatchRecord) -> str:
+    """A file name: the same for the same match played again, another for any other match."""
+    setting = json.dumps([record.digest, dict(record.players), record.play_clock_s])
+    digest = hashlib.blake2b(setting.encode(), digest_size=3).hexdigest()
+    return f"{Path(record.game).stem}-seed{record.seed}-{digest}.json"
+
+
+def make_folder(folder: Path) -> None:
+    """Make sure that there is a folder for records.
+
+    Raises:
+        ConfigError: it cannot be made, or not be written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot make {folder}: {error.strerror or error}") from error
+    if not os.access(folder, os.W_OK):
+        raise ConfigError(f"cannot write into {folder}: permission denied")
+
+
+def write_record(record: MatchRecord, folder: Path) -> Path:
+    """Write one file into a folder and return its path; a file of that name is replaced.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    path = folder / record_name(record)
+    unfinished = path.with_suffix(".tmp")
+    try:
+        unfinished.write_text(json.dumps(record.to_json(), indent=1) + "\n", encoding="utf-8")
+        os.replace(unfinished, path)
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
+    return path
+
+
+def read_record(path: Path) -> MatchRecord:
+    """The record in a file.
+
+    Raises:
+        ConfigError: there is no such file, or it cannot be read.
+        MatchError: it holds no match record.
+    """
+    if path.is_dir():
+        names = ", ".join(sorted(p.name for p in path.glob("*.json"))[:5]) or "none"
+        raise ConfigError(f"{path} is a folder; give one of its records: {names}")
+    try:
+        data = json.loads(path.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise MatchError(f"{path} is not JSON: {error}") from error
+    try:
+        return record_from_json(data)
+    except MatchError as error:
+        raise MatchError(f"{path}: {error}") from error
+
+
+def record_from_json(data: object) -> MatchRecord:
+    """A record from JSON values.
+
+    Raises:
+        MatchError: a field is missing or is not what it must be; says which.
+    """
+    fields = _Fields(data, "")
+    version = fields.get("format", _whole)
+    if version != FORMAT:
+        raise MatchError(f"format {version} is not known; this version reads {FORMAT}")
+    record = MatchRecord(
+        game=fields.get("game", _text),
+        digest=fields.get("digest", _text),
+        backend=fields.get("backend", _text),
+        seed=fields.get("seed", _whole),
+        play_clock_s=fields.get("play_clock_s", _optional(_number)),
+        roles=fields.get("roles", _list_of(_text)),
+        players=fields.get("players", _map_of(_text)),
+        turns=fields.get("turns", _list_of(_turn)),
+        goals=fields.get("goals", _map_of(_number)),
+        states_visited=fields.get("states_visited", _map_of(_whole)),
+        error=fields.get("error", _optional(_text)),
+    )
+    _check_roles(record)
+    return record
+
+
+def _check_roles(record: MatchRecord) -> None:
+    """Every map must have just the roles it should have."""
+    every = set(record.roles)
+    players = set(record.players)
+    maps: list[tuple[str, Mapping[str, object], set[str]]] = [
+        ("goals", record.goals, every),
+        ("states_visited", record.states_visited, every),
+    ]
+    for i, turn in enumerate(record.turns):
+        maps.append((f"turns[{i}].joint_move", turn.joint_move, every))
+        maps.append((f"turns[{i}].percepts", turn.percepts, every))
+        maps.append((f"turns[{i}].submitted", turn.submitted, players))
+    for where, found, expected in maps:
+        if set(found) != expected:
+            raise MatchError(f"field {where} must have the roles {', '.join(sorted(expected))}")
+    if not players <= every:
+        raise MatchError(f"field players has roles that are not in {', '.join(record.roles)}")
+
+
+# A reader turns a JSON value and its place into one of ours, or raises MatchError.
+_Reader = Callable[[object, str], _T]
+
+
+class _Fields:
+    """A JSON object whose fields are read one by one."""
+
+    def __init__(self, data: object, where: str) -> None:
+        if not isinstance(data, dict):
+            raise MatchError(f"{where or 'the file'} must be an object")
+        self._data, self._where = data, where
+
+    def get(self, name: str, read: _Reader[_T]) -> _T:
+        where = f"{self._where}.{name}" if self._where else name
+        if name not in self._data:
+            raise MatchError(f"field {where} is missing")
+        return read(self._data[name], where)
+
+
+def _text(data: object, where: str) -> str:
+    if not isinstance(data, str):
+        raise MatchError(f"field {where} must be a string")
+    return data
+
+
+def _flag(data: object, where: str) -> bool:
+    if not isinstance(data, bool):
+        raise MatchError(f"field {where} must be true or false")
+    return data
+
+
+def _whole(data: object, where: str) -> int:
+    if not isinstance(data, int) or isinstance(data, bool):
+        raise MatchError(f"field {where} must be a whole number")
+    return data
+
+
+def _number(data: object, where: str) -> float:
+    if not isinstance(data, int | float) or isinstance(data, bool):
+        raise MatchError(f"field {where} must be a number")
+    return data
+
+
+def _optional(read: _Reader[_T]) -> _Reader[_T | None]:
+    return lambda data, where: None if data is None else read(data, where)
+
+
+def _list_of(read: _Reader[_T]) -> _Reader[tuple[_T, ...]]:
+    def read_list(data: object, where: str) -> tuple[_T, ...]:
+        if not isinstance(data, list | tuple):
+            raise MatchError(f"field {where} must be a list")
+        return tuple(read(item, f"{where}[{i}]") for i, item in enumerate(data))
+
+    return read_list
+
+
+def _map_of(read: _Reader[_T]) -> _Reader[Mapping[str, _T]]:
+    def read_map(data: object, where: str) -> Mapping[str, _T]:
+        if not isinstance(data, dict):
+            raise MatchError(f"field {where} must be an object")
+        return {key: read(item, f"{where}.{key}") for key, item in data.items()}
+
+    return read_map
+
+
+def _turn(data: object, where: str) -> TurnRecord:
+    fields = _Fields(data, where)
+    return TurnRecord(
+        joint_move=fields.get("joint_move", _map_of(_text)),
+        submitted=fields.get("submitted", _map_of(_optional(_text))),
+        percepts=fields.get("percepts", _map_of(_list_of(_text))),
+        decisions=fields.get("decisions", _map_of(_decision)),
+        faults=fields.get("faults", _list_of(_fault)),
+    )
+
+
+def _fault(data: object, where: str) -> Fault:
+    fields = _Fields(data, where)
+    return Fault(
+        turn=fields.get("turn", _whole),
+        role=fields.get("role", _text),
+        kind=fields.get("kind", _text),
+        text=fields.get("text", _text),
+    )
+
+
+def _decision(data: object, where: str) -> Decision:
+    fields = _Fields(data, where)
+    return Decision(
+        move=fields.get("move", _text),
+        values=fields.get("values", _list_of(_move_value)),
+        particles=fields.get("particles", _whole),
+        exact=fields.get("exact", _flag),
+        states_visited=fields.get("states_visited", _whole),
+        seconds=fields.get("seconds", _number),
+        fault=fields.get("fault", _optional(_text)),
+    )
+
+
+def _move_value(data: object, where: str) -> MoveValue:
+    fields = _Fields(data, where)
+    return MoveValue(
+        move=fields.get("move", _text),
+        value=fields.get("value", _optional(_number)),
+        stderr=fields.get("stderr", _optional(_number)),
+        visits=fields.get("visits", _whole),
+    )

@@ -1,0 +1,65 @@
+"""Checking a record against the rules of its game."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.errors import MatchError
+from ggp.gdl.program import Program
+from ggp.machine import Machine, build_machine
+from ggp.machine.base import States
+from match_runner.records import MatchRecord, TurnRecord
+
+
+def check_record(record: MatchRecord, program: Program) -> None:
+    """Play the moves of a record again and compare what the rules say.
+
+    Raises:
+        MatchError: the first thing that differs, and in which turn.
+        MachineError: the rules cannot be played.
+    """
+    if program.roles != record.roles:
+        raise MatchError(
+            f"the rules have the roles {', '.join(program.roles)}, "
+            f"the record {', '.join(record.roles)}"
+        )
+    machine = build_machine(program)
+    state = machine.initial(1)
+    for number, turn in enumerate(record.turns, start=1):
+        try:
+            state = _next(machine, state, turn)
+        except MatchError as error:
+            changed = "" if record.digest == program.digest else "the rules have changed since; "
+            raise MatchError(f"turn {number} differs from the rules: {changed}{error}") from error
+    if record.error is None:
+        _check_end(machine, state, record)
+
+
+def _next(machine: Machine, state: States, turn: TurnRecord) -> States:
+    if machine.terminal(state)[0]:
+        raise MatchError("the game is over before it")
+    moves = []
+    for role, name in enumerate(machine.roles):
+        text = turn.joint_move[name]
+        move = machine.move_id(text)
+        if move is None or move not in machine.legal(state, role).values:
+            raise MatchError(f"{text} is not legal for {name}")
+        moves.append(move)
+    stepped = machine.step(state, np.array([moves], dtype=np.int64))
+    for role, name in enumerate(machine.roles):
+        seen = machine.percept_texts(int(stepped.percepts[0, role]))
+        if seen != turn.percepts[name]:
+            raise MatchError(
+                f"{name} sees {' '.join(seen) or 'nothing'}, "
+                f"not {' '.join(turn.percepts[name]) or 'nothing'}"
+            )
+    return stepped.states
+
+
+def _check_end(machine: Machine, state: States, record: MatchRecord) -> None:
+    if not machine.terminal(state)[0]:
+        raise MatchError(f"the game is not over after turn {len(record.turns)}")
+    goals = dict(zip(machine.roles, machine.goals(state)[0].tolist(), strict=True))
+    for role, goal in goals.items():
+        if goal != record.goals[role]:
+            raise MatchError(f"the rules give {role} {goal:g} points, not {record.goals[role]:g}")

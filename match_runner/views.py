@@ -1,0 +1,163 @@
+"""Records and summaries as rich shows them, for terminals with and without colours.
+
+Terms are put into `Text`, never into markup, and without control characters: a rulesheet or
+a record may come from anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.box import SIMPLE
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from ggp.gdl.program import RANDOM
+from ggp.gdl.source import printable
+from ggp.players import Decision, MoveValue
+from match_runner.records import MatchRecord, TurnRecord
+from match_runner.series import Summary
+from match_runner.statistics import Mean
+
+MOST_VALUES = 12
+"""Candidates shown of a decision; the best, and always the one that was chosen."""
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that takes nothing for markup."""
+    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+
+
+def plain(text: str, style: str = "") -> Text:
+    """A text from outside, made safe."""
+    return Text(printable(text), style=style)
+
+
+def plus_minus(encoding: str) -> str:
+    """The sign between a value and its error, in a terminal's encoding."""
+    return "±" if encoding.lower().startswith("utf") else "+/-"
+
+
+def percepts_text(percepts: Sequence[str]) -> Text:
+    """What a role sees; an explicit word where that is nothing."""
+    return plain(" ".join(percepts)) if percepts else Text("nothing", style="dim")
+
+
+def show_record(record: MatchRecord, encoding: str = "utf-8") -> Iterator[RenderableType]:
+    """A match from its first turn to its scores."""
+    clock = "" if record.play_clock_s is None else f", play clock {record.play_clock_s:g} s"
+    yield Text.assemble(plain(record.game, "bold"), f", seed {record.seed}{clock}")
+    for role in record.roles:
+        yield plain(f"  {role}: {record.players.get(role, 'played by chance')}")
+    for number, turn in enumerate(record.turns, start=1):
+        yield Text()
+        yield Text(f"Turn {number}", style="bold")
+        yield from _show_turn(turn, record.roles, encoding)
+    yield Text()
+    if record.error is not None:
+        yield plain(f"The match ended early: {record.error}", "red")
+    yield Text("Scores", style="bold")
+    for role in record.roles:
+        yield plain(f"  {role}: {record.goals[role]:g}")
+
+
+def _show_turn(turn: TurnRecord, roles: Sequence[str], encoding: str) -> Iterator[RenderableType]:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for heading in ("  role", "move", "sees"):
+        table.add_column(heading)
+    for role in roles:
+        move = plain(turn.joint_move[role], "bold" if role != RANDOM else "")
+        asked = turn.submitted.get(role)
+        if role in turn.submitted and asked != turn.joint_move[role]:
+            move.append_text(plain(f" instead of {asked or 'no answer'}", "red"))
+        table.add_row(plain(f"  {role}"), move, percepts_text(turn.percepts[role]))
+    yield table
+    for fault in turn.faults:
+        yield plain(f"  ! {fault.role}: {fault.text}", "red")
+    for role, decision in turn.decisions.items():
+        if len(decision.values) > 1 and any(v.visits for v in decision.values):
+            yield Padding(_show_decision(role, decision, encoding), (0, 0, 0, 2))
+
+
+def _show_decision(role: str, decision: Decision, encoding: str) -> RenderableType:
+    few = "all" if decision.exact else "sampled"
+    title = plain(
+        f"{role}: {decision.particles} particles ({few}), "
+        f"{decision.states_visited:,} states, {decision.seconds:.2f} s",
+        "dim",
+    )
+    return Group(title, values_table(decision, encoding))
+
+
+def values_table(decision: Decision, encoding: str = "utf-8") -> Table:
+    """The candidates of a decision, best first, the chosen one marked and bold."""
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 0))
+    table.add_column()
+    table.add_column()
+    table.add_column(justify="right")
+    ranked = sorted(decision.values, key=lambda v: -(v.value or 0.0))
+    shown = [v for i, v in enumerate(ranked) if i < MOST_VALUES or v.move == decision.move]
+    for value in shown:
+        chosen = value.move == decision.move
+        style = "bold" if chosen else ""
+        mark = ">" if chosen else " "
+        table.add_row(mark, plain(value.move, style), Text(value_text(value, encoding), style))
+    if len(shown) < len(ranked):
+        table.add_row("", Text(f"and {len(ranked) - len(shown)} more", "dim"), "")
+    return table
+
+
+def value_text(value: MoveValue, encoding: str = "utf-8") -> str:
+    """A value with its standard error, - where there is none."""
+    if value.value is None or not value.visits:
+        return "-"
+    return f"{value.value:.1f} {plus_minus(encoding)} {value.stderr or 0.0:.1f}"
+
+
+def mean_text(mean: Mean, encoding: str = "utf-8") -> str:
+    """A mean with its 99 % confidence half-width, as far as there are any."""
+    if mean.mean is None:
+        return "-"
+    if mean.ci99 is None:
+        return f"{mean.mean:.2f}"
+    return f"{mean.mean:.2f} {plus_minus(encoding)} {mean.ci99:.2f}"
+
+
+def show_summary(
+    summary: Summary, players: Iterable[tuple[str, str]], encoding: str = "utf-8"
+) -> Iterator[RenderableType]:
+    """Scores of a series.
+
+    Args:
+        summary: the series.
+        players: each role with its player's spec, in the order to show.
+        encoding: of the terminal.
+    """
+    num = len(summary.matches)
+    seeds = [match.seed for match in summary.matches]
+    named = f"seed {seeds[0]}" if num == 1 else f"seeds {seeds[0]} to {seeds[-1]}" if num else ""
+    counted = "1 match" if num == 1 else f"{num} matches"
+    yield Text.assemble(plain(summary.game, "bold"), f": {counted}", f", {named}" if named else "")
+    table = Table(box=SIMPLE, pad_edge=False)
+    table.add_column("role")
+    table.add_column("player")
+    table.add_column("mean score (99 %)" if num > 1 else "score", justify="right")
+    table.add_column("states visited", justify="right")
+    for role, spec in players:
+        table.add_row(
+            plain(role),
+            plain(spec),
+            mean_text(summary.means[role], encoding),
+            f"{summary.states_visited[role]:,}",
+        )
+    yield table
+    faulty = [match for match in summary.matches if match.errors]
+    if faulty:
+        yield Text(f"{len(faulty)} of {num} matches with errors:", style="red")
+        for match in faulty[:MOST_VALUES]:
+            more = f" (and {len(match.errors) - 1} more)" if len(match.errors) > 1 else ""
+            yield plain(f"  seed {match.seed}: {match.errors[0]}{more}")
+        if len(faulty) > MOST_VALUES:
+            yield Text(f"  and {len(faulty) - MOST_VALUES} more matches")

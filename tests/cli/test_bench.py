@@ -1,0 +1,80 @@
+"""`ggp bench`: speed of random playouts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from ggp.cli.bench import measure
+from ggp.machine import Machine, Playouts
+from tests.support.commands import json_of, run, text_file
+
+
+def test_bench_gives_the_agreed_fields() -> None:
+    found = json_of("bench", "exploding_bomb", "--seconds", "0.3", "--seed", "1")
+    assert list(found) == [
+        "backend",
+        "build_s",
+        "playouts",
+        "states_per_s",
+        "playouts_per_s",
+        "finished",
+    ]
+    assert found["backend"] == "prolog"
+    assert found["playouts"] > 100
+    assert found["states_per_s"] == pytest.approx(3 * found["playouts_per_s"], rel=0.01)
+    assert found["finished"] == 1.0
+
+
+def test_bench_can_be_read() -> None:
+    result = run("bench", "tic_tac_toe", "--seconds", "0.1")
+    assert result.exit_code == 0
+    assert "states/s" in result.stdout
+    assert result.stderr == ""
+
+
+def test_game_without_an_end_is_cut_off(tmp_path: Path) -> None:
+    game = text_file(
+        tmp_path,
+        "(role a) (init p) (legal a m) (<= (next p) (true p)) (goal a 0)"
+        "(<= terminal (true q)) (<= (next q) (true q))",
+    )
+    found = json_of("bench", game, "--seconds", "0.2")
+    assert found["playouts"] >= 1
+    assert found["finished"] == 0.0
+
+
+class SlowMachine:
+    """Plays games of a fixed length in fixed time, on a clock of its own."""
+
+    def __init__(self, seconds_per_step: float, length: int) -> None:
+        self.now_s = 0.0
+        self.seconds_per_step, self.length = seconds_per_step, length
+
+    def clock(self) -> float:
+        return self.now_s
+
+    def initial(self, num_lanes: int = 1) -> int:
+        return num_lanes
+
+    def playout(self, states: int, rng: np.random.Generator, max_steps: int = 1000) -> Playouts:
+        steps = np.full(states, min(self.length, max_steps))
+        self.now_s += float(steps.sum()) * self.seconds_per_step
+        finished = np.full(states, max_steps >= self.length)
+        return Playouts(np.zeros((states, 1)), steps, finished)
+
+
+@pytest.mark.parametrize("seconds_per_step", [1e-6, 1e-4, 1e-2, 0.3, 1.0, 3.0])
+@pytest.mark.parametrize("length", [1, 30, 1000])
+def test_bench_takes_about_the_time_it_is_given(seconds_per_step: float, length: int) -> None:
+    machine = SlowMachine(seconds_per_step, length)
+    speed = measure(cast(Machine, cast(Any, machine)), 5.0, np.random.default_rng(1), machine.clock)
+    assert speed.playouts >= 1
+    assert speed.states / speed.seconds == pytest.approx(1 / seconds_per_step)
+    assert machine.now_s <= 5.0 * 1.25 + 2 * seconds_per_step
+    if length * seconds_per_step <= 5.0:
+        assert speed.finished == speed.playouts
+        assert speed.seconds >= 5.0 / 2

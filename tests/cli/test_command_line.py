@@ -1,0 +1,246 @@
+"""What holds for every command: one-line errors, exit codes, help, logging, quick start."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ggp.gdl import list_games
+from ggp.machine import BACKENDS
+from tests.support.commands import error_line, json_file, run, text_file
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+COMMANDS = ("validate", "info", "convert", "trace", "evaluate", "bench")
+PLAYING = {
+    "info": (),
+    "trace": (),
+    "evaluate": ("--role", "agent", "--player", "legal"),
+    "bench": ("--seconds", "0.05"),
+}
+"""Commands that build a machine, with the options they need."""
+
+REPAIRED = """
+(role agent)
+(init here)
+(<= (legal ?r go) (true here))
+(<= terminal (not (true here)))
+(goal agent 100)
+"""
+
+
+def start(*args: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "ggp", *args],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_bare_command_shows_help() -> None:
+    result = run()
+    assert result.exit_code == 0
+    assert all(f"\n  {name} " in result.stdout for name in COMMANDS)
+
+
+def test_version_is_shown() -> None:
+    result = run("--version")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("ggp ")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command_has_help(command: str) -> None:
+    result = run(command, "--help")
+    assert result.exit_code == 0
+    assert f"Usage: ggp {command}" in result.stdout
+
+
+@pytest.mark.parametrize("command", PLAYING)
+def test_help_lists_the_backends(command: str) -> None:
+    assert "|".join(BACKENDS) in run(command, "--help").stdout
+
+
+def test_unknown_command_lists_the_commands() -> None:
+    line = error_line("jump")
+    assert "unknown command 'jump'" in line
+    assert all(command in line for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_unknown_option_lists_the_options(command: str) -> None:
+    line = error_line(command, "exploding_bomb", "--jump")
+    assert line.startswith("error: unknown option --jump; options: ")
+    assert "--help" in line
+
+
+def test_unknown_option_before_the_command_is_one_line() -> None:
+    assert "unknown option --jump" in error_line("--jump", "info", "exploding_bomb")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_missing_argument_is_one_line(command: str) -> None:
+    line = error_line(command)
+    assert "Missing" in line
+    assert f"`ggp {command} --help`" in line
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("trace", "exploding_bomb", "--seed", "many"),
+        ("trace", "exploding_bomb", "--seed", "-1"),
+        ("bench", "exploding_bomb", "--seconds", "0"),
+        ("convert", "exploding_bomb", "--to", "latin"),
+        ("evaluate", "exploding_bomb", "--role", "agent"),
+        ("info", "exploding_bomb", "tic_tac_toe"),
+    ],
+    ids=" ".join,
+)
+def test_bad_value_is_one_line(args: tuple[str, ...]) -> None:
+    assert error_line(*args).startswith("error: ")
+
+
+@pytest.mark.parametrize("command", [*PLAYING, "convert"])
+def test_unknown_game_lists_the_games(command: str) -> None:
+    options = ("--to", "kif") if command == "convert" else PLAYING[command]
+    line = error_line(command, "nosuchgame", *options)
+    assert "unknown game 'nosuchgame'" in line
+    assert all(game in line for game in list_games())
+
+
+@pytest.mark.parametrize("command", PLAYING)
+def test_unknown_backend_lists_the_backends(command: str) -> None:
+    line = error_line(command, "exploding_bomb", *PLAYING[command], "--backend", "abacus")
+    assert line == f"error: unknown backend 'abacus'; backends: {', '.join(BACKENDS)}"
+
+
+@pytest.mark.parametrize("command", [*PLAYING, "convert"])
+def test_rulesheet_with_an_error_shows_the_place(command: str, tmp_path: Path) -> None:
+    game = text_file(tmp_path, "(role agent)\n(<= terminal (not))\n")
+    options = ("--to", "kif") if command == "convert" else PLAYING[command]
+    result = run(command, game, *options)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith(f"{game}:2:15: error: ")
+    assert lines[1:] == ["(<= terminal (not))", "              ^"]
+
+
+def test_many_errors_of_a_rulesheet_are_cut_short(tmp_path: Path) -> None:
+    game = text_file(tmp_path, "(role agent)\n" + "(role (f x))\n" * 30)
+    result = run("info", game)
+    assert result.exit_code == 2
+    assert f"more errors; `ggp validate {game}` shows all" in result.stderr
+
+
+def test_repaired_rulesheet_is_mentioned_on_standard_error_only(tmp_path: Path) -> None:
+    game = text_file(tmp_path, REPAIRED)
+    result = run("info", game, "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["warnings"] == 1
+    assert result.stderr == f"warning: {game} has 1 warning; `ggp validate {game}` shows them\n"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("-v", "info", "exploding_bomb"),
+        ("info", "exploding_bomb", "-v"),
+        ("info", "-v", "kuhn_poker"),
+    ],
+    ids=" ".join,
+)
+def test_verbose_says_more_on_standard_error(args: tuple[str, ...]) -> None:
+    result = run(*args)
+    assert "info: " in result.stderr
+    assert "info: " not in result.stdout
+    assert logging.getLogger("ggp").level == logging.INFO
+    assert run("info", "exploding_bomb").stderr == ""
+
+
+def test_names_cannot_disturb_a_terminal(tmp_path: Path) -> None:
+    game = text_file(
+        tmp_path,
+        "(role [red])(init \x1b[31m)(legal [red] :smile:)(legal [red] \x1b[0m)"
+        "(<= terminal (not (true \x1b[31m)))(goal [red] 1)",
+    )
+    for command in (
+        ("info", game),
+        ("trace", game),
+        ("validate", game),
+        ("evaluate", game, "--role", "[RED]", "--player", "hyperplay:n=1"),
+    ):
+        result = run(*command)
+        assert result.exit_code == 0
+        assert "\x1b" not in result.output
+    assert "[red]" in result.stdout
+    assert ":smile:" in result.stdout
+
+
+def test_module_runs_without_a_traceback() -> None:
+    process = start("trace", "nosuchgame")
+    output, errors = process.communicate(timeout=30)
+    assert process.returncode == 2
+    assert output == ""
+    assert errors.startswith("error: unknown game 'nosuchgame'")
+    assert errors.count("\n") == 1
+
+
+def test_interrupt_ends_without_a_traceback() -> None:
+    process = start("bench", "tic_tac_toe", "--seconds", "60")
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert output == ""
+    assert errors.strip() == "error: interrupted"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+@pytest.mark.parametrize("command", [("info",), ("trace", "--json"), ("convert", "--to", "kif")])
+def test_full_disk_is_one_line(command: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ggp", command[0], "exploding_bomb", *command[1:]],
+            cwd=REPOSITORY,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=30,
+        )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+
+
+def test_reader_that_goes_away_is_no_error() -> None:
+    process = start("validate", *["exploding_bomb"] * 2000)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.wait(timeout=30)
+    process.stderr.close()
+
+
+def test_help_needs_no_slow_imports() -> None:
+    code = "import sys, ggp.cli; print({'numpy', 'pyswip', 'rich'} & set(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=30
+    )
+    assert done.stdout == "set()\n", done.stderr
+
+
+def test_error_in_a_file_is_one_line_whatever_it_holds(tmp_path: Path) -> None:
+    line = error_line("trace", "exploding_bomb", "--moves", json_file(tmp_path, ["a\nb\x1b"]))
+    assert "\x1b" not in line

@@ -1,0 +1,272 @@
+"""`ggp evaluate`: histories, and the values of the HyperPlay-II paper (tables 1 and 2)."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ggp.players import PLAYERS
+from tests.support.commands import error_line, json_file, json_of, run, text_file
+
+HYPERPLAY = "hyperplay:particles=100,playouts=200"
+NOOP: dict[str, object] = {"move": "noop", "percepts": []}
+WAITED: list[object] = [NOOP, {"move": "wait", "percepts": []}]
+BOMB = ("exploding_bomb", "--role", "agent")
+
+
+def asked(colour: str) -> list[object]:
+    return [NOOP, {"move": "ask", "percepts": [colour]}]
+
+
+def evaluate(*args: str) -> dict[str, Any]:
+    found: dict[str, Any] = json_of("evaluate", *args)
+    return found
+
+
+def values(found: dict[str, Any]) -> dict[str, float]:
+    return {entry["move"]: entry["value"] for entry in found["moves"]}
+
+
+def history_error(folder: Path, history: object, *args: str) -> str:
+    path = json_file(folder, history)
+    return error_line(
+        "evaluate", *(args or (*BOMB, "--player", "hyperplay:n=2")), "--history", path
+    )
+
+
+# ---------------------------------------------------------------- table 1
+
+
+def test_hyperplay_waits_at_the_bomb() -> None:
+    found = evaluate(*BOMB, "--player", HYPERPLAY)
+    assert values(found) == {"ask": pytest.approx(45, abs=2), "wait": pytest.approx(50, abs=2)}
+    assert found["choice"] == "wait"
+    assert all(entry["visits"] >= 20_000 for entry in found["moves"])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hyperplay2_asks_at_the_bomb(seed: int) -> None:
+    found = evaluate(*BOMB, "--player", "hyperplay2:n=8", "--seed", str(seed))
+    assert values(found) == {"ask": 90, "wait": pytest.approx(50, abs=25)}
+    assert found["choice"] == "ask"
+
+
+@pytest.mark.parametrize("player", ["hyperplay:n=8", "hyperplay2:n=8", "hyperplay2:n=4,exact=0"])
+@pytest.mark.parametrize(("colour", "other"), [("red", "blue"), ("blue", "red")])
+def test_colour_seen_is_the_wire_cut(player: str, colour: str, other: str, tmp_path: Path) -> None:
+    history = json_file(tmp_path, asked(colour))
+    found = evaluate(*BOMB, "--player", player, "--history", history)
+    assert values(found) == {f"(cut {colour})": 90, f"(cut {other})": 0}
+    assert found["choice"] == f"(cut {colour})"
+
+
+def test_both_wires_are_equal_for_hyperplay_that_waited(tmp_path: Path) -> None:
+    found = evaluate(*BOMB, "--player", HYPERPLAY, "--history", json_file(tmp_path, WAITED))
+    assert values(found) == {"(cut blue)": 50, "(cut red)": 50}
+    assert found["exact"]
+    assert found["particles"] == 2
+
+
+# ---------------------------------------------------------------- table 2
+
+
+def test_hyperplay_tells_where_to_arm() -> None:
+    found = evaluate("spy_vs_spy", "--role", "spy1", "--player", HYPERPLAY)
+    told = {move: value for move, value in values(found).items() if "tell" in move}
+    hidden = {move: value for move, value in values(found).items() if "hide" in move}
+    assert list(told.values()) == [pytest.approx(60, abs=2.5)] * 2
+    assert list(hidden.values()) == [pytest.approx(40, abs=2.5)] * 2
+    assert "tell" in found["choice"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_hyperplay2_hides_where_it_armed(seed: int) -> None:
+    found = evaluate(
+        "spy_vs_spy", "--role", "spy1", "--player", "hyperplay2:n=8", "--seed", str(seed)
+    )
+    for move, value in values(found).items():
+        assert value == (20 if "tell" in move else pytest.approx(40, abs=20))
+    assert "hide" in found["choice"]
+
+
+@pytest.mark.parametrize("player", ["hyperplay:n=8", "hyperplay2:n=4"])
+def test_candidate_switches(player: str, tmp_path: Path) -> None:
+    history = json_file(
+        tmp_path,
+        [{"move": "(choose 1)", "percepts": []}, {"move": "noop", "percepts": ["(opened 3)"]}],
+    )
+    found = evaluate("monty_hall", "--role", "candidate", "--player", player, "--history", history)
+    assert found["choice"] == "switch"
+    assert values(found) == {
+        "stay": pytest.approx(100 / 3, abs=1e-9),
+        "switch": pytest.approx(200 / 3, abs=1e-9),
+    }
+
+
+# ---------------------------------------------------------------- form
+
+
+@pytest.mark.parametrize("player", PLAYERS)
+def test_every_player_gives_the_agreed_fields(player: str) -> None:
+    found = evaluate(*BOMB, "--player", player)
+    assert list(found) == [
+        "role",
+        "player",
+        "moves",
+        "choice",
+        "particles",
+        "exact",
+        "states_visited",
+        "seconds",
+    ]
+    assert (found["role"], found["player"]) == ("agent", player)
+    assert [entry["move"] for entry in found["moves"]] == ["ask", "wait"]
+    assert all(list(e) == ["move", "value", "stderr", "visits"] for e in found["moves"])
+    is_valued = player.startswith("hyperplay")
+    assert all((e["value"] is not None) == is_valued for e in found["moves"])
+    assert all((e["stderr"] is not None) == is_valued for e in found["moves"])
+    assert found["choice"] in ("ask", "wait")
+    assert found["exact"] is True
+    assert found["states_visited"] > 0
+    assert found["seconds"] >= 0
+
+
+def test_sampled_set_is_not_exact(tmp_path: Path) -> None:
+    assert not evaluate(*BOMB, "--player", "hyperplay:n=2,exact=0")["exact"]
+
+
+def test_same_seed_gives_the_same_values() -> None:
+    args = ("krieg_tic_tac_toe", "--role", "xplayer", "--player", "hyperplay:n=2", "--seed")
+    first, again, other = (evaluate(*args, seed) for seed in ("5", "5", "6"))
+    assert first["moves"] == again["moves"]
+    assert first["choice"] == again["choice"]
+    assert first["moves"] != other["moves"]
+
+
+def test_play_clock_bounds_the_time() -> None:
+    found = evaluate(*BOMB, "--player", "hyperplay2:n=8", "--play-clock", "0.5")
+    assert 0.3 < found["seconds"] < 1.5
+    assert found["choice"] == "ask"
+
+
+def test_table_can_be_read() -> None:
+    shown = run("evaluate", *BOMB, "--player", "hyperplay2:n=4").stdout
+    assert "move of agent" in shown
+    assert any(line.split()[:3] == [">", "ask", "90.00"] for line in shown.splitlines())
+    assert "hyperplay2:n=4 plays ask: 2 particles (the whole information set)" in shown
+    assert " - " in run("evaluate", *BOMB, "--player", "legal").stdout
+
+
+# ---------------------------------------------------------------- histories
+
+
+def test_history_is_followed_to_the_first_choice_by_default(tmp_path: Path) -> None:
+    given = evaluate(*BOMB, "--player", "hyperplay", "--history", json_file(tmp_path, [NOOP]))
+    assert values(evaluate(*BOMB, "--player", "hyperplay")) == values(given)
+
+
+def test_only_move_after_a_given_history_is_evaluated(tmp_path: Path) -> None:
+    found = evaluate(*BOMB, "--player", "hyperplay", "--history", json_file(tmp_path, []))
+    assert [entry["move"] for entry in found["moves"]] == ["noop"]
+
+
+def test_history_may_be_spelled_otherwise_and_unknown_in_part(tmp_path: Path) -> None:
+    history = [
+        {"percepts": None, "move": None},
+        {"move": " ASK", "percepts": ["RED"]},
+    ]
+    found = evaluate(*BOMB, "--player", "hyperplay", "--history", json_file(tmp_path, history))
+    assert values(found) == {"(cut red)": 90, "(cut blue)": 0}
+
+
+@pytest.mark.parametrize(
+    ("history", "expected"),
+    [
+        pytest.param([NOOP, {"move": "wait", "percepts": ["red"]}],
+                     "turn 1: no complete path agrees", id="impossible percept"),
+        pytest.param([{"move": "ask", "percepts": []}],
+                     "turn 0: no complete path agrees", id="illegal move"),
+        pytest.param([*WAITED, {"move": "(cut red)", "percepts": []}],
+                     "the game is over", id="after the end"),
+        pytest.param([{"move": "jump", "percepts": []}],
+                     "turn 0: jump is no move of this game", id="unknown move"),
+        pytest.param([NOOP, {"move": "ask", "percepts": ["green"]}],
+                     "turn 1: green is no percept of this game", id="unknown percept"),
+        pytest.param([{"move": "(noop", "percepts": []}],
+                     'turn 0: "(noop" is not a KIF term', id="unparsable move"),
+        pytest.param([{"move": "noop", "percepts": ["a b"]}],
+                     'turn 0: "a b" is not a KIF term', id="unparsable percept"),
+        pytest.param([{"move": 1, "percepts": []}],
+                     "turn 0: 1 is not a KIF term in a string", id="number"),
+        pytest.param([{"move": "noop", "percepts": "red"}],
+                     "turn 0: percepts must be a list", id="percepts no list"),
+        pytest.param([{"move": "noop"}], "turn 0: a turn must be an object", id="no percepts"),
+        pytest.param([{**NOOP, "x": 1}], "turn 0: a turn must be an object", id="unknown field"),
+        pytest.param(["noop"], "turn 0: a turn must be an object", id="no object"),
+        pytest.param(NOOP, "must be a list of turns", id="no list"),
+    ],
+)  # fmt: skip
+def test_bad_history_says_what_and_where(history: object, expected: str, tmp_path: Path) -> None:
+    assert expected in history_error(tmp_path, history)
+
+
+@pytest.mark.parametrize("player", ["hyperplay2:n=2", "hyperplay:n=2,exact=0", "legal"])
+def test_impossible_history_is_an_error_for_every_player(player: str, tmp_path: Path) -> None:
+    line = history_error(
+        tmp_path, [NOOP, {"move": "ask", "percepts": []}], *BOMB, "--player", player
+    )
+    assert "no complete path" in line
+    assert logging.getLogger("ggp.players").level == logging.NOTSET
+
+
+def test_missing_history_file_is_one_line(tmp_path: Path) -> None:
+    path = str(tmp_path / "none.json")
+    line = error_line("evaluate", *BOMB, "--player", "legal", "--history", path)
+    assert line == f"error: cannot read {path}: No such file or directory"
+
+
+@pytest.mark.parametrize(("game", "role"), [("tic_tac_toe", "oplayer"), ("kuhn_poker", "player1")])
+def test_role_that_must_have_seen_something_needs_a_history(game: str, role: str) -> None:
+    assert "give --history" in error_line("evaluate", game, "--role", role, "--player", "legal")
+
+
+def test_role_without_any_choice_needs_a_history(tmp_path: Path) -> None:
+    game = text_file(
+        tmp_path,
+        "(role a) (role random) (init start) (legal a m) (legal random m)"
+        "(<= terminal (not (true start))) (goal a 50)",
+    )
+    line = error_line("evaluate", game, "--role", "a", "--player", "legal")
+    assert "a" in line
+    assert "give --history" in line
+
+
+# ---------------------------------------------------------------- roles and players
+
+
+def test_random_has_no_values() -> None:
+    line = error_line("evaluate", "exploding_bomb", "--role", "random", "--player", "legal")
+    assert "random plays by chance" in line
+    assert line.endswith("roles: agent")
+
+
+def test_unknown_role_lists_the_roles() -> None:
+    line = error_line("evaluate", "exploding_bomb", "--role", "bob", "--player", "legal")
+    assert line == "error: unknown role 'bob'; roles of this game: agent, random"
+
+
+@pytest.mark.parametrize(
+    ("player", "expected"),
+    [
+        ("oracle", "players: legal, random, hyperplay, hyperplay2"),
+        ("hyperplay:m=1", "options: n, particles, playouts, exact"),
+        ("hyperplay:n=many", "whole number"),
+        ("hyperplay2:n=0", "from 1 to"),
+        ("legal:n=1", "options: none"),
+    ],
+)
+def test_bad_player_says_what_is_possible(player: str, expected: str) -> None:
+    assert expected in error_line("evaluate", *BOMB, "--player", player)

@@ -1,0 +1,171 @@
+"""`ggp validate`, `ggp info` and `ggp convert`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ggp.gdl import list_games, parse, print_infix, read_rulesheet
+from tests.support.commands import json_of, run, text_file
+from tests.support.games import SHARED
+
+FAULTY = """(role agent)
+(init (p 1))
+(<= (legal ?who go) (true (p ?x)))
+(<= q (not r))
+(<= r (not q))
+(<= terminal q)
+(goal agent 100)
+"""
+SLOPPY = FAULTY.replace("(<= q (not r))\n(<= r (not q))\n", "(<= q (true (p 2)))\n")
+FIELDS = ["severity", "rule", "message", "line", "column", "context"]
+INFO_FIELDS = {
+    "game",
+    "roles",
+    "language",
+    "rules",
+    "facts",
+    "relations",
+    "static_relations",
+    "recursive_relations",
+    "warnings",
+    "initial_fluents",
+    "legal_moves",
+    "digest",
+    "backend",
+    "build_s",
+}
+
+
+def test_validate_accepts_our_games_strictly() -> None:
+    games = list_games()
+    result = run("validate", "--strict", *games)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [f"{game}: ok" for game in games]
+    assert json_of("validate", "--strict", *games) == [
+        {"file": game, "ok": True, "diagnostics": []} for game in games
+    ]
+
+
+def test_validate_shows_line_and_caret_of_everything(tmp_path: Path) -> None:
+    game = text_file(tmp_path, FAULTY)
+    result = run("validate", game)
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[0] == (
+        f"{game}:3:12: warning: nothing binds ?who: it ranges over the roles [unsafe-head]"
+    )
+    assert lines[1:3] == ["(<= (legal ?who go) (true (p ?x)))", "           ^"]
+    assert f"{game}:4:1: error: " in result.stdout
+    assert f"{game}:5:1: error: " in result.stdout
+    assert lines[-1] == f"{game}: 2 errors, 1 warning"
+    assert result.stderr == ""
+
+
+def test_validate_prints_the_agreed_json(tmp_path: Path) -> None:
+    game = text_file(tmp_path, FAULTY)
+    result = run("validate", game, "exploding_bomb", "--json")
+    assert result.exit_code == 1
+    faulty, bomb = json.loads(result.stdout)
+    assert bomb == {"file": "exploding_bomb", "ok": True, "diagnostics": []}
+    assert list(faulty) == ["file", "ok", "diagnostics"]
+    assert (faulty["file"], faulty["ok"]) == (game, False)
+    assert all(list(diagnostic) == FIELDS for diagnostic in faulty["diagnostics"])
+    assert faulty["diagnostics"][0] == {
+        "severity": "warning",
+        "rule": "unsafe-head",
+        "message": "nothing binds ?who: it ranges over the roles",
+        "line": 3,
+        "column": 12,
+        "context": "(<= (legal ?who go) (true (p ?x)))",
+    }
+
+
+def test_validate_repairs_unless_strict(tmp_path: Path) -> None:
+    game = text_file(tmp_path, SLOPPY)
+    lenient, strict = run("validate", game), run("validate", "--strict", game)
+    assert (lenient.exit_code, strict.exit_code) == (0, 1)
+    assert "3:12: warning: " in lenient.stdout
+    assert "3:12: error: " in strict.stdout
+
+
+def test_validate_reports_the_other_files_if_one_is_missing(tmp_path: Path) -> None:
+    game = text_file(tmp_path, FAULTY)
+    result = run("validate", "nosuchgame", game, "exploding_bomb")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: unknown game 'nosuchgame'; games that come with ggp: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stdout.endswith(f"{game}: 2 errors, 1 warning\nexploding_bomb: ok\n")
+    found = json.loads(run("validate", "nosuchgame", game, "--json").stdout)
+    assert [entry["ok"] for entry in found] == [False, False]
+    assert found[0]["diagnostics"][0]["rule"] == "unreadable"
+
+
+def test_validate_reports_text_that_is_not_gdl(tmp_path: Path) -> None:
+    game = text_file(tmp_path, "this is no rulesheet!")
+    result = run("validate", game)
+    assert result.exit_code == 1
+    assert "error" in result.stdout
+    assert not json.loads(run("validate", game, "--json").stdout)[0]["ok"]
+
+
+def test_validate_accepts_every_shared_rulesheet() -> None:
+    files = sorted(map(str, SHARED.glob("gdl*/*")))
+    if not files:
+        pytest.skip("there is no folder of shared rulesheets")
+    assert all(entry["ok"] for entry in json_of("validate", *files))
+
+
+def test_info_describes_the_bomb() -> None:
+    found = json_of("info", "exploding_bomb")
+    assert set(found) == INFO_FIELDS
+    assert found["roles"] == ["agent", "random"]
+    assert found["language"] == "GDL-II"
+    assert found["legal_moves"] == {"agent": 1, "random": 2}
+    assert found["initial_fluents"] == 1
+    assert (found["warnings"], found["backend"]) == (0, "prolog")
+    assert len(found["digest"]) == 32
+    assert found["build_s"] > 0
+
+
+@pytest.mark.parametrize("game", list_games())
+def test_info_shows_every_role(game: str) -> None:
+    found = json_of("info", game)
+    shown = run("info", game).stdout
+    assert found["language"] == ("GDL" if game == "tic_tac_toe" else "GDL-II")
+    assert list(found["legal_moves"]) == found["roles"]
+    assert all(role in shown for role in found["roles"])
+    assert found["digest"] in shown
+
+
+@pytest.mark.parametrize("game", list_games())
+def test_convert_keeps_the_rules(game: str) -> None:
+    sheet = read_rulesheet(game)
+    for syntax in ("kif", "infix"):
+        result = run("convert", game, "--to", syntax)
+        assert result.exit_code == 0
+        assert parse(result.stdout).rules == sheet.rules
+
+
+def test_convert_goes_back_and_forth(tmp_path: Path) -> None:
+    sheet = read_rulesheet("kuhn_poker")
+    game = text_file(tmp_path, print_infix(sheet.rules))
+    assert run("convert", game, "--to", "kif").stdout == (
+        run("convert", "kuhn_poker", "--to", "kif").stdout
+    )
+
+
+def test_convert_mentions_what_was_repaired(tmp_path: Path) -> None:
+    game = text_file(tmp_path, "(role agent")
+    result = run("convert", game, "--to", "infix")
+    assert result.exit_code == 0
+    assert result.stdout == "role(agent).\n"
+    assert result.stderr == f"warning: {game} has 1 warning; `ggp validate {game}` shows them\n"
+
+
+def test_convert_lists_the_syntaxes() -> None:
+    result = run("convert", "exploding_bomb", "--to", "latin")
+    assert result.exit_code == 2
+    assert "'kif', 'infix'" in result.stderr

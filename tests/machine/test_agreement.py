@@ -1,0 +1,67 @@
+"""Machines against the plain reference, step by step, on random matches."""
+
+from __future__ import annotations
+
+import pytest
+
+from ggp.gdl import read_rulesheet
+from ggp.gdl.normalize import load
+from tests.support.games import (
+    BACKENDS,
+    GAMES,
+    machine_of_game,
+    machine_of_shared,
+    path_of_shared,
+)
+from tests.support.reference import Reference
+from tests.support.walks import walk_together
+
+MATCHES = 20
+
+SHARED_MATCHES = {
+    "gdl1/buttons.kif": 4,
+    "gdl1/blocksWorldSerial.kif": 4,
+    "gdl1/connectFour.kif": 1,
+    "gdl1/coloredtrails.kif": 2,
+    "gdl1/doubletoetictac.kif": 2,
+    "gdl1/eightPuzzle.kif": 2,
+    "gdl1/firefighter.kif": 3,
+    "gdl1/haystack.kif": 5,
+    "gdl1/hanoi_6_disks.kif": 2,
+    "gdl1/lightsOnSimul4.kif": 5,
+    "gdl1/maze.kif": 5,
+    "gdl1/minichess.kif": 2,
+    "gdl1/nim4.kif": 3,
+    "gdl1/ticTacToe.kif": 5,
+    "gdl2/guessSix.gdl": 5,
+    "gdl2/kriegTTT_4x4.gdl": 5,
+    "gdl2/mastermind.gdl": 3,
+    "gdl2/montyhall.gdl": 10,
+    "gdl2/transit.gdl": 5,
+}
+"""Rulesheets by others, and how many matches to play."""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", GAMES)
+def test_game_plays_as_its_rules_say(name: str, backend: str) -> None:
+    reference = Reference(read_rulesheet(name).rules)
+    for seed in range(MATCHES):
+        walk_together(machine_of_game(name, backend), reference, seed=seed, max_steps=40)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", SHARED_MATCHES)
+def test_rulesheet_by_others_plays_as_its_rules_say(name: str, backend: str) -> None:
+    machine = machine_of_shared(name, backend)
+    reference = Reference(read_rulesheet(path_of_shared(name)).rules)
+    for seed in range(SHARED_MATCHES[name]):
+        walk_together(machine, reference, seed=seed, max_steps=25)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rulesheet_that_needs_repairs_plays_as_its_normalised_rules_say(backend: str) -> None:
+    name = "gdl2/sushi_go.kif"
+    machine = machine_of_shared(name, backend)
+    reference = Reference.of_program(load(path_of_shared(name)))
+    walk_together(machine, reference, seed=0, max_steps=4)

@@ -1,0 +1,533 @@
+"""What every machine must do, whatever is below it: one suite for all backends and games."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ggp.errors import (
+    BackendUnavailableError,
+    ConfigError,
+    GoalError,
+    MachineError,
+    NoLegalMoveError,
+)
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
+from ggp.machine import Machine, States, build_machine, role_index
+from ggp.machine.base import NO_PERCEPTS, UNKNOWN, IntArray
+from tests.support.batches import live, mixed_states, random_joint_moves
+from tests.support.games import BACKENDS, GAMES, machine_of_game, machine_of_rules
+
+RULES = """
+(role first) (role second)
+(init (at 1)) (init dealt)
+(succ 1 2) (succ 2 3)
+(legal first (go ?x ?x)) (legal first stay) (legal second wait)
+(<= (next (at ?y)) (true (at ?x)) (succ ?x ?y))
+(<= terminal (true (at 3)))
+(<= (goal ?r 50) (role ?r))
+""".replace("(legal first (go ?x ?x))", "(<= (legal first (go ?x ?x)) (succ ?x ?y))")
+"""Plain GDL, three states."""
+
+COUNTER = """
+(role player) (role random)
+(digit 0) (digit 1) (digit 2) (digit 3) (digit 4) (digit 5) (digit 6) (digit 7)
+(place a) (place b) (place c) (place d) (place e) (place f) (place g) (place h)
+(<= (init (shows ?p 0)) (place ?p))
+(<= (legal player (set ?p ?d)) (place ?p) (digit ?d))
+(legal random (spin 1)) (legal random (spin 2))
+(<= (next (shows ?p ?d)) (does player (set ?p ?d)))
+(<= (next (shows ?p ?d)) (true (shows ?p ?d)) (not (turned ?p)))
+(<= (turned ?p) (does player (set ?p ?d)))
+(<= (sees player (spun ?n)) (does random (spin ?n)))
+(<= terminal (true (shows a 7)) (true (shows b 7)) (true (shows c 7)))
+(goal player 50)
+"""
+"""Millions of states, none of which ends soon."""
+
+STUCK = """
+(role first) (role second)
+(init one) (init (two b))
+(<= (next one) (true (two b)))
+(legal first go)
+(<= (legal second go) (true (two b)))
+(<= terminal (true over))
+(goal first 0) (goal second 0)
+"""
+"""After one step `second` has no legal move, and the game is not over."""
+
+
+@pytest.fixture(scope="module", params=[(g, b) for b in BACKENDS for g in GAMES], ids="-".join)
+def machine(request: pytest.FixtureRequest) -> Machine:
+    name, backend = request.param
+    return machine_of_game(name, backend)
+
+
+@pytest.fixture(scope="module")
+def states(machine: Machine) -> States:
+    return mixed_states(machine, seed=1)
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def lane(states: States, number: int) -> States:
+    return states.take(np.array([number]))
+
+
+def moves_as_text(machine: Machine, states: States, role: int) -> list[list[str]]:
+    legal = machine.legal(states, role)
+    return [list(map(machine.move_text, legal[i].tolist())) for i in range(len(states))]
+
+
+# -------------------------------------------------------------------- shapes
+
+
+def test_arrays_have_the_shapes_and_types_that_were_promised(
+    machine: Machine, states: States
+) -> None:
+    num_lanes, num_roles = len(states), len(machine.roles)
+    assert machine.terminal(states).shape == (num_lanes,)
+    assert machine.terminal(states).dtype == np.bool_
+    assert machine.goals(states).shape == (num_lanes, num_roles)
+    assert machine.goals(states).dtype == np.float64
+    assert machine.groups(states).shape == (num_lanes,)
+    assert machine.hashes(states).shape == (num_lanes,)
+    assert machine.hashes(states).dtype == np.uint64
+    assert machine.initial_percepts.tolist() == [NO_PERCEPTS] * num_roles
+    assert len(machine.fluents(states)) == num_lanes
+    for role in range(num_roles):
+        legal = machine.legal(states, role)
+        assert legal.offsets.shape == (num_lanes + 1,)
+        assert legal.offsets[0] == 0
+        assert legal.offsets[-1] == len(legal.values)
+        assert legal.values.dtype == legal.offsets.dtype == np.int64
+        assert legal.counts.tolist() == [len(legal[i]) for i in range(num_lanes)]
+    running = live(machine, states)
+    rng = np.random.default_rng(0)
+    stepped = machine.step(running, random_joint_moves(machine, running, rng))
+    assert len(stepped.states) == len(running)
+    assert stepped.percepts.shape == (len(running), num_roles)
+    assert stepped.percepts.dtype == np.int64
+    playouts = machine.playout(states, rng)
+    assert playouts.goals.shape == (num_lanes, num_roles)
+    assert playouts.goals.dtype == np.float64
+    assert playouts.steps.shape == playouts.finished.shape == (num_lanes,)
+    assert playouts.steps.dtype == np.int64
+    assert playouts.finished.dtype == np.bool_
+
+
+def test_batch_without_lanes_is_a_batch(machine: Machine) -> None:
+    num_roles = len(machine.roles)
+    for none in (machine.initial(0), machine.concatenate([]), machine.initial(3).take(_ids())):
+        assert len(none) == 0
+        assert machine.terminal(none).shape == (0,)
+        assert machine.goals(none).shape == (0, num_roles)
+        assert machine.legal(none, 0).offsets.tolist() == [0]
+        assert machine.chance(none).offsets.tolist() == [0]
+        assert machine.fluents(none) == []
+        assert machine.groups(none).shape == machine.hashes(none).shape == (0,)
+        stepped = machine.step(none, np.zeros((0, num_roles), dtype=np.int64))
+        assert len(stepped.states) == 0
+        assert stepped.percepts.shape == (0, num_roles)
+        playouts = machine.playout(none, np.random.default_rng(0))
+        assert playouts.goals.shape == (0, num_roles)
+        assert playouts.steps.shape == (0,)
+
+
+def test_roles_are_those_of_the_rulesheet(machine: Machine) -> None:
+    assert len(set(machine.roles)) == len(machine.roles)
+    for i, name in enumerate(machine.roles):
+        assert role_index(machine, name.upper()) == i
+    assert (machine.random_role is None) == ("random" not in machine.roles)
+    if machine.random_role is not None:
+        assert machine.roles[machine.random_role] == "random"
+    with pytest.raises(ConfigError, match=f"unknown role 'nobody'.*{machine.roles[0]}"):
+        role_index(machine, "nobody")
+
+
+def test_backend_is_named_as_on_the_command_line(machine: Machine) -> None:
+    assert machine.backend in BACKENDS
+
+
+# -------------------------------------------------------------------- semantics
+
+
+def test_ended_lanes_have_no_moves(machine: Machine, states: States) -> None:
+    over = machine.terminal(states)
+    assert over.any()
+    assert not over.all()
+    for role in range(len(machine.roles)):
+        counts = machine.legal(states, role).counts
+        assert not counts[over].any()
+        assert counts[~over].all()
+    assert not np.diff(machine.chance(states).offsets)[over].any()
+
+
+def test_legal_moves_are_different_and_depend_on_the_state_only(
+    machine: Machine, states: States
+) -> None:
+    for role in range(len(machine.roles)):
+        together = machine.legal(states, role)
+        for i in range(len(states)):
+            moves = together[i].tolist()
+            assert len(set(moves)) == len(moves)
+            assert machine.legal(lane(states, i), role).values.tolist() == moves
+
+
+def test_chance_is_uniform_and_sums_to_one(machine: Machine, states: States) -> None:
+    offsets, moves, probabilities = machine.chance(states)
+    assert moves.shape == probabilities.shape
+    if machine.random_role is None:
+        assert not len(moves)
+        return
+    legal = machine.legal(states, machine.random_role)
+    assert offsets.tolist() == legal.offsets.tolist()
+    assert moves.tolist() == legal.values.tolist()
+    for i, over in enumerate(machine.terminal(states)):
+        part = probabilities[offsets[i] : offsets[i + 1]]
+        assert over or part.sum() == pytest.approx(1.0)
+        assert len(set(part.tolist())) <= 1
+
+
+def test_goals_are_in_range(machine: Machine, states: States) -> None:
+    low, high = machine.goal_range
+    assert low < high
+    for goals in (
+        machine.goals(states),
+        machine.playout(states, np.random.default_rng(0)).goals,
+    ):
+        assert (goals >= low).all()
+        assert (goals <= high).all()
+
+
+def test_step_gives_the_same_again_and_leaves_its_argument_alone(
+    machine: Machine, states: States
+) -> None:
+    running = live(machine, states)
+    before = machine.fluents(running)
+    moves = random_joint_moves(machine, running, np.random.default_rng(3))
+    first, second = machine.step(running, moves), machine.step(running, moves)
+    assert machine.fluents(first.states) == machine.fluents(second.states)
+    assert first.percepts.tolist() == second.percepts.tolist()
+    machine.playout(running, np.random.default_rng(4))
+    assert machine.fluents(running) == before
+
+
+def test_result_of_a_lane_depends_on_no_other_lane(machine: Machine, states: States) -> None:
+    rng = np.random.default_rng(5)
+    running = live(machine, states)
+    moves = random_joint_moves(machine, running, rng)
+    order = rng.integers(0, len(running), 3 * len(running))
+    shuffled = machine.step(running.take(order), moves[order])
+    texts = machine.fluents(shuffled.states)
+    goals, over = machine.goals(shuffled.states), machine.terminal(shuffled.states)
+    for place, i in enumerate(order.tolist()):
+        alone = machine.step(lane(running, i), moves[i : i + 1])
+        assert machine.fluents(alone.states) == [texts[place]]
+        assert alone.percepts[0].tolist() == shuffled.percepts[place].tolist()
+        assert machine.goals(alone.states)[0].tolist() == goals[place].tolist()
+        assert machine.terminal(alone.states)[0] == over[place]
+
+
+# -------------------------------------------------------------------- lanes
+
+
+def test_take_and_concatenate_move_lanes_about(machine: Machine, states: States) -> None:
+    texts = machine.fluents(states)
+    order = np.array([len(states) - 1, 0, 0, 2], dtype=np.int64)
+    taken = states.take(order)
+    assert machine.fluents(taken) == [texts[i] for i in order]
+    joined = machine.concatenate([taken, states, machine.initial(2), taken.take(order[:0])])
+    start = machine.fluents(machine.initial(1))
+    assert machine.fluents(joined) == [*(texts[i] for i in order), *texts, *start, *start]
+    assert machine.fluents(states) == texts
+
+
+def test_groups_and_hashes_tell_states_apart(machine: Machine, states: States) -> None:
+    texts = machine.fluents(states)
+    groups, hashes = machine.groups(states).tolist(), machine.hashes(states).tolist()
+    assert list(dict.fromkeys(groups)) == list(range(len(set(texts))))
+    assert len(set(zip(texts, groups, hashes, strict=True))) == len(set(texts))
+    assert len(set(hashes)) == len(set(texts))
+
+
+def test_states_of_another_machine_are_refused(machine: Machine) -> None:
+    other = machine_of_rules(RULES, machine.backend)
+    with pytest.raises(MachineError, match="another"):
+        machine.terminal(other.initial(1))
+    with pytest.raises(MachineError, match="another"):
+        machine.concatenate([machine.initial(1), other.initial(1)])
+
+
+# -------------------------------------------------------------------- playouts
+
+
+def test_playouts_with_one_seed_are_one_result(machine: Machine, states: States) -> None:
+    first, second, third = (
+        machine.playout(states, np.random.default_rng(seed)) for seed in (7, 7, 8)
+    )
+    assert first.goals.tolist() == second.goals.tolist()
+    assert first.steps.tolist() == second.steps.tolist()
+    many = machine.initial(60)
+    different = [
+        machine.playout(many, np.random.default_rng(seed)).goals.tolist() for seed in (7, 8)
+    ]
+    assert different[0] != different[1]
+    assert third.finished.all()
+
+
+def test_playouts_end_with_the_goals_of_an_ended_state(machine: Machine, states: States) -> None:
+    over = machine.terminal(states)
+    playouts = machine.playout(states, np.random.default_rng(0))
+    assert playouts.finished.all()
+    assert not playouts.steps[over].any()
+    assert playouts.steps[~over].all()
+    assert playouts.goals[over].tolist() == machine.goals(states)[over].tolist()
+
+
+def test_playouts_that_are_cut_off_are_flagged(machine: Machine, states: States) -> None:
+    over = machine.terminal(states)
+    none = machine.playout(states, np.random.default_rng(0), 0)
+    assert none.finished.tolist() == over.tolist()
+    assert not none.steps.any()
+    assert not none.goals[~over].any()
+    few = machine.playout(states, np.random.default_rng(0), 2)
+    assert (few.steps <= 2).all()
+    assert (few.steps[~few.finished] == 2).all()
+    assert not few.goals[~few.finished].any()
+    assert (few.steps[over] == 0).all()
+
+
+def test_every_lane_stepped_is_a_state_visited(machine: Machine) -> None:
+    before = machine.states_visited
+    start = machine.initial(5)
+    machine.legal(start, 0)
+    machine.terminal(start)
+    assert machine.states_visited == before
+    machine.step(start, random_joint_moves(machine, start, np.random.default_rng(0)))
+    assert machine.states_visited == before + 5
+    steps = machine.playout(start, np.random.default_rng(0)).steps
+    assert machine.states_visited == before + 5 + steps.sum()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_playouts_choose_uniformly(backend: str) -> None:
+    machine = machine_of_game("monty_hall", backend)
+    goals = machine.playout(machine.initial(4000), np.random.default_rng(11)).goals
+    assert goals[:, machine.roles.index("candidate")].mean() == pytest.approx(50, abs=3)
+    machine = machine_of_rules(
+        "(role a) (init s) (<= (next (did ?x)) (does a ?x)) (goal a 0)"
+        + "".join(f"(<= (goal a {i}) (true (did (m {i})))) (legal a (m {i}))" for i in range(1, 6))
+        + "(<= terminal (not (true s)))",
+        backend,
+    )
+    values = machine.playout(machine.initial(5000), np.random.default_rng(12)).goals[:, 0]
+    counts = np.bincount(values.astype(int), minlength=6)
+    assert counts[0] == 0
+    assert (np.abs(counts[1:] - 1000) < 120).all()
+
+
+# -------------------------------------------------------------------- names
+
+
+def test_moves_and_percepts_are_named_by_canonical_kif(machine: Machine, states: States) -> None:
+    running = live(machine, states)
+    stepped = machine.step(running, random_joint_moves(machine, running, np.random.default_rng(2)))
+    for role in range(len(machine.roles)):
+        for move in set(machine.legal(states, role).values.tolist()):
+            text = machine.move_text(move)
+            assert text == text.lower()
+            assert machine.move_id(text) == move
+            assert machine.move_id(text.upper().replace("(", " ( ")) == move
+    for percept in set(stepped.percepts.ravel().tolist()):
+        texts = machine.percept_texts(percept)
+        assert list(texts) == sorted(set(texts))
+        assert machine.percept_id(texts) == percept
+        assert machine.percept_id([*reversed(texts), *texts]) == percept
+        assert (percept == NO_PERCEPTS) == (texts == ())
+
+
+def test_names_no_rule_can_make_are_unknown(machine: Machine) -> None:
+    assert machine.percept_id([]) == NO_PERCEPTS
+    assert machine.percept_texts(NO_PERCEPTS) == ()
+    for text in ("nosuchmove", "(nosuchmove 1)", "", "(", ")", "a b", "()", "?x", "\0"):
+        assert machine.move_id(text) is None, text
+        assert machine.percept_id([text]) is None, text
+
+
+def test_number_that_names_no_move_or_percept_is_an_error(machine: Machine) -> None:
+    for number in (UNKNOWN, 10**9):
+        with pytest.raises(MachineError):
+            machine.move_text(number)
+        with pytest.raises(MachineError):
+            machine.percept_texts(number)
+        moves = np.full((1, len(machine.roles)), number, dtype=np.int64)
+        with pytest.raises(MachineError):
+            machine.step(machine.initial(1), moves)
+    assert len(machine.legal(machine.initial(1), 0).values)
+
+
+def test_fluents_are_sorted_canonical_kif(machine: Machine, states: States) -> None:
+    for fluents in machine.fluents(states):
+        assert list(fluents) == sorted(set(fluents))
+        assert all(f == f.lower() and not f.startswith("(true ") for f in fluents)
+
+
+def test_hashes_are_the_same_for_every_machine_of_a_game(backend: str) -> None:
+    one, other = (build_machine(normalize(parse(RULES)), backend) for _ in range(2))
+    assert one.hashes(one.initial(1)).tolist() == other.hashes(other.initial(1)).tolist()
+    mixed = mixed_states(one, seed=0)
+    by_text = dict(zip(one.fluents(mixed), one.hashes(mixed).tolist(), strict=True))
+    assert by_text[("(at 1)", "dealt")] == other.hashes(other.initial(1))[0]
+
+
+# -------------------------------------------------------------------- plain GDL
+
+
+def test_in_plain_gdl_every_role_sees_the_joint_move(backend: str) -> None:
+    machine = machine_of_rules(RULES, backend)
+    go, wait = machine.move_id("(go 2 2)"), machine.move_id("wait")
+    assert go is not None
+    assert wait is not None
+    stepped = machine.step(machine.initial(2), np.array([[go, wait], [go, wait]]))
+    assert stepped.percepts.shape == (2, 2)
+    assert len(set(stepped.percepts.ravel().tolist())) == 1
+    seen = machine.percept_texts(int(stepped.percepts[0, 0]))
+    assert seen == ("(did first (go 2 2))", "(did second wait)")
+    assert machine.percept_id(["(did second wait)", "(did first (go 2 2))"]) is not None
+
+
+# -------------------------------------------------------------------- errors
+
+
+def test_role_without_a_legal_move_is_named_with_the_state(backend: str) -> None:
+    machine = machine_of_rules(STUCK, backend)
+    go = machine.move_id("go")
+    assert go is not None
+    after = machine.step(machine.initial(1), np.array([[go, go]])).states
+    both = machine.concatenate([machine.initial(1), after])
+    assert machine.legal(both, 0).counts.tolist() == [1, 1]
+    with pytest.raises(NoLegalMoveError) as caught:
+        machine.legal(both, 1)
+    assert caught.value.role == "second"
+    assert caught.value.state == ("one",)
+    assert "second has no legal move in a state that is not terminal: one" in str(caught.value)
+    assert machine.legal(both, 1, allow_stuck=True).counts.tolist() == [1, 0]
+    playouts = machine.playout(both, np.random.default_rng(0))
+    assert playouts.finished.tolist() == [False, False]
+    assert playouts.steps.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("value", ["high", "(plus 1 2)", "nan", "inf", "1e999", "?x"])
+def test_goal_value_that_is_no_number_is_an_error(value: str, backend: str) -> None:
+    text = f"(role a) (init {value.replace('?x', 'x')}) (legal a go) (<= terminal (true ended))"
+    machine = machine_of_rules(text + f"(<= (goal a {value}) (true {value}))", backend)
+    with pytest.raises(GoalError, match="is not a number"):
+        machine.goals(machine.initial(1))
+    assert machine.legal(machine.initial(1), 0).counts.tolist() == [1]
+
+
+def test_several_goal_values_count_as_the_highest_and_none_as_zero(
+    backend: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = """
+    (role many) (role none) (role random) (init s)
+    (legal many go) (legal none go) (legal random go) (<= (next t) (true s))
+    (<= terminal (true t))
+    (<= (goal many ?v) (value ?v)) (value 10) (value 7) (value 075) (<= (goal none 5) (true u))
+    """
+    machine = machine_of_rules(text, backend)
+    caplog.set_level("WARNING")
+    for _ in range(3):
+        assert machine.goals(machine.initial(2)).tolist() == [[75, 0, 0], [75, 0, 0]]
+        assert machine.playout(machine.initial(1), np.random.default_rng(0)).goals[0, 0] == 75
+    assert [record.getMessage() for record in caplog.records] == [
+        "many has several goal values (075, 10, 7): the highest counts",
+        "none has no goal value: it counts as 0",
+    ]
+
+
+def test_unknown_backend_is_an_error_that_lists_the_backends() -> None:
+    with pytest.raises(ConfigError, match=r"unknown backend 'java'; backends: .*prolog"):
+        build_machine(normalize(parse(RULES)), "java")
+
+
+def test_missing_tool_is_named_with_what_to_install() -> None:
+    error = BackendUnavailableError("SWI-Prolog", "install it")
+    assert str(error) == "SWI-Prolog is not usable: install it"
+
+
+# -------------------------------------------------------------------- soak
+
+
+def test_thousands_of_small_calls_leave_nothing_behind(backend: str) -> None:
+    machine = build_machine(normalize(parse(COUNTER)), backend)
+    rng = np.random.default_rng(0)
+    for _ in _rounds(warm_up=300, measured=3000, most_kb=8_000):
+        start = machine.initial(1)
+        machine.legal(start, 0)
+        stepped = machine.step(start, random_joint_moves(machine, start, rng))
+        machine.terminal(stepped.states)
+        machine.percept_texts(int(stepped.percepts[0, 0]))
+        machine.fluents(stepped.states)
+        machine.playout(start, rng, 1)
+
+
+def test_states_are_given_back_with_their_batches(backend: str) -> None:
+    machine = build_machine(normalize(parse(COUNTER)), backend)
+    rng = np.random.default_rng(0)
+    kept = machine.initial(3)
+    for _ in _rounds(warm_up=10, measured=30, most_kb=15_000):
+        states = machine.initial(500)
+        for _ in range(3):
+            states = live(machine, states)
+            states = machine.step(states, random_joint_moves(machine, states, rng)).states
+    assert len(machine.fluents(kept)[0]) == 8
+    assert machine.legal(kept, 0).counts.tolist() == [64] * 3
+
+
+def test_machines_come_and_go(backend: str) -> None:
+    program = normalize(parse(RULES))
+    kept = build_machine(program, backend)
+    for _ in _rounds(warm_up=10, measured=60, most_kb=15_000):
+        machine = build_machine(program, backend)
+        assert machine.terminal(machine.initial(1)).tolist() == [False]
+        machine.close()
+        machine.close()
+    assert kept.legal(kept.initial(1), 0).counts.tolist() == [3]
+
+
+def _rounds(warm_up: int, measured: int, most_kb: int) -> Iterator[int]:
+    """Numbers of rounds; asserts that the later ones made the process no bigger."""
+    for i in range(warm_up):
+        yield i
+    gc.collect()
+    before = _resident_kb()
+    for i in range(measured):
+        yield warm_up + i
+    gc.collect()
+    if before is not None:
+        after = _resident_kb()
+        assert after is not None
+        assert after - before < most_kb
+
+
+def _resident_kb() -> int | None:
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return None
+    return next(
+        int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmRSS")
+    )
+
+
+def _ids() -> IntArray:
+    return np.zeros(0, dtype=np.int64)

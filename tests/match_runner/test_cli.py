@@ -1,0 +1,278 @@
+"""The command line: what others rely on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from match_runner.cli import main
+from match_runner.records import MatchRecord
+from match_runner.series import play_series
+from tests.support.games import GAMES, REPOSITORY
+
+BOMB = ("play", "exploding_bomb")
+PLAYER = ("--player", "agent=hyperplay:n=2")
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, list(args), prog_name="match-runner")
+
+
+def played(*args: str) -> Any:
+    result = run(*args, "--json")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+# ---------------------------------------------------------------- play
+
+
+def test_json_has_exactly_the_fields_promised() -> None:
+    found = played(*BOMB, *PLAYER, "--matches", "3", "--seed", "5")
+    assert list(found) == ["game", "matches", "mean", "states_visited"]
+    assert found["game"] == "exploding_bomb"
+    assert [match["seed"] for match in found["matches"]] == [5, 6, 7]
+    for match in found["matches"]:
+        assert list(match) == ["seed", "goals", "turns", "errors"]
+        assert set(match["goals"]) == {"agent", "random"}
+        assert all(type(goal) is int for goal in match["goals"].values())
+        assert match["turns"] == 3
+        assert match["errors"] == []
+    for role in ("agent", "random"):
+        assert list(found["mean"][role]) == ["mean", "ci99"]
+    goals = [match["goals"]["agent"] for match in found["matches"]]
+    assert found["mean"]["agent"]["mean"] == pytest.approx(sum(goals) / 3)
+    assert found["mean"]["random"] == {"mean": 0.0, "ci99": 0.0}
+    assert found["states_visited"]["agent"] > 0
+    assert found["states_visited"]["random"] == 0
+
+
+def test_a_single_match_has_no_interval() -> None:
+    assert played(*BOMB)["mean"]["agent"]["ci99"] is None
+
+
+def test_match_of_a_series_is_reproduced_by_its_seed() -> None:
+    series = played("play", "kuhn_poker", "--matches", "4", "--seed", "10")["matches"]
+    for match in series:
+        alone = played("play", "kuhn_poker", "--seed", str(match["seed"]))["matches"]
+        assert alone == [match]
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_every_game_is_played_to_its_end_by_random_players(game: str) -> None:
+    found = played("play", game, "--matches", "3")
+    assert [match["errors"] for match in found["matches"]] == [[], [], []]
+
+
+def test_a_rulesheet_is_played_by_its_path() -> None:
+    path = str(REPOSITORY / "games" / "monty_hall.gdl")
+    assert played("play", path)["game"] == path
+
+
+def test_a_play_clock_is_kept() -> None:
+    started = time.monotonic()
+    found = played(*BOMB, "--player", "agent=hyperplay2", "--play-clock", "0.4")
+    assert found["matches"][0]["errors"] == []
+    assert time.monotonic() - started < 3 * 0.4 + 2.0
+
+
+def test_the_table_names_roles_players_and_scores() -> None:
+    result = run(*BOMB, *PLAYER, "--matches", "2")
+    assert result.exit_code == 0
+    assert "exploding_bomb: 2 matches, seeds 0 to 1" in result.stdout
+    for word in ("agent", "hyperplay:n=2", "by chance", "mean score (99 %)", "states visited"):
+        assert word in result.stdout
+    assert result.stderr == ""
+
+
+def test_warnings_of_a_rulesheet_are_shown_once_unless_json(tmp_path: Path) -> None:
+    path = tmp_path / "odd.gdl"
+    path.write_text(
+        "(role white) (init (step 0)) (legal white go) (<= (next (step 1)) (does white go))\n"
+        "(<= terminal (true (step 1))) (<= (goal white 50) (not unheard))\n"
+        "(goal white 50) (goal white 50)\n"
+    )
+    result = run("play", str(path), "--matches", "2")
+    assert result.exit_code == 0
+    assert result.stderr.count("[duplicate]") == 1
+    assert "warning: relation `unheard`" in result.stderr
+    assert played("play", str(path))["matches"][0]["goals"] == {"white": 50}
+
+
+def test_warnings_of_several_machines_are_shown_once(tmp_path: Path) -> None:
+    path = tmp_path / "goalless.gdl"
+    path.write_text(
+        "(role white) (role black) (init (step 0)) (<= (legal ?r go) (role ?r))\n"
+        "(<= (legal white stop) (true (step 0))) (<= (next (step 1)) (true (step 0)))\n"
+        "(<= terminal (true (step 1))) (goal white 50) (<= (goal black 1) (true (step 0)))\n"
+    )
+    players = ("--player", "white=hyperplay:n=2", "--player", "black=hyperplay:n=2")
+    result = run("play", str(path), *players, "--matches", "2")
+    assert result.exit_code == 0
+    assert result.stderr == "warning: black has no goal value: it counts as 0\n"
+
+
+# ---------------------------------------------------------------- record and replay
+
+
+def test_recorded_matches_are_shown_again(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "records"
+    played(*BOMB, "--player", "agent=hyperplay2:n=2", "--matches", "2", "--record", str(folder))
+    files = sorted(folder.iterdir())
+    assert [path.name.rsplit("-", 1)[0] for path in files] == [
+        "exploding_bomb-seed0",
+        "exploding_bomb-seed1",
+    ]
+    shown = run("replay", str(files[0]))
+    assert shown.exit_code == 0
+    assert shown.stderr == ""
+    for word in ("Turn 1", "Turn 3", "> ask", "90.0 ±", "(arm ", "Scores", "agent: 90"):
+        assert word in shown.stdout
+    printed = run("replay", str(files[0]), "--json")
+    assert json.loads(printed.stdout) == json.loads(files[0].read_text())
+
+
+def test_replay_reports_what_the_rules_do_not_allow(tmp_path: Path) -> None:
+    played(*BOMB, "--record", str(tmp_path))
+    (path,) = tmp_path.iterdir()
+    data = json.loads(path.read_text())
+    data["goals"]["agent"] = 1
+    path.write_text(json.dumps(data))
+    result = run("replay", str(path))
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: the rules give agent ")
+    data["game"] = "gone"
+    path.write_text(json.dumps(data))
+    result = run("replay", str(path))
+    assert result.exit_code == 0
+    assert result.stderr.startswith("not checked against the rules: unknown game 'gone'")
+
+
+def test_replay_takes_no_markup_or_escapes_from_a_record(tmp_path: Path) -> None:
+    played(*BOMB, "--record", str(tmp_path))
+    (path,) = tmp_path.iterdir()
+    data = json.loads(path.read_text())
+    data["turns"][0]["joint_move"]["agent"] = "[red]\x1b[31m"
+    data["game"] = "\x1b]0;gone\x07"
+    path.write_text(json.dumps(data))
+    result = run("replay", str(path))
+    assert "[red]" in result.stdout
+    assert "\x1b" not in result.stdout + result.stderr
+
+
+# ---------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("play", "nowhere"), "unknown game 'nowhere'; games that come with ggp: exploding_bomb,"),
+        ((*BOMB, "--player", "spy=legal"), "unknown role 'spy'; roles of this game: agent"),
+        ((*BOMB, "--player", "agent=god"), "unknown player 'god'; players: legal, random,"),
+        ((*BOMB, "--player", "agent=hyperplay:x=1"), "unknown option 'x' of player hyperplay;"),
+        ((*BOMB, "--player", "random=legal"), "the role random is played by chance; roles: agent"),
+        ((*BOMB, "--player", "agent"), "player 'agent' must be ROLE=SPEC"),
+        ((*BOMB, "--fast"), "unknown option --fast; options: --player, --matches,"),
+        ((*BOMB, "--matches", "0"), "Invalid value for '--matches': 0 is not in the range"),
+        ((*BOMB, "--play-clock", "0"), "Invalid value for '--play-clock': 0.0 is not"),
+        ((*BOMB, "--seed", "-1"), "Invalid value for '--seed': -1 is not in the range x>=0"),
+        ((*BOMB, "--backend", "x"), "unknown backend 'x'; backends: auto, prolog"),
+        (("play",), "Missing argument 'GAME'; `match-runner play --help`"),
+        (("watch",), "unknown command 'watch'; commands: play, replay"),
+        (("replay", "none.json"), "cannot read none.json: No such file or directory"),
+    ],
+)
+def test_misuse_is_one_line_and_exit_code_2(args: tuple[str, ...], message: str) -> None:
+    for extra in ((), ("--json",)):
+        result = run(*args, *extra)
+        assert result.exit_code == 2
+        assert result.stdout == ""
+        assert result.stderr.count("\n") == 1
+        assert message in result.stderr
+        if args == ("watch",) or "--fast" in args:
+            break
+
+
+def test_a_rulesheet_that_cannot_be_played_is_exit_code_2(tmp_path: Path) -> None:
+    path = tmp_path / "bad.gdl"
+    path.write_text("(role white")
+    result = run("play", str(path))
+    assert result.exit_code == 2
+    assert "bad.gdl: error: there is no rule for `terminal`" in result.stderr
+    assert not result.stderr.startswith("error: ")
+    assert "Traceback" not in result.stderr
+
+
+def test_a_malformed_record_is_exit_code_1(tmp_path: Path) -> None:
+    path = tmp_path / "bad.json"
+    path.write_text("{}")
+    result = run("replay", str(path))
+    assert result.exit_code == 1
+    assert result.stderr == f"error: {path}: field format is missing\n"
+
+
+def test_errors_of_matches_are_listed_and_the_others_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "stuck.gdl"
+    path.write_text(
+        "(role white) (role random) (init (step 0))\n"
+        "(<= (legal random (toss ?x)) (true (step 0)) (or (side ?x)))\n"
+        "(side 1) (side 2) (<= (legal random noop) (not (true (step 0))))\n"
+        "(<= (legal white go) (not (true (side 2))))\n"
+        "(<= (next (side ?x)) (does random (toss ?x)))\n"
+        "(<= (next (step 1)) (true (step 0))) (<= (next (step 2)) (true (step 1)))\n"
+        "(<= terminal (true (step 2))) (goal white 100) (goal random 0)\n"
+    )
+    matches = CliRunner().invoke(main, ["play", str(path), "--matches", "12", "--json"])
+    found = json.loads(matches.stdout)["matches"]
+    assert matches.exit_code == 0
+    assert {match["turns"] for match in found} == {1, 2}
+    for match in found:
+        if match["turns"] == 2:
+            assert match["errors"] == []
+        else:
+            assert "white has no legal move" in match["errors"][0]
+
+
+# ---------------------------------------------------------------- interrupts
+
+
+def test_an_interrupt_prints_what_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: Any) -> Iterator[MatchRecord]:
+        for number, record in enumerate(play_series(*args)):
+            if number == 2:
+                raise KeyboardInterrupt
+            yield record
+
+    monkeypatch.setattr("match_runner.cli.play_series", interrupted)
+    result = run(*BOMB, "--matches", "5", "--json")
+    assert result.exit_code == 130
+    assert len(json.loads(result.stdout)["matches"]) == 2
+    assert result.stderr == "interrupted after 2 of 5 matches\n"
+
+
+def test_a_signal_while_prolog_works_is_heeded() -> None:
+    command = [sys.executable, "-m", "match_runner", "play", "kuhn_poker", "-v", "--json"]
+    command += ["--player", "player1=hyperplay2:n=40"]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    )
+    assert process.stderr is not None
+    assert "match with seed 0 begins" in process.stderr.readline()
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert json.loads(out)["matches"] == []
+    assert err == "interrupted after 0 of 1 matches\n"

@@ -1,0 +1,38 @@
+"""What `make play` shows."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from match_runner import demo
+
+
+@pytest.fixture(scope="module")
+def shown() -> str:
+    patch = pytest.MonkeyPatch()
+    patch.setattr(demo, "NUM_MATCHES", 2)
+    out = io.StringIO()
+    demo.run(Console(file=out, width=80, markup=False, emoji=False, highlight=False))
+    patch.undo()
+    return out.getvalue()
+
+
+def test_hyperplay2_asks_and_hyperplay_waits(shown: str) -> None:
+    assert re.search(r"> ask +90\.0 (±|\+/-) 0\.0 .*> wait", shown)
+    assert re.search(r"plays +.? *ask +.? *wait", shown)
+    assert re.search(r"Score +.? *90 +.? *(0|100) ", shown)
+
+
+def test_it_fits_80_columns_without_a_colour_terminal(shown: str) -> None:
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "\x1b" not in shown
+
+
+def test_it_says_what_to_look_at_and_what_to_try_next(shown: str) -> None:
+    assert "HyperPlay-II asks, because" in " ".join(shown.split())
+    assert "match-runner play " in shown
+    assert "ggp evaluate " in shown

@@ -1,0 +1,194 @@
+"""Records: there and back, malformed files, and checking against the rules."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ggp.errors import ConfigError, MatchError
+from ggp.gdl import parse
+from ggp.gdl.normalize import load, normalize
+from match_runner.records import (
+    MatchRecord,
+    make_folder,
+    read_record,
+    record_from_json,
+    record_name,
+    write_record,
+)
+from match_runner.referee import play_match
+from match_runner.replay import check_record
+from tests.match_runner.support import Script, arena_of, script_arena
+from tests.support.games import GAMES
+
+
+def recorded(game: str = "exploding_bomb", seed: int = 3) -> MatchRecord:
+    role = load(game).roles[0]
+    return play_match(arena_of(game, f"{role}=hyperplay:n=2"), seed)
+
+
+def faulty() -> MatchRecord:
+    player = Script(["noop", ValueError("none"), "(cut green)"])
+    return play_match(script_arena("exploding_bomb", agent=player), 0)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_record_reads_back_as_it_was_written(game: str, tmp_path: Path) -> None:
+    record = recorded(game)
+    assert read_record(write_record(record, tmp_path)) == record
+    check_record(record, load(game))
+
+
+def test_a_record_with_faults_reads_back(tmp_path: Path) -> None:
+    record = faulty()
+    assert len(record.result.errors) == 2
+    assert read_record(write_record(record, tmp_path)) == record
+
+
+def test_a_record_says_its_format_and_holds_terms_only(tmp_path: Path) -> None:
+    data = json.loads(write_record(recorded(), tmp_path).read_text())
+    assert data["format"] == 1
+    assert data["digest"] == load("exploding_bomb").digest
+    assert data["turns"][0]["joint_move"]["agent"] == "noop"
+    assert data["turns"][1]["decisions"]["agent"]["values"][0]["move"] == "ask"
+    assert isinstance(data["goals"]["agent"], int)
+
+
+def test_file_names_tell_matches_apart(tmp_path: Path) -> None:
+    record = recorded()
+    other = replace(record, players={"agent": "legal"})
+    assert record_name(record).startswith("exploding_bomb-seed3-")
+    assert record_name(record) != record_name(other)
+    assert record_name(record) == record_name(replace(record, turns=()))
+    assert "/" not in record_name(replace(record, game="some/where/bomb.gdl"))
+
+
+def test_a_folder_that_cannot_be_made_is_a_config_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match=r"cannot make .*file"):
+        make_folder(tmp_path / "file")
+
+
+def test_a_file_that_is_not_there_is_a_config_error(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"cannot read .*: No such file"):
+        read_record(tmp_path / "none.json")
+    with pytest.raises(ConfigError, match="is a folder; give one of its records: none"):
+        read_record(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "\x00\xff", "[" * 100_000, '"text'])
+def test_a_file_that_is_not_json_is_a_match_error(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.json"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(MatchError, match=r"bad\.json is not JSON"):
+        read_record(path)
+
+
+def _without(data: Any, *path: Any) -> Any:
+    for key in path[:-1]:
+        data = data[key]
+    del data[path[-1]]
+
+
+def _set(data: Any, value: Any, *path: Any) -> Any:
+    for key in path[:-1]:
+        data = data[key]
+    data[path[-1]] = value
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("format",), 2, "format 2 is not known; this version reads 1"),
+        (("format",), True, "field format must be a whole number"),
+        (("game",), None, "field game must be a string"),
+        (("seed",), 1.5, "field seed must be a whole number"),
+        (("roles",), "agent", "field roles must be a list"),
+        (("goals", "agent"), "90", "field goals.agent must be a number"),
+        (("goals",), {}, "field goals must have the roles agent, random"),
+        (("turns", 1), [], "turns[1] must be an object"),
+        (("turns", 1, "percepts", "agent"), ["a", 1], "field turns[1].percepts.agent[1] must"),
+        (("turns", 0, "joint_move", "x"), "go", "field turns[0].joint_move must have the roles"),
+        (("turns", 0, "decisions", "agent", "exact"), 1, "must be true or false"),
+        (("players", "nobody"), "legal", "must have the roles agent, nobody"),
+    ],
+)
+def test_a_malformed_field_is_named(path: tuple[Any, ...], value: Any, message: str) -> None:
+    data = json.loads(json.dumps(recorded().to_json()))
+    _set(data, value, *path)
+    with pytest.raises(MatchError) as caught:
+        record_from_json(data)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [("format",), ("turns",), ("turns", 2, "faults"), ("turns", 1, "decisions", "agent", "values")],
+)
+def test_a_missing_field_is_named(path: tuple[Any, ...]) -> None:
+    data = json.loads(json.dumps(recorded().to_json()))
+    _without(data, *path)
+    with pytest.raises(MatchError, match=r"field [\w\[\].]+ is missing"):
+        record_from_json(data)
+
+
+@pytest.mark.parametrize("data", [None, [], "text", 3])
+def test_json_that_is_no_object_is_no_record(data: Any) -> None:
+    with pytest.raises(MatchError, match="the file must be an object"):
+        record_from_json(data)
+
+
+# ---------------------------------------------------------------- against the rules
+
+
+def altered(record: MatchRecord, turn: int, **changes: Any) -> MatchRecord:
+    turns = list(record.turns)
+    turns[turn] = replace(turns[turn], **changes)
+    return replace(record, turns=tuple(turns))
+
+
+def test_a_record_that_differs_from_the_rules_is_found_out() -> None:
+    rules = load("exploding_bomb")
+    player = Script(["noop", "ask", "(cut red)"])
+    record = replace(
+        play_match(script_arena("exploding_bomb", agent=player), 0), digest=rules.digest
+    )
+    check_record(record, rules)
+    wrong = {
+        "turn 2 differs from the rules: sing is not legal for agent": altered(
+            record, 1, joint_move={"agent": "sing", "random": "noop"}
+        ),
+        "turn 1 differs from the rules: agent sees nothing, not red": altered(
+            record, 0, percepts={"agent": ("red",), "random": ()}
+        ),
+        "turn 4 differs from the rules: the game is over before it": replace(
+            record, turns=(*record.turns, record.turns[2])
+        ),
+        "the game is not over after turn 2": replace(record, turns=record.turns[:2]),
+        "points, not 33": replace(record, goals={"agent": 33, "random": 0}),
+    }
+    for message, bad in wrong.items():
+        with pytest.raises(MatchError) as caught:
+            check_record(bad, rules)
+        assert message in str(caught.value)
+
+
+def test_a_record_of_other_rules_says_so() -> None:
+    record = recorded()
+    with pytest.raises(MatchError, match="the rules have the roles spy1, spy2, the record agent"):
+        check_record(record, load("spy_vs_spy"))
+    changed = normalize(
+        parse(load("exploding_bomb").source.text.replace("ask", "enquire"), "changed")
+    )
+    asked = altered(record, 1, joint_move={"agent": "ask", "random": "noop"})
+    with pytest.raises(MatchError, match="the rules have changed since; ask is not legal"):
+        check_record(asked, changed)
+
+
+def test_a_match_that_ended_early_is_checked_as_far_as_it_went() -> None:
+    record = replace(recorded(), error="stuck")
+    check_record(replace(record, turns=record.turns[:1]), load("exploding_bomb"))
