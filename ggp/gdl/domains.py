@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import product
 
-from ggp.gdl.program import NormalRule
+from ggp.gdl.program import KEYWORD_ARITY, Literal, NormalRule
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
 
 Position = tuple[tuple[Signature, int], ...]
@@ -45,6 +45,21 @@ def _inside(term: Term, at: Position) -> Iterable[tuple[str, Position]]:
     elif isinstance(term, Compound):
         for i, arg in enumerate(term.args):
             yield from _inside(arg, (*at, (signature(term), i)))
+
+
+def with_uses(rules: Sequence[NormalRule]) -> list[NormalRule]:
+    """The rules, and for each use of an author's own relation one that makes it hold there.
+
+    Nothing but the uses of `(plus 0 ?x ?x)` or of `(<= (differ ?x ?y) (distinct ?x ?y))` tells
+    which values there are.
+    """
+    uses: dict[NormalRule, None] = {}
+    for rule in rules:
+        for i, literal in enumerate(rule.body):
+            if isinstance(literal.atom, Compound) and literal.atom.name not in KEYWORD_ARITY:
+                others = tuple(x for j, x in enumerate(rule.body) if j != i and x.binds)
+                uses[NormalRule(literal.atom, (*others, Literal(rule.head)))] = None
+    return [*rules, *uses]
 
 
 class Domains:

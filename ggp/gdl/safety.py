@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 
-from ggp.gdl.domains import Domains, Position, occurrences, position
+from ggp.gdl.domains import Domains, Position, occurrences, position, with_uses
 from ggp.gdl.program import (
+    KEYWORD_ARITY,
     ROLE,
     Literal,
     NormalRule,
@@ -13,7 +15,7 @@ from ggp.gdl.program import (
     rule_variables,
 )
 from ggp.gdl.report import Report
-from ggp.gdl.terms import Compound, Symbol, Term, Variable, signature, variables
+from ggp.gdl.terms import Compound, Term, Variable, signature, variables
 
 MAX_DOMAIN = 20_000
 """Values that an unbound variable may range over at most."""
@@ -31,15 +33,7 @@ def bind_variables(rules: Sequence[NormalRule], report: Report) -> list[NormalRu
     otherwise it ranges over the values its argument position can take. Rules whose variable
     has no possible value are dropped.
     """
-    domains: Domains | None = None
-
-    def get_domains() -> Domains:
-        nonlocal domains
-        if domains is None:
-            domains = Domains(rules)
-        return domains
-
-    ranges = _Ranges(get_domains, report)
+    ranges = _Ranges(rules, report)
     bound = []
     for rule in rules:
         repaired = _bind_rule(rule, ranges, report)
@@ -78,39 +72,51 @@ def order_conditions(rule: NormalRule) -> NormalRule:
 class _Ranges:
     """Literals that make an unbound variable range over something."""
 
-    def __init__(self, domains: Callable[[], Domains], report: Report) -> None:
-        self._domains = domains
+    def __init__(self, rules: Sequence[NormalRule], report: Report) -> None:
+        self._rules = rules
         self._report = report
-        self._names: dict[Position, str | None] = {}
+        self._names: dict[tuple[Position, ...], str | None] = {}
         self.facts: list[NormalRule] = []
 
-    def over(self, name: str, places: Sequence[Position], start: int) -> Literal | None:
-        """A literal that binds variable `name`, or None if it has no possible value."""
+    def over(self, name: str, rule: NormalRule) -> Literal | None:
+        """A literal that binds a variable of a rule, or None if it has no possible value."""
         variable = Variable(name)
-        if any(place in _ROLE_POSITIONS for place in places):
+        in_head = _places(name, [rule.head])
+        in_body = _places(name, [x.atom for x in rule.body if x.negated])
+        if any(place in _ROLE_POSITIONS for place in (*in_head, *in_body)):
             return Literal(Compound("role", (variable,)))
-        for place in places:
-            relation = self._relation(place, start)
+        choices = [(place,) for place in in_body]
+        if signature(rule.head)[0] in KEYWORD_ARITY:
+            choices = [*((place,) for place in in_head), *choices]
+        elif in_head:
+            choices = [in_head, *choices]
+        for places in choices:
+            relation = self._relation(places, rule.start)
             if relation is not None:
                 return Literal(Compound(relation, (variable,)))
         return None
 
-    def _relation(self, place: Position, start: int) -> str | None:
-        if place not in self._names:
-            values = self._domains().values(place, MAX_DOMAIN)
-            if values is None:
+    @cached_property
+    def _domains(self) -> Domains:
+        return Domains(with_uses(self._rules))
+
+    def _relation(self, places: tuple[Position, ...], start: int) -> str | None:
+        if places not in self._names:
+            columns = [self._domains.values(place, MAX_DOMAIN) for place in places]
+            values = dict.fromkeys(value for column in columns for value in column or ())
+            if None in columns or len(values) > MAX_DOMAIN:
                 self._report.error(
                     "unsafe-head",
                     f"an unbound variable would range over more than {MAX_DOMAIN} values; "
                     "bind it with a condition",
                     start,
                 )
-                values = []
+                values = {}
             name = f"domain;{len(self._names)}" if values else None
-            self._names[place] = name
+            self._names[places] = name
             if name is not None:
                 self.facts.extend(NormalRule(Compound(name, (value,))) for value in values)
-        return self._names[place]
+        return self._names[places]
 
 
 def _bind_rule(rule: NormalRule, ranges: _Ranges, report: Report) -> NormalRule | None:
@@ -139,7 +145,7 @@ def _bind_rule(rule: NormalRule, ranges: _Ranges, report: Report) -> NormalRule 
             continue
         in_head = any(v.name == name for v in variables(rule.head))
         kind = "unsafe-head" if in_head else "unsafe-variable"
-        range_of = ranges.over(name, _places(rule, name), rule.start)
+        range_of = ranges.over(name, rule)
         if range_of is not None:
             over = "the roles" if signature(range_of.atom) == ROLE else "the values it can take"
             report.breach(kind, f"nothing binds {shown}: it ranges over {over}", at)
@@ -159,13 +165,7 @@ def _bind_rule(rule: NormalRule, ranges: _Ranges, report: Report) -> NormalRule 
     return NormalRule(rule.head, (*extra, *body), rule.start)
 
 
-def _places(rule: NormalRule, name: str) -> list[Position]:
-    """Positions of a variable: in the head first, then in negated conditions."""
-    atoms: list[Term] = [rule.head, *(x.atom for x in rule.body if x.negated)]
-    return [
-        place
-        for atom in atoms
-        if not isinstance(atom, Symbol)
-        for variable, place in occurrences(atom)
-        if variable == name
-    ]
+def _places(name: str, atoms: Sequence[Term]) -> tuple[Position, ...]:
+    """The different positions of a variable in some atoms."""
+    found = (at for atom in atoms for variable, at in occurrences(atom) if variable == name)
+    return tuple(dict.fromkeys(found))

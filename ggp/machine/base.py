@@ -42,6 +42,8 @@ class Limits:
         stack_bytes: size of the reasoner's stacks.
         table_bytes: size of its tables of intermediate results.
         setup_inferences: inferences for compiling a game.
+        seconds: wall time of any one call into the reasoner; large batches are split into
+            several calls.
         term_size: functions in one term (a fluent, move or percept, or the arguments of a
             relation that recurs).
     """
@@ -50,6 +52,7 @@ class Limits:
     stack_bytes: int = 1 << 30
     table_bytes: int = 1 << 28
     setup_inferences: int = 100_000_000
+    seconds: float = 300.0
     term_size: int = 2_000
 
 
@@ -201,9 +204,17 @@ class Machine(Protocol):
         ...
 
     def playout(
-        self, states: States, rng: np.random.Generator, max_steps: int = DEFAULT_MAX_STEPS
+        self,
+        states: States,
+        rng: np.random.Generator,
+        max_steps: int = DEFAULT_MAX_STEPS,
+        max_seconds: float | None = None,
     ) -> Playouts:
-        """Play uniformly random legal moves (`random`: by chance) from every lane to the end."""
+        """Play uniformly random legal moves (`random`: by chance) from every lane to the end.
+
+        Lanes that are not over after `max_steps` joint moves, or when `max_seconds` have
+        passed, are not finished.
+        """
         ...
 
     def move_id(self, move: str) -> int | None:

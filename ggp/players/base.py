@@ -19,8 +19,9 @@ class MoveValue:
 
     Attributes:
         move: canonical KIF.
-        value: expected goal value, in the goal range; None if the player does not value moves.
-        stderr: standard error of the value.
+        value: expected goal value, in the goal range; None if the player does not value
+            moves, had no time to try this one, or had no other choice.
+        stderr: standard error of the value, None like it.
         visits: playouts or simulations the value comes from.
     """
 
@@ -82,8 +83,10 @@ class Player(Protocol):
         """
         ...
 
-    def choose(self, deadline: Deadline | None = None) -> Decision:
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         """Decide on the next move; before the deadline, if there is one.
+
+        A move that is the only candidate is played without thinking, unless `value_forced`.
 
         Never raises for want of particles, time or reasoning resources: the decision is then
         a fallback, and says so.

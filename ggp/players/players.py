@@ -14,12 +14,15 @@ from ggp.machine.base import Machine
 from ggp.players.base import Decision, MoveValue, Player
 from ggp.players.spec import PlayerSpec
 from ggp.players.tracker import Tracker
-from ggp.search.anytime import Deadline, Search, run_search
+from ggp.search.anytime import Deadline, run_search
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.playouts import PlayoutSearch, hyperplay_policy
 from ggp.search.simulations import SimulationSearch
 
 _log = logging.getLogger(__name__)
+
+QUICK_SHARE = 0.15
+"""Share of the time that hyperplay2 spends on HyperPlay values, in case it can do no more."""
 
 Choice = tuple[int, tuple[MoveValue, ...]]
 
@@ -105,14 +108,18 @@ class BeliefPlayer:
             self._fault = str(error)
         self._observed_s += self._clock() - started
 
-    def choose(self, deadline: Deadline | None = None) -> Decision:
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         started = self._clock()
         fault = self._fault
         move: int | None = None
         values: tuple[MoveValue, ...] = ()
         if fault is None:
             try:
-                move, values = _STRATEGIES[self.spec.name](self, deadline)
+                known = candidates(self._machine, self._tracker.bag).values.tolist()
+                if len(known) == 1 and not value_forced:
+                    move, values = known[0], self._unvalued(known)
+                else:
+                    move, values = _STRATEGIES[self.spec.name](self, deadline)
             except GGPError as error:
                 _log.warning("%s: %s", self.spec.text, error)
                 fault = str(error)
@@ -152,7 +159,7 @@ class BeliefPlayer:
 
     def _hyperplay(self, deadline: Deadline | None) -> Choice:
         search = PlayoutSearch(self._machine, self._tracker.bag, self._rng, deadline)
-        return self._best(search, deadline)
+        return self._best(run_search(search, self.spec.trials, deadline))
 
     def _hyperplay2(self, deadline: Deadline | None) -> Choice:
         self._nested.stop = deadline.passed if deadline is not None else never
@@ -160,16 +167,26 @@ class BeliefPlayer:
         search = SimulationSearch(
             self._machine, self._tracker.bag, self._nested, policy, self._rng, deadline
         )
-        return self._best(search, deadline)
-
-    def _best(self, search: Search, deadline: Deadline | None) -> Choice:
+        if deadline is None:
+            return self._best(run_search(search, self.spec.trials, None))
+        # A few simulations of each candidate may take longer than there is time; HyperPlay values
+        # are then better than none.
+        early = Deadline(deadline.at_s - (1 - QUICK_SHARE) * deadline.left_s(), deadline.clock)
+        first = PlayoutSearch(self._machine, self._tracker.bag, self._rng, early)
+        quick = run_search(first, self.spec.trials, early)
         estimates = run_search(search, self.spec.trials, deadline)
+        enough = estimates.visits.min() >= self.spec.nested_particles
+        return self._best(estimates if enough else quick)
+
+    def _best(self, estimates: Estimates) -> Choice:
         move = int(estimates.choose(self._rng)[0])
         return move, self._values(estimates)
 
     def _values(self, estimates: Estimates) -> tuple[MoveValue, ...]:
         return tuple(
             MoveValue(self._machine.move_text(int(m)), float(v), float(e), int(n))
+            if n
+            else MoveValue(self._machine.move_text(int(m)), None, None, 0)
             for m, v, e, n in zip(
                 estimates.moves.values,
                 estimates.values,

@@ -91,7 +91,10 @@ def playout_goals(
     for start in range(0, len(states), size):
         check(deadline)
         lanes = np.arange(start, min(start + size, len(states)))
-        ended = machine.playout(states.take(lanes), rng)
+        left_s = None if deadline is None else deadline.left_s()
+        ended = machine.playout(states.take(lanes), rng, max_seconds=left_s)
+        if not ended.finished.all():
+            check(deadline)
         parts.append(np.where(ended.finished, ended.goals[:, role], middle))
     return np.concatenate(parts) if parts else np.zeros(0)
 

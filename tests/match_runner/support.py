@@ -63,7 +63,7 @@ class Script:
         if self.fails_to_observe is not None:
             raise self.fails_to_observe
 
-    def choose(self, deadline: Deadline | None = None) -> Decision:
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         turn = len(self.deadlines)
         self.deadlines.append(deadline)
         if self.clock is not None and turn < len(self.takes_s):

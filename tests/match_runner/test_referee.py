@@ -206,7 +206,7 @@ def test_a_fallback_is_recorded_as_a_fault() -> None:
     real = arena.seats[0].make(stream(0, 1))
 
     class Lost(Script):
-        def choose(self, deadline: Any = None) -> Any:
+        def choose(self, deadline: Any = None, *, value_forced: bool = False) -> Any:
             real.observe("(cut red)", ["red"])  # impossible in the first turn
             return real.choose()
 

@@ -8,7 +8,10 @@ calls are made.
 from __future__ import annotations
 
 import ctypes
+import signal
+import sys
 import threading
+import time
 from importlib import resources
 from typing import Any
 
@@ -23,6 +26,46 @@ _INSTALL = (
     "`brew install swi-prolog` on macOS, the conda-forge package `swi-prolog` without root; "
     "the command `swipl` must be on PATH"
 )
+
+
+WATCH_EVERY_S = 0.1
+"""How often the watchdog looks at the clock: how late a limit of seconds may be noticed."""
+
+
+class _Watchdog:
+    """Interrupts calls that take too long.
+
+    Limits of inferences do not see everything: building ever deeper terms can take minutes
+    within few of them. A thread looks at the clock and raises a signal inside Prolog, which
+    runtime.pl turns into an error.
+    """
+
+    def __init__(self, core: Any) -> None:
+        self._raise = core._lib.PL_thread_raise
+        self._raise.argtypes = [ctypes.c_int, ctypes.c_int]
+        self._prolog_thread = int(core.PL_thread_self())
+        self._lock = threading.Lock()
+        self._at_s: float | None = None
+        self._fired = False
+        threading.Thread(target=self._watch, name="ggp-prolog-watchdog", daemon=True).start()
+
+    def start(self, seconds: float) -> None:
+        """A call begins that may take so long."""
+        self._at_s = time.monotonic() + seconds
+
+    def stop(self) -> bool:
+        """The call ended; returns whether it was interrupted, or is about to be."""
+        with self._lock:
+            fired, self._fired, self._at_s = self._fired, False, None
+        return fired
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(WATCH_EVERY_S)
+            with self._lock:
+                if self._at_s is not None and time.monotonic() > self._at_s and not self._fired:
+                    self._fired = True
+                    self._raise(self._prolog_thread, signal.SIGUSR1)
 
 
 class Engine:
@@ -41,6 +84,7 @@ class Engine:
             ctypes.POINTER(ctypes.c_size_t),
         ]
         self._consult_runtime()
+        self._watchdog = _Watchdog(core)
         self._run = core.PL_predicate(b"run", 2, b"ggp_runtime")
         self._limits: Limits | None = None
         self._num_games = 0
@@ -64,11 +108,20 @@ class Engine:
         """
         if limits != self._limits:
             self._set_limits(limits)
-        answer = self._query(f"ggp_runtime:({goal})")
+        self._watchdog.start(limits.seconds)
+        try:
+            answer = self._query(f"ggp_runtime:({goal})")
+        finally:
+            fired = self._watchdog.stop()
+        if fired and answer != "limit seconds":
+            # The signal came as the call ended: let it hit a call that does nothing.
+            self._query("ggp_runtime:true")
         status, _, rest = answer.partition(" ")
         if status == "ok":
             return rest
         if status == "limit":
+            if rest == "seconds":
+                raise ReasonerLimitError("seconds", limits.seconds, doing)
             if rest == "term_size":
                 raise ReasonerLimitError("functions in one term", limits.term_size, doing)
             raise ReasonerLimitError("inferences", limits.inferences, doing)
@@ -150,8 +203,12 @@ def engine() -> Engine:
 
 def _start() -> Engine:
     try:
-        import pyswip.core as core
-        import pyswip.prolog  # noqa: F401  (starts SWI-Prolog)
+        arguments, sys.argv = sys.argv, sys.argv[:0]  # pyswip chokes on some, needs none
+        try:
+            import pyswip.core as core
+            import pyswip.prolog  # noqa: F401  (starts SWI-Prolog)
+        finally:
+            sys.argv = arguments
     except ImportError as error:  # pyswip raises subclasses of it for a missing library
         raise BackendUnavailableError("SWI-Prolog", _INSTALL) from error
     except Exception as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
@@ -40,8 +41,11 @@ from ggp.machine.prolog.symbols import SymbolTable
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
-CHUNK = 4096
-"""Lanes in one call to Prolog: bounds the text that crosses the border at once."""
+CHUNK = 512
+"""Lanes in one call to Prolog: bounds the text that crosses the border, and its time."""
+
+PLAYOUT_CHUNK = 32
+"""Lanes in one call for playouts, which take a whole game each."""
 
 FREE_AFTER = 10_000
 """States no batch holds any more are given back when there are this many."""
@@ -256,13 +260,20 @@ class PrologMachine:
         return Stepped(successors, seen[group])
 
     def playout(
-        self, states: States, rng: np.random.Generator, max_steps: int = DEFAULT_MAX_STEPS
+        self,
+        states: States,
+        rng: np.random.Generator,
+        max_steps: int = DEFAULT_MAX_STEPS,
+        max_seconds: float | None = None,
     ) -> Playouts:
         lines: list[list[str]] = []
-        for chunk in _chunks(self._ids(states).tolist()):
+        until_s = None if max_seconds is None else time.monotonic() + max_seconds
+        for chunk in _chunks(self._ids(states).tolist(), PLAYOUT_CHUNK):
             seed = int(rng.integers(1 << 62))
+            left = "inf" if until_s is None else f"{max(until_s - time.monotonic(), 0.0):.6f}"
             text = self._call(
-                f"playouts({self._module},{self._roles},{seed},{max_steps},{chunk})", "playouts"
+                f"playouts({self._module},{self._roles},{seed},{max_steps},{left},{chunk})",
+                "playouts",
             )
             lines.extend(line.split(" ", 2) for line in text.splitlines())
         steps = np.array([line[0] for line in lines], dtype=np.int64)
@@ -417,6 +428,6 @@ def _drop(running: object, module: str, limits: Limits) -> None:
     call(f"drop({module})", limits, "closing a game")
 
 
-def _chunks(items: list[_T]) -> Iterator[list[_T]]:
-    for start in range(0, len(items), CHUNK):
-        yield items[start : start + CHUNK]
+def _chunks(items: list[_T], size: int = CHUNK) -> Iterator[list[_T]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

@@ -39,6 +39,10 @@ explain(ggp_limit(What), Answer) :- string_concat("limit ", What, Answer).
 explain(error(resource_error(What), _), Answer) :-
     term_string(What, S), string_concat("resource ", S, Answer).
 
+% The watchdog of engine.py raises this signal when a call takes too long.
+:- on_signal(usr1, _, ggp_runtime:out_of_time).
+out_of_time(_) :- throw(ggp_limit(seconds)).
+
 % After an error the facts may be half written: start from nothing.
 forget_all :-
     forall(current_module(M),
@@ -110,7 +114,7 @@ evaluate(M, group(Recursive, Ps), Kept0, Kept) :-
     ).
 
 too_much(error(resource_error(_), _)).
-too_much(ggp_limit(_)).
+too_much(ggp_limit(What)) :- What \== seconds.
 
 facts_of(M, N/A, Max, Facts) :-
     functor(H, N, A),
@@ -276,32 +280,35 @@ write_percepts([], _).
 write_percepts([Ps|Pss], M) :-
     intern_percepts(M, Ps, Id), put_char(' '), write(Id), write_percepts(Pss, M).
 
-% playouts(+M, +Roles, +Seed, +MaxSteps, +Ids): for every state a line: steps, finished,
-% then the goals as in goals/3 if finished. Chance is uniform, and so are the players.
-playouts(M, Roles, Seed, Max, Ids) :-
+% playouts(+M, +Roles, +Seed, +MaxSteps, +Seconds, +Ids): for every state a line: steps,
+% finished, then the goals as in goals/3 if finished. Chance is uniform, and so are the players.
+% After Seconds (`inf` for no limit) what is not finished stays so.
+playouts(M, Roles, Seed, MaxSteps, Seconds, Ids) :-
     set_random(seed(Seed)),
-    playouts_(Ids, Max, Roles, M).
+    ( Seconds == inf -> Until = inf ; get_time(Now), Until is Now + Seconds ),
+    playouts_(Ids, bounds(MaxSteps, Until), Roles, M).
 
 playouts_([], _, _, _).
-playouts_([Id|Ids], Max, Roles, M) :-
+playouts_([Id|Ids], Bounds, Roles, M) :-
     M:ggp_state(Id, State), !,
-    \+ \+ playout(State, Max, Roles, M),
-    playouts_(Ids, Max, Roles, M).
+    \+ \+ playout(State, Bounds, Roles, M),
+    playouts_(Ids, Bounds, Roles, M).
 
-playout(State, Max, Roles, M) :-
+playout(State, Bounds, Roles, M) :-
     bounded(load(M, State)),
-    playout(0, Max, Roles, M).
+    playout(0, Bounds, Roles, M).
 
-playout(Steps, Max, Roles, M) :-
-    bounded(playout_step(Steps, Max, Roles, M, Outcome)),
+playout(Steps, Bounds, Roles, M) :-
+    bounded(playout_step(Steps, Bounds, Roles, M, Outcome)),
     ( Outcome == on
-    -> Steps1 is Steps + 1, playout(Steps1, Max, Roles, M)
+    -> Steps1 is Steps + 1, playout(Steps1, Bounds, Roles, M)
     ; write(Steps), put_char(' '), write(Outcome), put_char(' '),
       ( Outcome == 1 -> bounded(write_goals(Roles, M)) ; true ), nl ).
 
-playout_step(Steps, Max, Roles, M, Outcome) :-
-    ( M:terminal -> Outcome = 1
-    ; Steps >= Max -> Outcome = 0
+playout_step(Steps, bounds(MaxSteps, Until), Roles, M, Outcome) :-
+    ( Until \== inf, get_time(Now), Now >= Until -> Outcome = 0
+    ; M:terminal -> Outcome = 1
+    ; Steps >= MaxSteps -> Outcome = 0
     ; random_moves(Roles, M, Moves)
     -> play(M, Roles, Moves), next_state(M, Next), load(M, Next), Outcome = on
     ; Outcome = 0 ).
