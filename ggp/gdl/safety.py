@@ -85,24 +85,25 @@ class _Ranges:
         in_body = _places(name, [x.atom for x in rule.body if x.negated])
         if any(place in _ROLE_POSITIONS for place in (*in_head, *in_body)):
             return Literal(Compound("role", (variable,)))
-        choices = [(place,) for place in in_body]
-        if signature(rule.head)[0] in KEYWORD_ARITY:
-            choices = [*((place,) for place in in_head), *choices]
-        elif in_head:
-            choices = [in_head, *choices]
-        for places in choices:
-            relation = self._relation(places, rule.start)
-            if relation is not None:
-                return Literal(Compound(relation, (variable,)))
-        return None
+        relation = None
+        if in_head and signature(rule.head)[0] not in KEYWORD_ARITY:
+            relation = self._relation(in_head, self._asked, rule.start)
+            in_head = ()
+        for place in (*in_head, *in_body):
+            relation = relation or self._relation((place,), self._made, rule.start)
+        return Literal(Compound(relation, (variable,))) if relation else None
 
     @cached_property
-    def _domains(self) -> Domains:
+    def _made(self) -> Domains:
+        return Domains(self._rules)
+
+    @cached_property
+    def _asked(self) -> Domains:
         return Domains(with_uses(self._rules))
 
-    def _relation(self, places: tuple[Position, ...], start: int) -> str | None:
+    def _relation(self, places: tuple[Position, ...], domains: Domains, start: int) -> str | None:
         if places not in self._names:
-            columns = [self._domains.values(place, MAX_DOMAIN) for place in places]
+            columns = [domains.values(place, MAX_DOMAIN) for place in places]
             values = dict.fromkeys(value for column in columns for value in column or ())
             if None in columns or len(values) > MAX_DOMAIN:
                 self._report.error(

@@ -265,7 +265,7 @@ def test_unbound_variable_over_too_many_values_is_an_error() -> None:
         ("(not (true (on ?x ?y)))", True),
         ("(not (or (true (at ?x 9)) (true (on ?x))))", True),
         ("(not (or (true (at ?x 9)) (true (at 2 ?x))))", False),
-        ("(not (and (true (at ?x 1)) (true (at ?x 2))))", True),
+        ("(not (and (true (at ?x 1)) (true (at ?x 2))))", False),
         ("(not (and (true (at ?x 1)) (true (at 3 ?x))))", True),
         ("(not (and (true (at ?x ?y)) (true (at ?y ?z)) (distinct ?x ?z)))", False),
         ("(not (and (true (at ?x ?y)) (not (true (at ?y ?x)))))", False),
@@ -287,10 +287,8 @@ def test_there_is_none_is_a_warning_and_an_error_when_strict() -> None:
     rules = "(<= (legal white yes) (not (true (at ?x 1))))"
     (found,) = diagnostics(rules)
     assert (found.severity, found.rule) == ("warning", "unsafe-not")
-    assert (
-        found.message
-        == "nothing binds ?x".replace("nothing binds ?x", "?x occurs only under this `not`: ")
-        + 'read as "there is no ?x such that ..."'
+    assert found.message == (
+        '?x occurs only under this `not`: read as "there is no ?x such that ..."'
     )
     assert ("error", "unsafe-not") in problems(rules, strict=True)
 
@@ -595,7 +593,7 @@ def test_all_problems_of_a_file_are_reported_at_once_in_text_order() -> None:
 (<= p (not q))
 (<= q (not p))
 (<= (goal white 1) p (sees white x))
-(<= (sees white x) (nothing))
+(<= (sees white x) (or (nothing) (true d)))
 (<= (init c) (true d))
 """
     found = validate(parse(text, "game.gdl"))

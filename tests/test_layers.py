@@ -1,0 +1,78 @@
+"""Imports point one way, as the architecture says."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.support.games import REPOSITORY
+
+MAY_IMPORT = {
+    "ggp.errors": {"ggp.gdl"},
+    "ggp.gdl": {"ggp.errors"},
+    "ggp.machine": {"ggp.errors", "ggp.gdl"},
+    "ggp.belief": {"ggp.errors", "ggp.machine"},
+    "ggp.search": {"ggp.errors", "ggp.belief", "ggp.machine"},
+    "ggp.players": {"ggp.errors", "ggp.gdl", "ggp.search", "ggp.belief", "ggp.machine"},
+    "ggp.console": {"ggp.errors", "ggp.gdl"},
+}
+"""What each part of ggp may import of ggp. ggp.errors needs ggp.gdl for types only."""
+
+EVERYTHING_OF_GGP = {*MAY_IMPORT, "ggp.cli"}
+MODULES = sorted(
+    path for package in ("ggp", "match_runner") for path in (REPOSITORY / package).rglob("*.py")
+)
+
+
+def part_of(module: str) -> str:
+    """`ggp.gdl.terms` belongs to `ggp.gdl`, `match_runner.cli` to `match_runner`."""
+    names = module.split(".")
+    return ".".join(names[:2]) if names[0] == "ggp" else names[0]
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(REPOSITORY).with_suffix("").parts)
+
+
+def imported(path: Path) -> set[str]:
+    """Modules of ours that a file imports, in functions too."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"relative import in {path}"
+            names.add(node.module or "")
+    return {name for name in names if name.split(".")[0] in ("ggp", "match_runner", "tests")}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_name)
+def test_module_imports_only_what_its_layer_may(path: Path) -> None:
+    own = part_of(module_name(path))
+    if own == "match_runner":
+        allowed = EVERYTHING_OF_GGP | {"match_runner"}
+    else:
+        allowed = MAY_IMPORT.get(own, EVERYTHING_OF_GGP) | {own}
+    found = {part_of(name) for name in imported(path)}
+    assert found <= allowed
+
+
+def test_only_the_engine_imports_pyswip() -> None:
+    users = {
+        module_name(path)
+        for path in MODULES
+        if any(
+            name.split(".")[0] == "pyswip"
+            for node in ast.walk(ast.parse(path.read_text()))
+            for name in (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module or ""]
+                if isinstance(node, ast.ImportFrom)
+                else []
+            )
+        )
+    }
+    assert users == {"ggp.machine.prolog.engine"}
