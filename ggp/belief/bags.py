@@ -38,12 +38,16 @@ MAX_TABLE_ENTRIES = 200_000
 """Entries of shared exact sets kept in memory; the least recently used sets go first."""
 
 MAX_ATTEMPTS = 400_000
-"""Lanes stepped in search of a particle, when no deadline bounds the search."""
+"""Lanes stepped in search of a particle for a player's own bag; see `Belief`."""
 
 
 def never() -> bool:
     """Nothing stops the search but its own bounds."""
     return False
+
+
+class _GivenUp(Exception):
+    """`Belief.stop` said so."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,7 @@ class Belief:
         exact: largest information set that is enumerated; 0 never enumerates.
         keep_views: keep every role's incomplete path along each entry, as incomplete
             information simulations need; entries then are one only if these agree too.
+        max_attempts: lanes stepped in search of particles for one bag that has none.
         stop: asked between attempts; when true, searching for particles is given up. May be
             replaced between calls.
     """
@@ -120,6 +125,7 @@ class Belief:
         capacity: int,
         exact: int = DEFAULT_EXACT,
         keep_views: bool = False,
+        max_attempts: int = MAX_ATTEMPTS,
         stop: Callable[[], bool] = never,
     ) -> None:
         self.machine = machine
@@ -127,6 +133,7 @@ class Belief:
         self.capacity = capacity
         self.exact = exact
         self._keep_views = keep_views
+        self._max_attempts = max_attempts
         self.stop = stop
         self._table: OrderedDict[int, Segments] = OrderedDict()
         self._table_entries = 0
@@ -234,7 +241,10 @@ class Belief:
 
     def _enumerate_again(self, role: int, node: int) -> None:
         """Enumerate one path from the start, letting sets on the way be larger than the limit."""
-        found = self._enumerate_path(role, node, EXPANSIONS_PER_ENTRY * self.exact)
+        try:
+            found = self._enumerate_path(role, node, EXPANSIONS_PER_ENTRY * self.exact)
+        except _GivenUp:
+            return
         if found is not None and found.counts[0] <= self.exact:
             self._too_large.pop(node, None)
             self._put(node, found)
@@ -247,6 +257,7 @@ class Belief:
         sets = initial_segments(self.machine, 1, keep_views=self._keep_views)
         budget = self.machine.states_visited + expansions
         for depth in range(1, self.tree.depth(node) + 1):
+            self._check()
             step = np.array([self.tree.ancestor(node, depth)])
             left = max(budget - self.machine.states_visited, 0)
             sets = self._grow_exact(role, sets, step, left, left)
@@ -317,6 +328,8 @@ class Belief:
             sets = join(self.machine, [self._get(n) for n in nodes if n is not None])
             sets = sets.thinned(capacity, rng)
         for d in range(depth + 1, self.tree.depth(int(paths[0])) + 1):
+            if capacity > self.capacity:
+                self._check()
             step = np.array([self.tree.ancestor(int(p), d) for p in paths])
             sets = self._grow(role, sets, step, capacity, rng)
         return sets
@@ -330,7 +343,11 @@ class Belief:
         lost = np.flatnonzero(few & ~sets.exact)
         found: dict[int, Segments] = {}
         for group in self._by_start(paths[lost]):
-            drawn = self._replay(role, paths[lost[group]], REFILL_FACTOR * self.capacity, rng)
+            more = REFILL_FACTOR * self.capacity
+            try:
+                drawn = self._replay(role, paths[lost[group]], more, rng)
+            except _GivenUp:
+                break
             drawn = drawn.thinned(self.capacity, rng)
             for i, bag in enumerate(lost[group].tolist()):
                 if drawn.counts[i] > counts[bag]:
@@ -351,8 +368,15 @@ class Belief:
         return [np.flatnonzero(depths == depth) for depth in np.unique(depths)]
 
     def _backtrack(self, role: int, path: IntArray, rng: np.random.Generator) -> Segments | None:
+        """A bag for one path that has none, searched for with ever more particles."""
+        try:
+            return self._search(role, path, rng)
+        except _GivenUp:
+            return None
+
+    def _search(self, role: int, path: IntArray, rng: np.random.Generator) -> Segments | None:
         capacity = 2 * self.capacity
-        budget = self.machine.states_visited + MAX_ATTEMPTS
+        budget = self.machine.states_visited + self._max_attempts
         while self.machine.states_visited < budget and not self.stop():
             sets = self._replay(role, path, capacity, rng)
             if sets.counts[0]:
@@ -363,6 +387,10 @@ class Belief:
                 return whole.thinned(self.capacity, rng) if whole.counts[0] else whole
             capacity *= 2
         return None
+
+    def _check(self) -> None:
+        if self.stop():
+            raise _GivenUp
 
     # ---------------------------------------------------------------- shared
 

@@ -95,7 +95,7 @@ def _normalize(rulesheet: Rulesheet, report: Report) -> Program:
     check_playable(rulesheet.rules, rules, roles, report)
     check_dependencies(rules, report)
     check_recursion(rules, report)
-    is_gdl2 = RANDOM in roles or any(signature(rule.head) == SEES for rule in rules)
+    is_gdl2 = RANDOM in roles or any(signature(rule.head) == SEES for rule in rulesheet.rules)
     dynamic = relations_reaching(rules, (TRUE, DOES))
     defined = {signature(rule.head) for rule in rules}
     return Program(

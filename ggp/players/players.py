@@ -24,6 +24,12 @@ _log = logging.getLogger(__name__)
 QUICK_SHARE = 0.15
 """Share of the time that hyperplay2 spends on HyperPlay values, in case it can do no more."""
 
+OBSERVE_SHARE = 0.5
+"""Share of the time that a player may spend on finding particles."""
+
+NESTED_ATTEMPTS = 5_000
+"""Lanes stepped in search of particles for one bag of a simulated role."""
+
 Choice = tuple[int, tuple[MoveValue, ...]]
 
 
@@ -73,11 +79,16 @@ class BeliefPlayer:
             capacity=spec.particles,
             exact=spec.exact,
             keep_views=spec.name == "hyperplay2",
+            max_attempts=spec.max_attempts,
             rng=rng,
         )
 
         self._nested = Belief(
-            machine, self._tracker.tree, capacity=spec.nested_particles, exact=spec.exact
+            machine,
+            self._tracker.tree,
+            capacity=spec.nested_particles,
+            exact=spec.exact,
+            max_attempts=NESTED_ATTEMPTS,
         )
 
     @property
@@ -99,6 +110,9 @@ class BeliefPlayer:
         deadline: Deadline | None = None,
     ) -> None:
         started = self._clock()
+        if deadline is not None:
+            left_s = OBSERVE_SHARE * deadline.left_s()
+            deadline = Deadline(deadline.clock() + left_s, deadline.clock)
         refused = submitted if in_time and move is not None and submitted != move else None
         try:
             self._tracker.observe(move, percepts, refused, deadline)

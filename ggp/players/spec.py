@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from ggp.belief import DEFAULT_EXACT
+from ggp.belief import DEFAULT_EXACT, MAX_ATTEMPTS
 from ggp.errors import ConfigError
 
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
@@ -30,6 +30,7 @@ PLAYERS = tuple(_OPTIONS)
 _DEFAULT_N = {"hyperplay": 8, "hyperplay2": 4}
 _MAX_OPTION = 10**9
 _BAG_OF_SIMPLE_PLAYERS = 16
+_ATTEMPTS_OF_SIMPLE_PLAYERS = 10_000
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class PlayerSpec:
         particles: capacity of its own bag.
         trials: playouts (hyperplay) or simulations (hyperplay2) a candidate, without a clock.
         exact: largest information set that is enumerated.
+        max_attempts: lanes stepped in search of particles where none is left.
         nested_particles: capacity of the bags of simulated roles.
         nested_playouts: playouts a candidate in decisions of simulated roles.
     """
@@ -51,6 +53,7 @@ class PlayerSpec:
     particles: int
     trials: int
     exact: int
+    max_attempts: int = MAX_ATTEMPTS
     nested_particles: int = 0
     nested_playouts: int = 0
     options: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
@@ -69,7 +72,16 @@ def parse_spec(text: str) -> PlayerSpec:
     exact = options.get("exact", DEFAULT_EXACT)
     n = options.get("n", _DEFAULT_N.get(name, 0))
     if name == "hyperplay2":
-        return PlayerSpec(name, text, n, n**2, exact, n, n**2, options)
+        return PlayerSpec(
+            name,
+            text,
+            n,
+            n**2,
+            exact,
+            nested_particles=n,
+            nested_playouts=n**2,
+            options=options,
+        )
     if name == "hyperplay":
         particles = options.get("particles", n**2)
         if "particles" in options or "playouts" in options:
@@ -77,7 +89,15 @@ def parse_spec(text: str) -> PlayerSpec:
         else:
             trials = n**4
         return PlayerSpec(name, text, particles, trials, exact, options=options)
-    return PlayerSpec(name, text, _BAG_OF_SIMPLE_PLAYERS, 0, DEFAULT_EXACT, options=options)
+    return PlayerSpec(
+        name,
+        text,
+        _BAG_OF_SIMPLE_PLAYERS,
+        0,
+        DEFAULT_EXACT,
+        _ATTEMPTS_OF_SIMPLE_PLAYERS,
+        options=options,
+    )
 
 
 def _parse_options(name: str, text: str) -> Mapping[str, int]:

@@ -25,6 +25,7 @@ class Tracker:
         capacity: particles of a sampled bag.
         exact: largest information set that is enumerated.
         keep_views: whether entries keep every role's incomplete path.
+        max_attempts: lanes stepped in search of particles where none is left.
         rng: draws particles.
     """
 
@@ -36,6 +37,7 @@ class Tracker:
         capacity: int,
         exact: int,
         keep_views: bool,
+        max_attempts: int,
         rng: np.random.Generator,
     ) -> None:
         self.machine, self.role = machine, role
@@ -48,6 +50,7 @@ class Tracker:
             capacity=capacity,
             exact=exact,
             keep_views=keep_views,
+            max_attempts=max_attempts,
             stop=self._out_of_time,
         )
         self.bag: Bags = self.belief.start(role)

@@ -143,7 +143,7 @@ class Reference:
     @classmethod
     def of_program(cls, program: Program) -> Reference:
         """The same from normalised rules, for rulesheets that need repairs."""
-        return cls(
+        reference = cls(
             [
                 Rule(
                     rule.head,
@@ -152,6 +152,8 @@ class Reference:
                 for rule in program.rules
             ]
         )
+        reference._plain = not program.is_gdl2
+        return reference
 
     def initial(self) -> State:
         """The initial state."""

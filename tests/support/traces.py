@@ -46,7 +46,7 @@ def random_trace(machine: Machine, seed: int) -> str:
     rng = np.random.default_rng(seed)
 
     def choose(_: int, legal: Mapping[str, Sequence[str]]) -> Moves:
-        return {role: moves[rng.integers(len(moves))] for role, moves in legal.items()}
+        return {role: moves[int(rng.integers(len(moves)))] for role, moves in legal.items()}
 
     return trace(machine, choose)
 

@@ -1,0 +1,79 @@
+"""Numbers of joint-move sequences per depth, of every game and of rulesheets by others."""
+
+from __future__ import annotations
+
+import pytest
+
+from ggp.gdl import read_rulesheet
+from tests.support.games import (
+    BACKENDS,
+    GAMES,
+    machine_of_game,
+    machine_of_shared,
+    path_of_shared,
+)
+from tests.support.perft import perft, reference_perft
+from tests.support.reference import Reference
+
+PATHS: dict[str, tuple[int, list[int]]] = {
+    "exploding_bomb": (3, [2, 4, 8]),
+    "krieg_tic_tac_toe": (3, [9, 81, 648, 5112, 36288]),
+    "kuhn_poker": (4, [6, 12, 24, 12]),
+    "monty_hall": (3, [9, 12, 24]),
+    "spy_vs_spy": (2, [4, 8]),
+    "tic_tac_toe": (4, [9, 72, 504, 3024, 15120, 54720, 148176, 200448, 127872]),
+}
+"""Depth to which the reference counts as well; sequences of 1, 2, ... joint moves."""
+
+SHARED_PATHS: dict[str, tuple[int, list[int]]] = {
+    "gdl1/blocksWorldSerial.kif": (4, [2, 7, 14, 28, 98, 196]),
+    "gdl1/buttons.kif": (6, [3, 9, 27, 81, 243, 729]),
+    "gdl1/coloredtrails.kif": (1, [18, 340]),
+    "gdl1/connectFour.kif": (3, [8, 64, 512, 4096]),
+    "gdl1/eightPuzzle.kif": (4, [2, 6, 16, 48, 128, 384]),
+    "gdl1/hanoi_6_disks.kif": (6, [3, 8, 22, 62, 176, 506]),
+    "gdl1/haystack.kif": (4, [3, 2, 4, 4]),
+    "gdl1/maze.kif": (8, [1, 1, 2, 3, 5, 8, 12, 20]),
+    "gdl1/minichess.kif": (1, [7, 15]),
+    "gdl1/nim4.kif": (1, [64, 3520]),
+    "gdl1/ticTacToe.kif": (3, [9, 72, 504, 3024, 15120]),
+    "gdl2/guessSix.gdl": (6, [36, 1080, 32400, 972000, 29160000, 874800000]),
+    "gdl2/kriegTTT_4x4.gdl": (1, [256]),
+    "gdl2/mastermind.gdl": (1, [256]),
+    "gdl2/montyhall.gdl": (3, [9, 12, 24]),
+    "gdl2/transit.gdl": (4, [4, 16, 64, 240, 990]),
+}
+
+
+def test_every_game_is_counted() -> None:
+    assert sorted(PATHS) == sorted(GAMES)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", PATHS)
+def test_game_has_as_many_paths_as_ever(name: str, backend: str) -> None:
+    counts = PATHS[name][1]
+    assert perft(machine_of_game(name, backend), len(counts)) == counts
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_reference_counts_the_same_paths(name: str) -> None:
+    depth, counts = PATHS[name]
+    assert reference_perft(Reference(read_rulesheet(name).rules), depth) == counts[:depth]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", SHARED_PATHS)
+def test_rulesheet_by_others_has_as_many_paths_as_the_reference_counts(
+    name: str, backend: str
+) -> None:
+    depth, counts = SHARED_PATHS[name]
+    assert perft(machine_of_shared(name, backend), len(counts)) == counts
+    reference = Reference(read_rulesheet(path_of_shared(name)).rules)
+    assert reference_perft(reference, depth) == counts[:depth]
+
+
+@pytest.mark.parametrize("name", ["exploding_bomb", "kuhn_poker", "monty_hall", "spy_vs_spy"])
+def test_small_game_ends_where_its_table_ends(name: str) -> None:
+    counts = PATHS[name][1]
+    assert perft(machine_of_game(name), len(counts) + 3) == counts
