@@ -17,7 +17,7 @@ from ggp.belief.paths import PathTree
 from ggp.belief.segments import (
     Segments,
     advance,
-    evidence_of,
+    depleted_segments,
     initial_segments,
     join,
 )
@@ -33,6 +33,9 @@ EXPANSIONS_PER_ENTRY = 16
 
 REFILL_FACTOR = 8
 """A bag that lost most of its particles is drawn again with this times as many."""
+
+NODES_AT_ONCE = 32
+"""Exact sets made side by side: bounds memory, and how late a stop is noticed."""
 
 MAX_TABLE_ENTRIES = 200_000
 """Entries of shared exact sets kept in memory; the least recently used sets go first."""
@@ -185,13 +188,13 @@ class Belief:
             before = bags.sets.take(bags.segment[sampled]).thinned(self.capacity, rng)
             after = self._grow(role, before, paths[sampled], self.capacity, rng)
             after = self._refill(role, paths[sampled], after, rng)
-            shrunk = [
-                node
+            shrunk = {
+                node: float(size)
                 for node, size in zip(paths[sampled].tolist(), after.sizes, strict=True)
                 if self._may_fit(node, float(size))
-            ]
-            for node in dict.fromkeys(shrunk):
-                self._enumerate_again(role, node)
+            }
+            for node, size in shrunk.items():
+                self._enumerate_again(role, node, size)
             if any(node in self._table for node in shrunk):
                 known = np.array([node in self._table for node in paths[sampled].tolist()])
                 after = after.take(np.flatnonzero(~known))
@@ -220,12 +223,15 @@ class Belief:
         for node in missing:
             if self.tree.parent(node) in self._too_large:
                 self._too_large[node] = np.inf
-        if ready:
-            before = join(self.machine, [self._get(self.tree.parent(n)) for n in ready])
+        for at in range(0, len(ready), NODES_AT_ONCE):
+            if self.stop():
+                return
+            some = ready[at : at + NODES_AT_ONCE]
+            before = join(self.machine, [self._get(self.tree.parent(n)) for n in some])
             after = self._grow_exact(
-                role, before, np.array(ready), self.exact, EXPANSIONS_PER_ENTRY * self.exact
+                role, before, np.array(some), self.exact, EXPANSIONS_PER_ENTRY * self.exact
             )
-            for i, node in enumerate(ready):
+            for i, node in enumerate(some):
                 if after.exact[i]:
                     self._put(node, after.take(np.array([i])))
                 else:
@@ -235,12 +241,15 @@ class Belief:
         """Whether a path whose set was too large should be enumerated from the start."""
         if not self.exact or size > self.exact or node in self._table:
             return False
-        parent = self.tree.parent(node)
-        failed_at = self._too_large.get(node, self._too_large.get(parent, np.inf))
+        failed_at = self._too_large.get(self.tree.parent(node), np.inf)
+        self._too_large[node] = failed_at
         return size < 0.5 * failed_at
 
-    def _enumerate_again(self, role: int, node: int) -> None:
-        """Enumerate one path from the start, letting sets on the way be larger than the limit."""
+    def _enumerate_again(self, role: int, node: int, size: float) -> None:
+        """Enumerate one path from the start, letting sets on the way be larger than the limit.
+
+        Where that fails, `size` says what the set must shrink from to be tried again.
+        """
         try:
             found = self._enumerate_path(role, node, EXPANSIONS_PER_ENTRY * self.exact)
         except _GivenUp:
@@ -249,8 +258,7 @@ class Belief:
             self._too_large.pop(node, None)
             self._put(node, found)
         else:
-            reached = EXPANSIONS_PER_ENTRY * self.exact if found is None else found.counts[0]
-            self._too_large[node] = float(reached)
+            self._too_large[node] = size
 
     def _enumerate_path(self, role: int, node: int, expansions: int) -> Segments | None:
         """The exact set of a path, None if that takes more than about `expansions` steps."""
@@ -274,7 +282,7 @@ class Belief:
             self.tree,
             role,
             sets,
-            evidence_of(self.tree, paths.tolist()),
+            paths,
             capacity=limit,
             expansion_limit=expansions,
             rng=np.random.default_rng(0),
@@ -282,13 +290,13 @@ class Belief:
 
     def _put(self, node: int, sets: Segments) -> None:
         self._table[node] = sets
-        self._table_entries += int(sets.counts[0])
+        self._table_entries += 1 + int(sets.counts[0])
 
     def _trim(self) -> None:
         """Forget the least recently used exact sets; their paths can be enumerated again."""
         while self._table_entries > MAX_TABLE_ENTRIES and len(self._table) > 1:
             _, oldest = self._table.popitem(last=False)
-            self._table_entries -= int(oldest.counts[0])
+            self._table_entries -= 1 + int(oldest.counts[0])
 
     def _get(self, node: int) -> Segments:
         self._table.move_to_end(node)
@@ -301,7 +309,10 @@ class Belief:
         if not len(paths):
             return None
         groups = self._by_start(paths)
-        parts = [self._replay(role, paths[group], self.capacity, rng) for group in groups]
+        try:
+            parts = [self._replay(role, paths[group], self.capacity, rng) for group in groups]
+        except _GivenUp:
+            return depleted_segments(self.machine, len(paths), keep_views=self._keep_views)
         order = np.concatenate(groups)
         sets = join(self.machine, parts).take(np.argsort(order, kind="stable"))
         return self._refill(role, paths, sets, rng)
@@ -328,8 +339,7 @@ class Belief:
             sets = join(self.machine, [self._get(n) for n in nodes if n is not None])
             sets = sets.thinned(capacity, rng)
         for d in range(depth + 1, self.tree.depth(int(paths[0])) + 1):
-            if capacity > self.capacity:
-                self._check()
+            self._check()
             step = np.array([self.tree.ancestor(int(p), d) for p in paths])
             sets = self._grow(role, sets, step, capacity, rng)
         return sets
@@ -353,6 +363,8 @@ class Belief:
                 if drawn.counts[i] > counts[bag]:
                     found[bag] = drawn.take(np.array([i]))
         for bag in np.flatnonzero((counts == 0) & ~sets.exact).tolist():
+            if self.stop():
+                break
             one = self._backtrack(role, paths[bag : bag + 1], rng)
             if one is not None:
                 found[bag] = one
@@ -408,7 +420,7 @@ class Belief:
             self.tree,
             role,
             sets,
-            evidence_of(self.tree, paths.tolist()),
+            paths,
             capacity=capacity,
             rng=rng,
         )

@@ -105,6 +105,18 @@ def join(machine: Machine, parts: list[Segments]) -> Segments:
     )
 
 
+def depleted_segments(machine: Machine, count: int, *, keep_views: bool) -> Segments:
+    """`count` sets without an entry, that nothing is known of."""
+    return Segments(
+        np.zeros(count + 1, dtype=np.int64),
+        machine.initial(0),
+        np.zeros(0),
+        np.zeros(count, dtype=np.bool_),
+        np.ones(count),
+        np.zeros((0, len(machine.roles)), dtype=np.int64) if keep_views else None,
+    )
+
+
 def initial_segments(machine: Machine, count: int, *, keep_views: bool) -> Segments:
     """`count` sets that hold the initial state and nothing else."""
     roles = np.arange(len(machine.roles), dtype=np.int64)
@@ -142,7 +154,7 @@ def advance(
     tree: PathTree,
     role: int,
     sets: Segments,
-    evidence: Evidence,
+    paths: IntArray,
     *,
     capacity: int,
     rng: np.random.Generator,
@@ -161,11 +173,12 @@ def advance(
 
     Args:
         sets: S sets.
-        evidence: `[S]` what the role learned.
+        paths: `[S]` incomplete paths of the role (tree nodes) that end with this turn.
         capacity: entries of a set at most.
         expansion_limit: if given, sets are only enumerated: those with more completions than
             this, or more children than `capacity`, come back empty and not exact.
     """
+    evidence = evidence_of(tree, paths.tolist())
     options = open_moves(machine, role, sets.states, sets.offsets, evidence)
     set_of = segment_ids(sets.offsets)
     num_open = np.bincount(set_of, weights=options.counts, minlength=len(sets))
@@ -192,7 +205,8 @@ def advance(
         )
         children = children.joined(drawn, machine)
     enumerate_only = expansion_limit is not None
-    return _gather(machine, tree, sets, children, exact, capacity, enumerate_only, rng)
+    views = _views(machine, tree, role, sets, paths, children)
+    return _gather(machine, sets, children, views, exact, capacity, enumerate_only, rng)
 
 
 def _shares(sets: Segments, capacity: int) -> IntArray:
@@ -201,11 +215,33 @@ def _shares(sets: Segments, capacity: int) -> IntArray:
     return np.asarray(np.maximum(1, full), dtype=np.int64)
 
 
-def _gather(
+def _views(
     machine: Machine,
     tree: PathTree,
+    role: int,
+    sets: Segments,
+    paths: IntArray,
+    children: Completions,
+) -> IntArray | None:
+    """`[K, R]` incomplete path of every role along each child; ours is what we really know."""
+    if sets.views is None:
+        return None
+    views = sets.views[children.lanes].copy()
+    for j in range(len(machine.roles)):
+        if j == role:
+            views[:, j] = paths[segment_ids(sets.offsets)[children.lanes]]
+        elif j != machine.random_role:
+            views[:, j] = tree.extend(
+                views[:, j], children.joint_moves[:, j], children.percepts[:, j]
+            )
+    return views
+
+
+def _gather(
+    machine: Machine,
     sets: Segments,
     children: Completions,
+    views: IntArray | None,
     exact: BoolArray,
     capacity: int,
     enumerate_only: bool,
@@ -213,14 +249,6 @@ def _gather(
 ) -> Segments:
     parents = children.lanes
     set_of = segment_ids(sets.offsets)[parents]
-    views = None
-    if sets.views is not None:
-        views = sets.views[parents].copy()
-        for role in range(len(machine.roles)):
-            if role != machine.random_role:
-                views[:, role] = tree.extend(
-                    views[:, role], children.joint_moves[:, role], children.percepts[:, role]
-                )
     keys = [set_of, machine.groups(children.states)]
     if views is not None:
         keys.extend(views.T)

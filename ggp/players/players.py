@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ggp.belief import Belief, never
-from ggp.errors import GGPError
+from ggp.errors import GGPError, MachineError
 from ggp.machine.base import Machine
 from ggp.players.base import Decision, MoveValue, Player
 from ggp.players.spec import PlayerSpec
@@ -73,6 +73,7 @@ class BeliefPlayer:
         self._decided_at = machine.states_visited
         self._observed_s = 0.0
         self._fault: str | None = None
+        self._candidates: list[int] = []
         self._tracker = Tracker(
             machine,
             role,
@@ -130,6 +131,9 @@ class BeliefPlayer:
         if fault is None:
             try:
                 known = candidates(self._machine, self._tracker.bag).values.tolist()
+                if not known:
+                    raise MachineError("the role has no legal move in any particle")
+                self._candidates = known
                 if len(known) == 1 and not value_forced:
                     move, values = known[0], self._unvalued(known)
                 else:
@@ -214,13 +218,22 @@ class BeliefPlayer:
         return tuple(MoveValue(self._machine.move_text(m), None, None, 0) for m in moves)
 
     def _fallback(self) -> int:
-        """A move legal in the last known particles, else one legal at the start."""
+        """A move legal in the last known particles, else the last candidates, else at the start.
+
+        Raises:
+            MachineError: no legal move of the role was ever known.
+        """
         tracker = self._tracker
-        for bag in (tracker.last_known, tracker.belief.start(self._role)):
-            moves = candidates(self._machine, bag).values
-            if len(moves):
-                return int(moves[self._rng.integers(len(moves))])
-        raise GGPError("no move is known that could be legal")
+        try:
+            moves = candidates(self._machine, tracker.last_known).values.tolist()
+        except GGPError:
+            moves = []
+        moves = moves or self._candidates
+        if not moves:
+            moves = candidates(self._machine, tracker.belief.start(self._role)).values.tolist()
+        if not moves:
+            raise MachineError(f"no legal move of {self._machine.roles[self._role]} is known")
+        return int(moves[self._rng.integers(len(moves))])
 
 
 _STRATEGIES: dict[str, Callable[[BeliefPlayer, Deadline | None], Choice]] = {

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from ggp.belief import Bags, Belief, PathTree, require_particles
+from ggp.belief.segments import depleted_segments
 from ggp.errors import GDLError
 from ggp.gdl import parse_term, to_kif
-from ggp.machine.base import UNKNOWN, IntArray, Machine
+from ggp.machine.base import UNKNOWN, Machine
 from ggp.search.anytime import Deadline
 
 _log = logging.getLogger(__name__)
@@ -44,6 +45,7 @@ class Tracker:
         self.tree = PathTree(machine)
         self._deadline: Deadline | None = None
         self._rng = rng
+        self._keep_views = keep_views
         self.belief = Belief(
             machine,
             self.tree,
@@ -73,21 +75,34 @@ class Tracker:
         """
         self._deadline = deadline
         attempts = self.machine.states_visited
-        rows = [
-            np.array([x], dtype=np.int64)
-            for x in (self._move(move), self._percepts(percepts), self._move(refused))
-        ]
-        self.bag = self._advanced(rows)
+        turn = [UNKNOWN, UNKNOWN, UNKNOWN]
+        before = self.bag
+        after: Bags | None = None
+        try:
+            turn = [self._move(move), self._percepts(percepts), self._move(refused)]
+            if turn[2] == turn[0] or turn[0] == UNKNOWN:
+                turn[2] = UNKNOWN
+            after = self._advanced(before, turn)
+        finally:
+            # Whatever went wrong, the turn was played: a later one finds particles for all.
+            self.bag = after if after is not None else self._lost(before, turn)
         if not self.bag.depleted[0]:
             self.last_known = self.bag
         require_particles(self.bag, self.tree, self.machine.states_visited - attempts)
 
-    def _advanced(self, turn: list[IntArray]) -> Bags:
-        move, percepts, refused = turn
-        if self.bag.depleted[0]:
-            paths = self.tree.extend(self.bag.paths, move, percepts, refused)
+    def _advanced(self, bag: Bags, turn: list[int]) -> Bags:
+        move, percepts, refused = (np.array([x], dtype=np.int64) for x in turn)
+        if bag.depleted[0]:
+            paths = self.tree.extend(bag.paths, move, percepts, refused)
             return self.belief.at(paths, self.role, self._rng)
-        return self.belief.advance(self.bag, move, percepts, self._rng, refused)
+        return self.belief.advance(bag, move, percepts, self._rng, refused)
+
+    def _lost(self, bag: Bags, turn: list[int]) -> Bags:
+        """A bag one turn later without any particle."""
+        move, percepts, refused = (np.array([x], dtype=np.int64) for x in turn)
+        paths = self.tree.extend(bag.paths, move, percepts, refused)
+        sets = depleted_segments(self.machine, 1, keep_views=self._keep_views)
+        return Bags(self.role, paths, np.zeros(1, dtype=np.int64), sets)
 
     def _out_of_time(self) -> bool:
         return self._deadline is not None and self._deadline.passed()

@@ -5,13 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.belief import Bags
-from ggp.machine.base import FloatArray, IntArray, Machine, States
+from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.estimates import Estimates, Policy, Tally, Trials, candidates, plan_trials
 from ggp.search.moves import executed_moves, random_moves
 
 TIMED_LANES = 128
 """Playouts between two looks at the clock, where there is one."""
+
+LANES_AT_ONCE = 8192
+"""Playouts side by side: bounds memory."""
+
+BAGS_AT_ONCE = 32
+"""Bags that decide side by side: bounds memory, and looks at the clock between."""
 
 
 class PlayoutSearch:
@@ -56,9 +62,15 @@ def play_trials(
     deadline: Deadline | None = None,
 ) -> FloatArray:
     """`[T]` goal values of random playouts of planned trials."""
-    states = bags.sets.states.take(trials.lanes)
-    after = first_step(machine, states, bags.role, trials.moves, rng)
-    return playout_goals(machine, after, bags.role, rng, deadline)
+    size = LANES_AT_ONCE if deadline is None else TIMED_LANES
+    goals = np.zeros(len(trials.lanes))
+    for start in range(0, len(goals), size):
+        check(deadline)
+        part = slice(start, start + size)
+        states = bags.sets.states.take(trials.lanes[part])
+        after = first_step(machine, states, bags.role, trials.moves[part], rng)
+        goals[part] = playout_goals(machine, after, bags.role, rng, deadline)
+    return goals
 
 
 def first_step(
@@ -85,36 +97,30 @@ def playout_goals(
 
     A playout that does not end counts as the middle of the goal range.
     """
-    size = max(len(states), 1) if deadline is None else TIMED_LANES
-    middle = sum(machine.goal_range) / 2
-    parts = []
-    for start in range(0, len(states), size):
+    left_s = None if deadline is None else deadline.left_s()
+    ended = machine.playout(states, rng, max_seconds=left_s)
+    if not ended.finished.all():
         check(deadline)
-        lanes = np.arange(start, min(start + size, len(states)))
-        left_s = None if deadline is None else deadline.left_s()
-        ended = machine.playout(states.take(lanes), rng, max_seconds=left_s)
-        if not ended.finished.all():
-            check(deadline)
-        parts.append(np.where(ended.finished, ended.goals[:, role], middle))
-    return np.concatenate(parts) if parts else np.zeros(0)
+    return np.where(ended.finished, ended.goals[:, role], sum(machine.goal_range) / 2)
 
 
 def hyperplay_policy(machine: Machine, playouts: int, deadline: Deadline | None = None) -> Policy:
     """A policy that takes the move with the best HyperPlay value, ties broken at random.
 
-    Bags with one candidate cost nothing.
+    Bags with one candidate cost nothing; those with none get `UNKNOWN`.
     """
 
     def choose(bags: Bags, rng: np.random.Generator) -> IntArray:
         moves = candidates(machine, bags)
-        chosen = np.zeros(len(bags), dtype=np.int64)
+        chosen = np.full(len(bags), UNKNOWN, dtype=np.int64)
         single = moves.counts == 1
         chosen[single] = moves.values[moves.offsets[:-1][single]]
-        rest = np.flatnonzero(~single)
-        if len(rest):
-            search = PlayoutSearch(machine, bags.select(rest), rng, deadline)
+        rest = np.flatnonzero(moves.counts > 1)
+        for start in range(0, len(rest), BAGS_AT_ONCE):
+            some = rest[start : start + BAGS_AT_ONCE]
+            search = PlayoutSearch(machine, bags.select(some), rng, deadline)
             search.round(playouts)
-            chosen[rest] = search.estimates().choose(rng)
+            chosen[some] = search.estimates().choose(rng)
         return chosen
 
     return choose

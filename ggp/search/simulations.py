@@ -146,11 +146,13 @@ class Simulator:
     def _decide(self, bags: Bags, states: States, rng: np.random.Generator) -> IntArray:
         """`[L]` moves by the policy; a role without particles moves at random."""
         depleted = bags.depleted
-        if not depleted.any():
-            return self._policy(bags, rng)
-        moves = np.zeros(len(bags), dtype=np.int64)
-        lost, sound = np.flatnonzero(depleted), np.flatnonzero(~depleted)
-        moves[lost] = random_moves(self._machine, states.take(lost), bags.role, rng)
-        if len(sound):
+        moves = np.full(len(bags), UNKNOWN, dtype=np.int64)
+        sound = np.flatnonzero(~depleted)
+        if len(sound) == len(bags):
+            moves = self._policy(bags, rng)
+        elif len(sound):
             moves[sound] = self._policy(bags.select(sound), rng)
+        lost = np.flatnonzero(moves == UNKNOWN)
+        if len(lost):
+            moves[lost] = random_moves(self._machine, states.take(lost), bags.role, rng)
         return moves

@@ -1,0 +1,164 @@
+"""Players: evidence, clocks, and what they do when something goes wrong."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from ggp.errors import ConfigError, ReasonerLimitError
+from ggp.machine import Machine, role_index
+from ggp.players import PLAYERS, make_player, parse_spec
+from ggp.players.players import BeliefPlayer
+from ggp.search.anytime import Deadline
+from tests.support.games import GAMES, machine_of_game, machine_of_rules
+
+HIDDEN_BIT = """
+(role seer) (role random) (bit 0) (bit 1)
+(init (at 0))
+(<= (legal random (pick ?b)) (bit ?b) (true (at 0)))
+(<= (legal random noop) (not (true (at 0))))
+(<= (legal seer wait) (true (at 0)))
+(<= (legal seer wait) (true (at 1)))
+(<= (legal seer (guess ?b)) (bit ?b) (true (at 2)))
+(<= (sees seer (told ?b)) (does random (pick ?b)))
+(<= (next (at 1)) (true (at 0)))
+(<= (next (at 2)) (true (at 1)))
+(<= (next (at 3)) (true (at 2)))
+(<= (next (picked ?b)) (does random (pick ?b)))
+(<= (next (picked ?b)) (true (picked ?b)))
+(<= (next right) (does seer (guess ?b)) (true (picked ?b)))
+(<= terminal (true (at 3)))
+(<= (goal seer 100) (true right))
+(<= (goal seer 0) (not (true right)))
+(goal random 0)
+"""
+
+STUCK = """
+(role a) (init (at 0)) (<= (legal a go) (true (at 0)))
+(<= (next (at 1)) (does a go)) (<= terminal (true (at 2))) (goal a 0)
+(<= (sees a nothing) (true (at 5)))
+"""
+
+
+def player(spec: str, machine: Machine, role: int = 0, seed: int = 0) -> BeliefPlayer:
+    made = make_player(parse_spec(spec), machine, role, np.random.default_rng(seed))
+    assert isinstance(made, BeliefPlayer)
+    return made
+
+
+def test_simulated_self_knows_no_more_than_the_player_was_told() -> None:
+    machine = machine_of_rules(HIDDEN_BIT)
+    thinker = player("hyperplay2:n=8", machine)
+    thinker.observe("wait", None)
+    decision = thinker.choose(value_forced=True)
+    assert [v.move for v in decision.values] == ["wait"]
+    value, stderr = decision.values[0].value, decision.values[0].stderr
+    assert value is not None
+    assert stderr is not None
+    # The percept was missed, so the guess two turns later is worth 50; had it been seen, 100.
+    assert value == pytest.approx(50, abs=4 * stderr + 1)
+
+
+def test_a_told_simulated_self_uses_what_it_was_told() -> None:
+    thinker = player("hyperplay2:n=8", machine_of_rules(HIDDEN_BIT))
+    thinker.observe("wait", ["(told 1)"])
+    assert thinker.choose(value_forced=True).values[0].value == 100
+
+
+def test_submitted_move_in_another_spelling_is_not_a_refusal() -> None:
+    thinker = player("hyperplay:n=2", machine_of_game("exploding_bomb"))
+    thinker.observe("NOOP", [], submitted="noop")
+    assert thinker.choose().fault is None
+
+
+def test_a_failed_observation_does_not_lose_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    thinker = player("hyperplay:n=2", machine_of_game("exploding_bomb"))
+    advance = thinker.tracker.belief.advance
+
+    def fail(*args: object, **kwargs: object) -> object:
+        raise ReasonerLimitError("inferences", 1, "a test")
+
+    monkeypatch.setattr(thinker.tracker.belief, "advance", fail)
+    thinker.observe("noop", [])
+    assert thinker.choose().fault is not None
+    monkeypatch.setattr(thinker.tracker.belief, "advance", advance)
+    thinker.observe("ask", ["red"])
+    decision = thinker.choose()
+    assert decision.fault is None
+    assert decision.move == "(cut red)"
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_player_without_any_particle_falls_back_and_says_so(name: str) -> None:
+    thinker = player(name, machine_of_game("exploding_bomb"))
+    thinker.observe("noop", ["red"])
+    decision = thinker.choose()
+    assert decision.fault is not None
+    assert "no complete path agrees" in decision.fault
+    assert decision.move == "noop"
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_player_stuck_in_every_particle_falls_back(name: str) -> None:
+    thinker = player(name, machine_of_rules(STUCK))
+    thinker.observe("go", [])
+    decision = thinker.choose()
+    assert decision.fault is not None
+    assert decision.move == "go"
+
+
+@pytest.mark.parametrize("spec", ["hyperplay", "hyperplay2"])
+@pytest.mark.parametrize("seconds", [0.0, 0.2])
+def test_player_with_a_clock_answers_whatever_the_time(spec: str, seconds: float) -> None:
+    machine = machine_of_game("krieg_tic_tac_toe")
+    thinker = player(spec, machine)
+    decision = thinker.choose(Deadline(time.monotonic() + seconds, time.monotonic))
+    assert decision.fault is None
+    legal = machine.legal(machine.initial(1), 0).values.tolist()
+    assert decision.move in {machine.move_text(m) for m in legal}
+
+
+@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("spec", ["hyperplay:n=2", "hyperplay2:n=2"])
+def test_same_seed_gives_the_same_decision(game: str, spec: str) -> None:
+    machine = machine_of_game(game)
+    role = role_index(machine, next(r for r in machine.roles if r != "random"))
+    decisions = [player(spec, machine, role, seed=3).choose(value_forced=True) for _ in range(2)]
+    assert decisions[0].values == decisions[1].values
+    assert decisions[0].move == decisions[1].move
+
+
+@pytest.mark.parametrize(
+    ("text", "particles", "trials", "nested"),
+    [
+        ("hyperplay", 64, 4096, 0),
+        ("hyperplay:n=4", 16, 256, 0),
+        ("hyperplay:particles=100,playouts=50", 100, 5000, 0),
+        ("hyperplay2", 4, 16, 16),
+        ("hyperplay2:n=8", 8, 64, 64),
+    ],
+)
+def test_spec_gives_the_budgets_of_the_definitions(
+    text: str, particles: int, trials: int, nested: int
+) -> None:
+    spec = parse_spec(text)
+    assert (spec.particles, spec.trials, spec.nested_playouts) == (particles, trials, nested)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("hyper", "unknown player 'hyper'; players: legal, random, hyperplay, hyperplay2"),
+        ("hyperplay2:m=3", "unknown option 'm' of player hyperplay2; options: n, exact"),
+        ("hyperplay:n=x", "option 'n' of player hyperplay needs a whole number: n=N"),
+        ("hyperplay:n=0", "option 'n' of player hyperplay must be from 1 to"),
+        ("hyperplay:n=2,particles=3", "give either n, or particles and playouts"),
+        ("legal:n=2", "unknown option 'n' of player legal; options: none"),
+    ],
+)
+def test_bad_spec_is_explained(text: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_spec(text)
+    assert message in str(caught.value)
