@@ -63,7 +63,7 @@ def run(out: Console) -> None:
     out.print(_series_table([_play_series(arena) for arena in arenas], out.encoding))
     out.print("What to try next:", style="bold")
     for command in (
-        "match-runner play monty_hall --player candidate=hyperplay2 --matches 20",
+        "match-runner play monty_hall --player candidate=hyperplay2",
         "match-runner play spy_vs_spy --player spy1=hyperplay2:n=8",
         "ggp evaluate spy_vs_spy --role spy1 --player hyperplay2:n=8",
     ):

@@ -169,6 +169,8 @@ class _Compiler:
                 fresh = names - bound
                 if not fresh & later and (fresh or signature(literal.atom) in self._rule_defined):
                     goal = f"({goal}->true)"
+                elif i == len(rule.body) - 1 and _repeats(literal.atom, fresh):
+                    goal = f"{goal},ggp_runtime:not_last"
                 bound |= names
             goals.append(goal)
         return goals
@@ -202,6 +204,17 @@ class _Compiler:
     def _fluent(self, fluent: Term) -> str:
         text = self._symbols.encode(fluent)
         return text if isinstance(fluent, Compound) else f"k({text})"
+
+
+def _repeats(atom: Atom, names: set[str]) -> bool:
+    """Whether an atom has one of these variables as more than one argument.
+
+    SWI-Prolog 9.0.4 takes the two for different variables when the call is the last one of a
+    clause and the variable an unbound argument of its head.
+    """
+    args = atom.args if isinstance(atom, Compound) else ()
+    found = [arg.name for arg in args if isinstance(arg, Variable) and arg.name in names]
+    return len(found) > len(set(found))
 
 
 def _fluent_signatures(program: Program) -> list[Signature]:

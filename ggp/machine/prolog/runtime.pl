@@ -63,6 +63,9 @@ bounded(Goal) :-
     call_with_inference_limit(Goal, Max, Result),
     ( Result == inference_limit_exceeded -> throw(ggp_limit(inferences)) ; true ), !.
 
+% Keeps the call before it from being the last one of a clause (see compile.py).
+not_last.
+
 % ------------------------------------------------------------------ building a game
 
 % new(+M, +Clauses, +Static, +Tabled, +Fluents, +Growing): make the game's module.
