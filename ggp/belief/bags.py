@@ -277,16 +277,7 @@ class Belief:
         self, role: int, sets: Segments, paths: IntArray, limit: int, expansions: int
     ) -> Segments:
         """Exact sets one turn later; those over the limit come back as not exact."""
-        return advance(
-            self.machine,
-            self.tree,
-            role,
-            sets,
-            paths,
-            capacity=limit,
-            expansion_limit=expansions,
-            rng=np.random.default_rng(0),
-        )
+        return self._grow(role, sets, paths, limit, np.random.default_rng(0), expansions)
 
     def _put(self, node: int, sets: Segments) -> None:
         self._table[node] = sets
@@ -413,8 +404,9 @@ class Belief:
         paths: IntArray,
         capacity: int,
         rng: np.random.Generator,
+        expansions: int | None = None,
     ) -> Segments:
-        """Sampled sets one turn later."""
+        """Sets one turn later; only enumerated if `expansions` is given."""
         return advance(
             self.machine,
             self.tree,
@@ -423,6 +415,7 @@ class Belief:
             paths,
             capacity=capacity,
             rng=rng,
+            expansion_limit=expansions,
         )
 
     def _assemble(
