@@ -206,12 +206,14 @@ class _Compiler:
         return text if isinstance(fluent, Compound) else f"k({text})"
 
 
-def _repeats(atom: Atom, names: set[str]) -> bool:
+def _repeats(atom: Term, names: set[str]) -> bool:
     """Whether an atom has one of these variables as more than one argument.
 
     SWI-Prolog 9.0.4 takes the two for different variables when the call is the last one of a
     clause and the variable an unbound argument of its head.
     """
+    if signature(atom) == TRUE and isinstance(atom, Compound):
+        atom = atom.args[0]
     args = atom.args if isinstance(atom, Compound) else ()
     found = [arg.name for arg in args if isinstance(arg, Variable) and arg.name in names]
     return len(found) > len(set(found))
