@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ggp.belief.rows import RowIndex
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import UNKNOWN, IntArray, Machine
 
@@ -35,17 +36,18 @@ class PathTree:
     """All incomplete paths met so far, of every role of one machine.
 
     Node `r` is the empty path of role `r`. Node numbers are per tree, and their order means
-    nothing; `key` is the same in every process.
+    nothing but that a path comes after its beginnings; `key` is the same in every process.
     """
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        roles = len(machine.roles)
-        self._parents = list(range(roles))
-        self._depths = [0] * roles
-        self._turns = [Turn(UNKNOWN, UNKNOWN)] * roles
-        self._children: dict[tuple[int, int, int, int], int] = {}
+        self._num_roles = len(machine.roles)
         self._keys: dict[int, bytes] = {}
+        self._clear()
+
+    def __len__(self) -> int:
+        """Number of nodes."""
+        return len(self._index)
 
     def extend(
         self,
@@ -55,38 +57,49 @@ class PathTree:
         refused: IntArray | None = None,
     ) -> IntArray:
         """`[B]` the paths one turn longer, for arrays of `[B]` nodes and their last turns."""
-        if refused is None:
-            refused = np.full(len(nodes), UNKNOWN, dtype=np.int64)
-        rows = np.column_stack([nodes, moves, percepts, refused]).astype(np.int64)
-        first, group = first_seen(rows)
-        numbers = np.array([self._child(*row) for row in rows[first].tolist()], dtype=np.int64)
-        return numbers[group] if len(rows) else np.zeros(0, dtype=np.int64)
+        rows = np.empty((len(nodes), 4), dtype=np.int64)
+        rows[:, 0], rows[:, 1], rows[:, 2] = nodes, moves, percepts
+        rows[:, 3] = UNKNOWN if refused is None else refused
+        found = self._index.find(rows)
+        new = np.flatnonzero(found < 0)
+        if len(new):
+            first, group = first_seen(rows[new])
+            rows = rows[new[first]]
+            found[new] = self._add(rows, 1 + self._depths[rows[:, 0]])[group]
+        return found
+
+    def depths(self, nodes: IntArray) -> IntArray:
+        """`[B]` numbers of turns of paths."""
+        return self._depths[nodes]
 
     def depth(self, node: int) -> int:
         """Number of turns of a path."""
-        return self._depths[node]
+        return int(self._depths[node])
 
-    def parent(self, node: int) -> int:
-        """The path without its last turn; the empty path is its own parent."""
-        return self._parents[node]
+    def parents(self, nodes: IntArray) -> IntArray:
+        """`[B]` the paths without their last turns; the empty path is its own parent."""
+        parents = self._index.rows[nodes, 0]
+        return np.where(parents < 0, nodes, parents)
 
-    def last_turn(self, node: int) -> Turn:
-        """The last turn of a path that is not empty."""
-        return self._turns[node]
+    def last_turns(self, nodes: IntArray) -> IntArray:
+        """`[B, 3]` the fields of the last `Turn` of each path; none may be empty."""
+        return self._index.rows[nodes, 1:]
+
+    def ancestors(self, nodes: IntArray, depth: int) -> IntArray:
+        """`[B]` the first `depth` turns of paths."""
+        deep = self._depths[nodes] > depth
+        while deep.any():
+            nodes = np.where(deep, self._index.rows[nodes, 0], nodes)
+            deep = self._depths[nodes] > depth
+        return nodes
 
     def turns(self, node: int) -> list[Turn]:
         """All turns of a path, first to last."""
-        found = []
-        while self._depths[node]:
-            found.append(self._turns[node])
-            node = self._parents[node]
-        return found[::-1]
+        return [Turn(*self._row(n)[1:]) for n in self._beginnings(node)]
 
-    def ancestor(self, node: int, depth: int) -> int:
-        """The first `depth` turns of a path."""
-        while self._depths[node] > depth:
-            node = self._parents[node]
-        return node
+    def texts(self, node: int) -> list[str]:
+        """Every turn of a path as `text` shows it, first to last."""
+        return [self.text(n) for n in self._beginnings(node)]
 
     def key(self, node: int) -> bytes:
         """128-bit digest of a path's role and term strings, the same in every process."""
@@ -96,14 +109,14 @@ class PathTree:
                 text = self._machine.roles[node]
                 found = blake2b(text.encode(), digest_size=16).digest()
             else:
-                before = self.key(self._parents[node])
+                before = self.key(self._row(node)[0])
                 found = blake2b(before + self.text(node).encode(), digest_size=16).digest()
             self._keys[node] = found
         return found
 
     def text(self, node: int) -> str:
         """The last turn of a path in KIF: move, percepts, and a refused move if any."""
-        move, percepts, refused = self._turns[node]
+        _, move, percepts, refused = self._row(node)
         shown = "?" if move == UNKNOWN else self._machine.move_text(move)
         if percepts == UNKNOWN:
             seen = "?"
@@ -113,17 +126,54 @@ class PathTree:
             return f"{shown} / {seen}"
         return f"{shown} / {seen} / not {self._machine.move_text(refused)}"
 
-    def texts(self, node: int) -> list[str]:
-        """Every turn of a path as `text` shows it, first to last."""
-        depth = self._depths[node]
-        return [self.text(self.ancestor(node, d)) for d in range(1, depth + 1)]
+    def prune(self, living: IntArray) -> IntArray:
+        """Forget every path that is neither a beginning nor a continuation of a living one.
 
-    def _child(self, parent: int, move: int, percepts: int, refused: int) -> int:
-        key = (parent, move, percepts, refused)
-        found = self._children.get(key)
-        if found is None:
-            found = self._children[key] = len(self._parents)
-            self._parents.append(parent)
-            self._depths.append(self._depths[parent] + 1)
-            self._turns.append(Turn(move, percepts, refused))
+        Returns:
+            `[N]` the new number of each node there was, -1 where it is forgotten.
+        """
+        rows, depths = self._index.rows, self._depths[: len(self)]
+        keep = np.zeros(len(rows), dtype=np.bool_)
+        keep[living] = True
+        by_depth = np.split(np.argsort(depths, kind="stable"), np.cumsum(np.bincount(depths)))[1:]
+        for nodes in by_depth:
+            keep[nodes] |= keep[rows[nodes, 0]]
+        for nodes in reversed(by_depth):
+            keep[rows[nodes[keep[nodes]], 0]] = True
+        keep[: self._num_roles] = True
+        numbers = np.where(keep, np.cumsum(keep) - 1, -1)
+        kept, depths = rows[keep][self._num_roles :], depths[keep][self._num_roles :]
+        self._clear()
+        self._keys.clear()
+        kept[:, 0] = numbers[kept[:, 0]]
+        self._add(kept, depths)
+        return numbers
+
+    def _clear(self) -> None:
+        """Nothing but the empty paths, whose rows say which role they are of."""
+        self._index = RowIndex(4)
+        self._depths = np.zeros(64, dtype=np.int64)
+        roots = np.full((self._num_roles, 4), UNKNOWN, dtype=np.int64)
+        roots[:, 0] = -1 - np.arange(self._num_roles)
+        self._index.add(roots)
+
+    def _add(self, rows: IntArray, depths: IntArray) -> IntArray:
+        nodes = self._index.add(rows)
+        if len(self._index) > len(self._depths):
+            grown = np.zeros(2 * len(self._index), dtype=np.int64)
+            grown[: len(self._depths)] = self._depths
+            self._depths = grown
+        self._depths[nodes] = depths
+        return nodes
+
+    def _row(self, node: int) -> list[int]:
+        found: list[int] = self._index.rows[node].tolist()
         return found
+
+    def _beginnings(self, node: int) -> list[int]:
+        """The path's nodes, from the first turn to the last."""
+        found = []
+        while self._depths[node]:
+            found.append(node)
+            node = self._row(node)[0]
+        return found[::-1]

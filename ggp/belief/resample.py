@@ -1,17 +1,57 @@
-"""Thinning weighted entries without moving any expectation.
+"""Thinning and drawing weighted entries without moving any expectation, many sets at once.
 
 Of the entries of a set at most K are kept: those heavier than a threshold c with their weight,
 of the lighter ones a systematic sample that keeps each with probability weight / c, and those
 weigh c. c is such that K are kept. No entry is kept twice, and among all unbiased choices this
 one changes the weights least (Fearnhead & Clifford, J. R. Statist. Soc. B 65, 2003, section 3).
+
+Sets of similar size are worked on side by side, as rows of a matrix: sums go along a row, so
+that no set's result depends on its neighbours. Shapes: S sets, N entries, E entries in a row.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ggp.machine.arrays import offsets_of
-from ggp.machine.base import FloatArray, IntArray
+from ggp.machine.base import BoolArray, FloatArray, IntArray
+
+_WASTE = 4
+"""A row of a matrix is at most this many times as long as the set in it, or there is one matrix
+of at most this many times the entries."""
+
+
+def matrices(
+    offsets: IntArray, sets: IntArray
+) -> Iterator[tuple[IntArray, IntArray, BoolArray]]:
+    """Sets as rows of matrices; empty ones are left out.
+
+    Args:
+        offsets: `[S + 1]` entries of each set.
+        sets: which of them.
+
+    Yields:
+        the positions in `sets` of the rows of one matrix, the `[rows, E]` index of each entry
+        (padded with the row's first), and `[rows, E]` which of them are no padding.
+    """
+    counts = offsets[sets + 1] - offsets[sets]
+    if not counts.any():
+        return
+    longest = int(counts.max())
+    if longest * len(counts) <= _WASTE * int(counts.sum()) + 1024:
+        bounds = [(0, longest)]
+    else:
+        steps = [0, *(_WASTE**k for k in range(1, 32) if _WASTE ** (k - 1) < longest)]
+        bounds = list(zip(steps, steps[1:], strict=False))
+    for low, high in bounds:
+        rows = np.flatnonzero((counts > low) & (counts <= high))
+        if not len(rows):
+            continue
+        places = np.arange(int(counts[rows].max()))
+        inside = places < counts[rows, None]
+        yield rows, offsets[sets[rows], None] + np.where(inside, places, 0), inside
 
 
 def choose_entries(
@@ -29,46 +69,66 @@ def choose_entries(
         `[K]` indices of the entries kept, in order; their log weights, normalised in each
         set; and the `[S + 1]` new offsets.
     """
-    kept, weights, counts = [], [], []
-    for s, limit in enumerate(limits.tolist()):
-        lanes = np.arange(offsets[s], offsets[s + 1])
-        logs = log_weights[offsets[s] : offsets[s + 1]]
-        if not limit:
-            lanes, logs = lanes[:0], logs[:0]
-        elif len(lanes) > limit:
-            chosen, logs = _thin(np.exp(logs), limit, float(rng.random()))
-            lanes = lanes[chosen]
-        kept.append(lanes)
-        weights.append(logs)
-        counts.append(len(lanes))
-    if not kept:
-        return np.zeros(0, dtype=np.int64), np.zeros(0), offsets
-    return np.concatenate(kept), np.concatenate(weights), offsets_of(np.array(counts))
+    counts = offsets[1:] - offsets[:-1]
+    kept = np.repeat(limits > 0, counts)
+    log_weights = log_weights.copy()
+    thinned = np.flatnonzero((counts > limits) & (limits > 0))
+    starts = rng.random(len(thinned))
+    for rows, entries, inside in matrices(offsets, thinned):
+        weights = np.where(inside, np.exp(log_weights[entries]), 0.0)
+        new = _thin(weights, limits[thinned[rows]], starts[rows])
+        kept[entries[inside]] = new[inside] > 0
+        with np.errstate(divide="ignore"):
+            log_weights[entries[inside]] = np.log(new / new.sum(axis=1, keepdims=True))[inside]
+    before = np.concatenate([[0], np.cumsum(kept)])
+    return np.flatnonzero(kept), log_weights[kept], before[offsets]
 
 
-def _thin(weights: FloatArray, limit: int, start: float) -> tuple[IntArray, FloatArray]:
-    threshold = _threshold(weights, limit)
-    keep = np.minimum(weights / threshold, 1.0)
-    ends = np.cumsum(keep) + start
-    chosen = np.flatnonzero(np.floor(ends) > np.floor(np.concatenate([[start], ends[:-1]])))
-    new = np.maximum(weights[chosen], threshold)
-    return chosen.astype(np.int64), np.log(new / new.sum())
+def _thin(weights: FloatArray, limits: IntArray, starts: FloatArray) -> FloatArray:
+    """`[S, E]` new weights, 0 for the entries dropped."""
+    threshold = _thresholds(weights, limits)[:, None]
+    light = weights <= threshold
+    with np.errstate(divide="ignore", invalid="ignore"):
+        keep = np.where(light, weights / threshold, 1.0)
+    keep[np.isnan(keep)] = 0.0  # weights of 0 below a threshold of 0
+    ends = np.cumsum(keep, axis=1)
+    # Rounding must not lose the last entry.
+    ends = np.where((ends >= ends[:, -1:]) & (threshold > 0), limits[:, None], ends)
+    marks = np.floor(np.column_stack([starts, ends + starts[:, None]]))
+    return np.where(marks[:, 1:] > marks[:, :-1], np.maximum(weights, threshold), 0.0)
 
 
-def _threshold(weights: FloatArray, limit: int) -> float:
-    """The c with sum(min(1, weight / c)) = limit."""
-    falling = np.sort(weights)[::-1]
-    below = falling.sum() - np.concatenate([[0.0], np.cumsum(falling)[:-1]])
-    for heavy in range(limit):
-        threshold = below[heavy] / (limit - heavy)
-        if falling[heavy] <= threshold:
-            return float(threshold)
-    return float(falling[0])
+def _thresholds(weights: FloatArray, limits: IntArray) -> FloatArray:
+    """`[S]` the c of each row with sum(min(1, weight / c)) = limit; more entries than limit."""
+    rising = np.sort(weights, axis=1)
+    falling, tails = rising[:, ::-1], np.cumsum(rising, axis=1)[:, ::-1]
+    room = limits[:, None] - np.arange(weights.shape[1])
+    candidates = tails / np.maximum(room, 1)
+    fits = (falling <= candidates) & (room > 0)
+    return np.asarray(candidates[np.arange(len(weights)), np.argmax(fits, axis=1)])
 
 
-def systematic(weights: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
-    """`[count]` indices drawn by weight with one random number, increasing, repeats allowed."""
-    ends = np.cumsum(weights)
-    points = (rng.random() + np.arange(count)) * (ends[-1] / count)
-    drawn = np.searchsorted(ends, points, side="right")
-    return np.asarray(np.minimum(drawn, len(weights) - 1), dtype=np.int64)
+def draw_counts(
+    weights: FloatArray, offsets: IntArray, counts: IntArray, starts: FloatArray
+) -> IntArray:
+    """`[N]` how often each entry is drawn, in systematic draws by weight from every set.
+
+    Args:
+        weights: `[N]`, in any unit.
+        offsets: `[S + 1]` entries of each set; sets may be empty or without weight where
+            nothing is to be drawn.
+        counts: `[S]` how many draws to make of each set.
+        starts: `[S]` a uniform random number from [0, 1) for each set.
+    """
+    drawn = np.zeros(len(weights), dtype=np.int64)
+    sets = np.flatnonzero(counts > 0)
+    for rows, entries, inside in matrices(offsets, sets):
+        which = sets[rows]
+        number = counts[which, None]
+        ends = np.cumsum(np.where(inside, weights[entries], 0.0), axis=1)
+        total = ends[:, -1:]
+        # Draws are made at (start + k) * total / number for k = 0, 1, ...
+        below = np.ceil(ends * (number / total) - starts[which, None])
+        below = np.where(ends >= total, number, np.clip(below, 0, number)).astype(np.int64)
+        drawn[entries[inside]] = np.diff(below, axis=1, prepend=0)[inside]
+    return drawn

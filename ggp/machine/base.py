@@ -46,6 +46,8 @@ class Limits:
             several calls.
         term_size: functions in one term (a fluent, move or percept, or the arguments of a
             relation that recurs).
+        grounding_seconds: wall time for grounding the rules and building their circuit.
+        grounding_bytes: address space for that.
     """
 
     inferences: int = 20_000_000
@@ -54,6 +56,8 @@ class Limits:
     setup_inferences: int = 100_000_000
     seconds: float = 300.0
     term_size: int = 2_000
+    grounding_seconds: float = 20.0
+    grounding_bytes: int = 4 << 30
 
 
 class Ragged(NamedTuple):

@@ -2,28 +2,67 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 
-from ggp.errors import ConfigError
+from ggp.errors import BackendUnavailableError, ConfigError, MachineError
 from ggp.gdl.program import Program
 from ggp.machine.base import Limits, Machine
 
+_log = logging.getLogger(__name__)
 
-def _prolog(program: Program, limits: Limits | None) -> Machine:
+
+def _prolog(program: Program, limits: Limits, threads: int) -> Machine:
     from ggp.machine.prolog.machine import PrologMachine  # starts SWI-Prolog
 
     return PrologMachine(program, limits)
 
 
-BACKENDS: Mapping[str, Callable[[Program, Limits | None], Machine]] = {
-    "auto": _prolog,
+def _propnet(program: Program, limits: Limits, threads: int) -> Machine:
+    try:
+        from ggp.machine.propnet.build import build
+        from ggp.machine.propnet.machine import PropnetMachine
+    except ImportError as error:
+        missing = error.name or str(error)
+        raise BackendUnavailableError(
+            missing, f"install it with `pip install {missing}` ({error})"
+        ) from error
+    built = build(program, limits)
+    return PropnetMachine(
+        built.circuit, is_gdl2=program.is_gdl2, threads=threads, reports=built.reports
+    )
+
+
+def _auto(program: Program, limits: Limits, threads: int) -> Machine:
+    try:
+        return _propnet(program, limits, threads)
+    except MachineError as error:
+        _log.warning("%s runs on Prolog, which is slower: %s", program.source.name, error)
+        cause = error
+    try:
+        return _prolog(program, limits, threads)
+    except BackendUnavailableError as error:
+        raise BackendUnavailableError(error.tool, f"{error.hint}; and {cause}") from error
+
+
+BACKENDS: Mapping[str, Callable[[Program, Limits, int], Machine]] = {
+    "auto": _auto,
+    "propnet": _propnet,
     "prolog": _prolog,
 }
-"""How to build a machine, by the name `--backend` takes."""
+"""How to build a machine, by the name `--backend` takes. `auto` prefers the propnet."""
 
 
-def build_machine(program: Program, backend: str = "auto", limits: Limits | None = None) -> Machine:
+def build_machine(
+    program: Program, backend: str = "auto", limits: Limits | None = None, threads: int = 1
+) -> Machine:
     """A machine for a game.
+
+    Args:
+        program: normalised rules.
+        backend: one of `BACKENDS`.
+        limits: bounds on the reasoners.
+        threads: cores that one call may use, where the backend can; results are the same.
 
     Raises:
         ConfigError: there is no such backend.
@@ -32,4 +71,4 @@ def build_machine(program: Program, backend: str = "auto", limits: Limits | None
     """
     if backend not in BACKENDS:
         raise ConfigError(f"unknown backend {backend!r}; backends: {', '.join(BACKENDS)}")
-    return BACKENDS[backend](program, limits)
+    return BACKENDS[backend](program, limits or Limits(), threads)

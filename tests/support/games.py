@@ -15,7 +15,7 @@ from ggp.machine import Machine, build_machine
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("GGP_SHARED") or REPOSITORY.parent / "shared" / "rulesheets")
 GAMES = list_games()
-BACKENDS = ("prolog",)
+BACKENDS = ("prolog", "propnet")
 """Every suite for machines runs on all of these."""
 
 

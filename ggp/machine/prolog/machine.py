@@ -6,8 +6,6 @@ What has been asked of a state is remembered, and equal lanes of a call are eval
 
 from __future__ import annotations
 
-import logging
-import math
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -17,10 +15,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.errors import GDLError, GoalError, MachineError, NoLegalMoveError
+from ggp.errors import GDLError, MachineError, NoLegalMoveError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.program import RANDOM, Program
-from ggp.gdl.terms import Symbol, Term, variables
+from ggp.gdl.terms import variables
 from ggp.machine.arrays import first_seen, ragged
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
@@ -34,12 +32,12 @@ from ggp.machine.base import (
     States,
     Stepped,
 )
+from ggp.machine.goal_values import GoalWarnings, goal_number
 from ggp.machine.prolog.compile import compile_program
 from ggp.machine.prolog.engine import engine
 from ggp.machine.prolog.symbols import SymbolTable
 
 _T = TypeVar("_T")
-_log = logging.getLogger(__name__)
 
 CHUNK = 512
 """Lanes in one call to Prolog: bounds the text that crosses the border, and its time."""
@@ -151,7 +149,7 @@ class PrologMachine:
         self._percept_ids: dict[tuple[str, ...], int | None] = {(): 0}
         self._joint_percepts: dict[tuple[int, ...], int] = {}
         self._state_texts: dict[int, tuple[str, ...]] = {}
-        self._warned: set[tuple[int, str]] = set()
+        self._goal_warnings = GoalWarnings(self.roles, self.random_role)
         self._call(compiled.goal(self._module), "compiling the rules")
         self._close = weakref.finalize(self, _drop, self._engine, self._module, self._limits)
         self._close.atexit = False
@@ -387,34 +385,13 @@ class PrologMachine:
     def _goal_values(self, line: str) -> FloatArray:
         values = np.zeros(len(self.roles))
         for role, text in enumerate(line.split("-")[1:]):
-            terms = self._symbols.decode(text)
-            if len(terms) != 1 and (role != self.random_role or terms):
-                self._warn_goals(role, terms)
-            values[role] = max(map(self._goal_number, terms), default=0.0)
+            texts = [to_kif(term) for term in self._symbols.decode(text)]
+            if not texts:
+                self._goal_warnings.none(role)
+            elif len(texts) > 1:
+                self._goal_warnings.several(role, texts)
+            values[role] = max(map(goal_number, texts), default=0.0)
         return values
-
-    def _goal_number(self, term: Term) -> float:
-        try:
-            value = float(term.name) if isinstance(term, Symbol) else math.nan
-        except ValueError:
-            value = math.nan
-        if not math.isfinite(value):
-            raise GoalError(
-                f"the goal value {to_kif(term)} is not a number; goal values go from 0 to 100"
-            )
-        return value
-
-    def _warn_goals(self, role: int, terms: Sequence[Term]) -> None:
-        kind = "several" if terms else "none"
-        if (role, kind) in self._warned:
-            return
-        self._warned.add((role, kind))
-        name = self.roles[role]
-        if terms:
-            listed = ", ".join(sorted(map(to_kif, terms)))
-            _log.warning("%s has several goal values (%s): the highest counts", name, listed)
-        else:
-            _log.warning("%s has no goal value: it counts as 0", name)
 
     def _check_not_stuck(self, ids: IntArray, lists: Sequence[IntArray], role: int) -> None:
         for state, moves in zip(ids.tolist(), lists, strict=True):

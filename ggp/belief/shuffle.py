@@ -1,0 +1,61 @@
+"""Random orders of large ranges, of which only some places are looked at.
+
+A random order of 0..size-1 is a Feistel network on the next power of two, whose values beyond
+the range are mapped again until they fall into it (Black & Rogaway, CT-RSA 2002, section 5).
+It needs no memory, and any number of orders are looked up side by side.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.base import FloatArray, IntArray
+
+MAX_SIZE = 2.0**53
+"""Ranges may be this large: sizes are exact as floats up to here."""
+
+_ROUNDS = 10
+
+UInts = NDArray[np.uint64]
+
+
+def shuffled(places: IntArray, sizes: FloatArray, keys: UInts) -> IntArray:
+    """`[K]` the number at some place of a random order of 0..size-1.
+
+    Args:
+        places: `[K]` less than the sizes.
+        sizes: `[K]` whole numbers from 2 to `MAX_SIZE`.
+        keys: `[K]` which order: drawn at random, one for each order.
+    """
+    bits = np.maximum(np.frexp(sizes - 1)[1], 8).astype(np.uint64)
+    limits = sizes.astype(np.uint64)
+    found = places.astype(np.uint64)
+    pending = np.arange(len(places))
+    while len(pending):
+        found[pending] = _network(found[pending], bits[pending], keys[pending])
+        pending = pending[found[pending] >= limits[pending]]
+    return found.astype(np.int64)
+
+
+def _network(numbers: UInts, bits: UInts, keys: UInts) -> UInts:
+    """A permutation of the numbers of so many bits."""
+    one = np.uint64(1)
+    low_bits = bits >> one
+    low_mask = (one << low_bits) - one
+    high_mask = (one << (bits - low_bits)) - one
+    low, high = numbers & low_mask, numbers >> low_bits
+    for step in range(_ROUNDS):
+        if step % 2:
+            low = low ^ (_mix(high, keys, step) & low_mask)
+        else:
+            high = high ^ (_mix(low, keys, step) & high_mask)
+    return high << low_bits | low
+
+
+def _mix(numbers: UInts, keys: UInts, step: int) -> UInts:
+    """Random-looking numbers (the finaliser of SplitMix64)."""
+    mixed = (numbers + np.uint64(step + 1)) * np.uint64(0x9E3779B97F4A7C15) ^ keys
+    mixed = (mixed ^ mixed >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ mixed >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ mixed >> np.uint64(31)

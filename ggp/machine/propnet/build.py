@@ -1,0 +1,74 @@
+"""From rules to a circuit, within limits of time and memory, or from the cache."""
+
+from __future__ import annotations
+
+import logging
+from typing import NamedTuple
+
+from ggp.errors import MachineError
+from ggp.gdl.program import Program
+from ggp.machine.base import Limits
+from ggp.machine.propnet.cache import DiskCache, user_cache
+from ggp.machine.propnet.child import run_limited
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.circuit_file import FORMAT_VERSION, from_bytes, to_bytes
+from ggp.machine.propnet.passes import PassReport
+
+_log = logging.getLogger(__name__)
+
+OPTIMISE_SHARE = 0.3
+"""Share of the time for grounding that optimising the circuit may take."""
+
+
+class Built(NamedTuple):
+    """A circuit and how it came about."""
+
+    circuit: Circuit
+    reports: list[PassReport]
+
+
+def build(program: Program, limits: Limits, cache: DiskCache | None = None) -> Built:
+    """The circuit of a game: from the cache, or made in a child process.
+
+    Args:
+        program: normalised rules.
+        limits: `grounding_seconds` and `grounding_bytes` count.
+        cache: where to look and store; that of the user if None.
+
+    Raises:
+        ReasonerLimitError: the rules cannot be ground within the limits.
+        BackendUnavailableError: clingo or numba is missing.
+        MachineError: the child was killed or crashed.
+    """
+    cache = user_cache() if cache is None else cache
+    key = f"{program.digest}-{FORMAT_VERSION}"
+    stored = cache.get(key)
+    if stored is not None:
+        try:
+            return Built(*from_bytes(stored))
+        except Exception as error:  # whatever reading a foreign file raises
+            _log.info("the cached circuit of %s is ignored: %s", program.source.name, error)
+            cache.discard(key)
+    data = run_limited(
+        f"{__name__}:make",
+        (program, OPTIMISE_SHARE * limits.grounding_seconds),
+        seconds=limits.grounding_seconds,
+        memory_bytes=limits.grounding_bytes,
+    )
+    cache.put(key, data)
+    return Built(*from_bytes(data))
+
+
+def make(argument: tuple[Program, float]) -> bytes:
+    """What the child does: ground, build, optimise.
+
+    Args:
+        argument: the rules, and the seconds that optimising may take.
+    """
+    from ggp.machine.propnet.build_circuit import build_circuit
+    from ggp.machine.propnet.ground import ground
+    from ggp.machine.propnet.passes import optimise
+
+    program, seconds = argument
+    circuit, reports = optimise(build_circuit(ground(program)), seconds)
+    return to_bytes(circuit, reports)

@@ -1,0 +1,185 @@
+"""Makes gates: constants are folded, and no gate is made twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.gdl.dependencies import strong_components
+from ggp.machine.propnet.circuit import FALSE, TRUE, Literals, Loop
+
+Gate = tuple[int, ...]
+"""The literals of a gate, ascending."""
+
+
+class Gates(NamedTuple):
+    """The gates of a `Circuit`, and where those of a builder went.
+
+    Attributes:
+        offsets: as in `Circuit`.
+        literals: as in `Circuit`.
+        loops: as in `Circuit`.
+        net_of: new net of each net of the builder, 0 for gates that were left out.
+    """
+
+    offsets: NDArray[np.int64]
+    literals: Literals
+    loops: tuple[Loop, ...]
+    net_of: list[int]
+
+
+class Builder:
+    """Gates on top of some inputs, in an order in which they can be evaluated.
+
+    Attributes:
+        first_net: net of the first gate.
+        gates: the literals of each gate.
+        loops: gates that depend on each other.
+    """
+
+    def __init__(self, num_inputs: int) -> None:
+        self.first_net = 1 + num_inputs
+        self.gates: list[Gate] = []
+        self.loops: list[Loop] = []
+        self._nets: dict[Gate, int] = {}
+
+    def all_of(self, literals: Iterable[int]) -> int:
+        """The literal that holds where all of `literals` hold."""
+        distinct = set(literals)
+        distinct.discard(TRUE)
+        if len(distinct) < 2:
+            return distinct.pop() if distinct else TRUE
+        if FALSE in distinct:
+            return FALSE
+        gate = tuple(sorted(distinct))
+        net = self._nets.get(gate)
+        if net is None:
+            # Ascending: the two literals of a net are neighbours.
+            for lower, upper in pairwise(gate):
+                if lower ^ 1 == upper:
+                    return FALSE
+            net = self._append(gate)
+            self._nets[gate] = net
+        return 2 * net
+
+    def any_of(self, literals: Iterable[int]) -> int:
+        """The literal that holds where one of `literals` holds."""
+        return self.all_of([literal ^ 1 for literal in literals]) ^ 1
+
+    def least_fixpoint(
+        self, definitions: Mapping[int, Sequence[int]], initial: Mapping[int, bool]
+    ) -> dict[int, int]:
+        """Add gates that may depend on each other.
+
+        Args:
+            definitions: the literals of each gate. The keys are numbers of the caller's for
+                the gates, all negative; -2n and -2n + 1 are the two literals of gate -n,
+                and literals from 0 up are nets of this builder.
+            initial: value of each gate where iteration starts.
+
+        Returns:
+            The literal each gate has become.
+        """
+        gates = {net: list(literals) for net, literals in definitions.items()}
+        known: dict[int, int] = {}
+        _fold(gates, initial, known)
+
+        # Gate -1 is node 0, gate -2 node 1, and so on.
+        edges = {
+            -1 - net: [-1 - (literal >> 1) for literal in literals if literal < 0]
+            for net, literals in gates.items()
+        }
+        for nodes in strong_components(edges, -min(definitions)):
+            component = [-1 - node for node in sorted(nodes)]
+            net = component[0]
+            if net not in gates:
+                continue
+            if len(component) == 1 and nodes[0] not in edges[nodes[0]]:
+                known[net] = self.all_of([_known(literal, known) for literal in gates[net]])
+                continue
+            start = len(self.gates)
+            for place, net in enumerate(component):
+                known[net] = 2 * (self.first_net + start + place)
+            for net in component:
+                self._append(tuple(sorted({_known(literal, known) for literal in gates[net]})))
+            values = np.array([initial[net] for net in component], dtype=np.bool_)
+            self.loops.append(Loop(start, len(self.gates), values))
+        return {net: _known(2 * net, known) for net in definitions}
+
+    def needed(self, roots: Iterable[int]) -> Gates:
+        """The gates that `roots` depend on."""
+        live = [False] * (self.first_net + len(self.gates))
+        for root in roots:
+            live[root >> 1] = True
+        loops = {loop.end - 1: loop for loop in self.loops}
+        for place in range(len(self.gates) - 1, -1, -1):
+            loop = loops.get(place)
+            if loop is not None:
+                nets = slice(self.first_net + loop.start, self.first_net + loop.end)
+                if any(live[nets]):
+                    live[nets] = [True] * (loop.end - loop.start)
+            if live[self.first_net + place]:
+                for literal in self.gates[place]:
+                    live[literal >> 1] = True
+        net_of = list(range(self.first_net)) + [0] * len(self.gates)
+        num_kept = 0
+        for place in range(len(self.gates)):
+            if live[self.first_net + place]:
+                net_of[self.first_net + place] = self.first_net + num_kept
+                num_kept += 1
+        kept = [
+            [2 * net_of[literal >> 1] + (literal & 1) for literal in gate]
+            for place, gate in enumerate(self.gates)
+            if live[self.first_net + place]
+        ]
+        return Gates(
+            offsets=np.cumsum([0, *map(len, kept)], dtype=np.int64),
+            literals=np.array([literal for gate in kept for literal in gate], dtype=np.int32),
+            loops=tuple(
+                _moved(loop, net_of[self.first_net + loop.start] - self.first_net)
+                for loop in self.loops
+                if live[self.first_net + loop.start]
+            ),
+            net_of=net_of,
+        )
+
+    def _append(self, gate: Gate) -> int:
+        self.gates.append(gate)
+        return self.first_net + len(self.gates) - 1
+
+
+def _moved(loop: Loop, start: int) -> Loop:
+    return Loop(start, start + loop.end - loop.start, loop.initial)
+
+
+def _known(literal: int, known: Mapping[int, int]) -> int:
+    """What a literal has become: gates may have become each other several times over."""
+    while literal < 0 and literal >> 1 in known:
+        literal = known[literal >> 1] ^ (literal & 1)
+    return literal
+
+
+def _fold(gates: dict[int, list[int]], initial: Mapping[int, bool], known: dict[int, int]) -> None:
+    """Move gates that are constant or equal to a literal from `gates` to `known`."""
+    changed = True
+    while changed:
+        changed = False
+        for net in list(gates):
+            literals = {_known(literal, known) for literal in gates[net]} - {TRUE}
+            if FALSE in literals or any(x ^ 1 in literals for x in literals if x >= 0):
+                known[net] = FALSE
+            elif not literals:
+                known[net] = TRUE
+            elif literals == {2 * net}:
+                known[net] = TRUE if initial[net] else FALSE
+            elif len(literals) == 1:
+                known[net] = literals.pop()
+            else:
+                gates[net] = sorted(literals)
+                continue
+            del gates[net]
+            changed = True

@@ -1,0 +1,86 @@
+"""A game as a circuit of AND gates with inverted wires.
+
+A *net* is an input or the output of a gate; a *literal* is `2 * net + inverted`. Net 0 is the
+constant false, so literal 0 is false and literal 1 true. `x or y` is `not (not x and not y)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FALSE = 0
+TRUE = 1
+"""The literals of the constants."""
+
+Literals = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Gates `start` to `end` (exclusive) that depend on each other: evaluated again and again
+    from `initial[end - start]` (bool) until nothing changes, which is their least fixpoint."""
+
+    start: int
+    end: int
+    initial: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Named literals of one role: moves, percepts or goal values, sorted by name."""
+
+    names: tuple[str, ...]
+    literals: Literals
+
+
+@dataclass(frozen=True)
+class Circuit:
+    """Nets in order: the constant, one for each fluent, one for each move of each role (in
+    the order of `legal[role].names`, role after role), one for each gate.
+
+    The literals of a gate come before it, except within a `Loop`.
+
+    Attributes:
+        roles: names in the order of the rulesheet.
+        fluents: fluents that can change, sorted.
+        initial: `[F]` whether each holds in the initial state.
+        constant: fluents that hold in every reachable state, sorted.
+        offsets: `[G + 1]` literals of each gate.
+        literals: inputs of the gates; a gate has two or more (in a `Loop`: one or more).
+        loops: in order, not overlapping.
+        next: `[F]` literal of each fluent in the next state.
+        legal: the moves each role can ever have, and when they are legal.
+        sees: the percepts of each role.
+        goals: the goal values of each role.
+        terminal: literal.
+    """
+
+    roles: tuple[str, ...]
+    fluents: tuple[str, ...]
+    initial: NDArray[np.bool_]
+    constant: tuple[str, ...]
+    offsets: NDArray[np.int64]
+    literals: Literals
+    loops: tuple[Loop, ...]
+    next: Literals
+    legal: tuple[Outputs, ...]
+    sees: tuple[Outputs, ...]
+    goals: tuple[Outputs, ...]
+    terminal: int
+
+    @property
+    def num_inputs(self) -> int:
+        """Fluents and moves."""
+        return len(self.fluents) + sum(len(outputs.names) for outputs in self.legal)
+
+    @property
+    def num_gates(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def num_literals(self) -> int:
+        """Inputs of all gates together."""
+        return len(self.literals)

@@ -1,0 +1,440 @@
+"""The fast machine: `Machine` on a circuit of bits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from hashlib import blake2b
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.errors import GDLError, GoalError, MachineError, NoLegalMoveError
+from ggp.gdl import parse_term, to_kif
+from ggp.gdl.program import RANDOM
+from ggp.machine.arrays import offsets_of
+from ggp.machine.base import (
+    DEFAULT_MAX_STEPS,
+    BoolArray,
+    Chance,
+    FloatArray,
+    IntArray,
+    Playouts,
+    Ragged,
+    States,
+    Stepped,
+)
+from ggp.machine.goal_values import GoalWarnings, goal_number, number_or_nan
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.kernels import advance, count_bits, list_bits, query, sum_keys
+from ggp.machine.propnet.passes import PassReport
+from ggp.machine.propnet.percepts import PerceptTable, RowPercepts
+from ggp.machine.propnet.playouts import Block, Queue, new_block, play
+from ggp.machine.propnet.queries import Queries, Query, words_for
+from ggp.machine.propnet.row_table import RowTable
+from ggp.machine.propnet.vectors import NARROW, WIDE, words_of
+
+_T = TypeVar("_T")
+_U = TypeVar("_U")
+Packed = NDArray[np.uint64]
+
+LANES_A_RUN = 1 << 14
+"""Playouts that share one block, one after the other, and one stream of random bits."""
+
+LOOK_AT_CLOCK_S = 0.02
+"""How long a kernel plays between two looks at the clock."""
+
+
+class PropnetStates:
+    """A batch of states: `packed[L, ceil(F / 64)]`, bit f of a lane is fluent f."""
+
+    __slots__ = ("owner", "packed")
+
+    def __init__(self, owner: object, packed: Packed) -> None:
+        self.owner = owner
+        self.packed = packed
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def take(self, lanes: IntArray) -> PropnetStates:
+        """The lanes with these indices, in this order, repeats allowed."""
+        return PropnetStates(self.owner, self.packed[lanes])
+
+
+class PropnetMachine:
+    """`Machine` on a circuit. Not safe to use from several threads.
+
+    Args:
+        circuit: of the game.
+        is_gdl2: false for plain GDL, where every role sees the joint move.
+        threads: cores to use; results do not depend on it.
+        reports: how the circuit was optimised.
+    """
+
+    backend = "propnet"
+    goal_range = (0.0, 100.0)
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        *,
+        is_gdl2: bool,
+        threads: int = 1,
+        reports: Sequence[PassReport] = (),
+    ) -> None:
+        self.roles = circuit.roles
+        self.random_role = circuit.roles.index(RANDOM) if RANDOM in circuit.roles else None
+        self.states_visited = 0
+        self.circuit = circuit
+        self.reports = tuple(reports)
+        self._is_gdl2 = is_gdl2
+        self._threads = threads
+        self._queries = Queries(circuit)
+        self._initial = _packed(circuit.initial)
+        self._moves = sorted({name for outputs in circuit.legal for name in outputs.names})
+        self._move_ids = {name: i for i, name in enumerate(self._moves)}
+        self._names = [
+            np.array([self._move_ids[name] for name in outputs.names], dtype=np.int64)
+            for outputs in circuit.legal
+        ]
+        self._percepts = PerceptTable(self._percept_names.__contains__)
+        self._goal_warnings = GoalWarnings(self.roles, self.random_role)
+
+    # ---------------------------------------------------------------- batches
+
+    @property
+    def initial_percepts(self) -> IntArray:
+        return np.zeros(len(self.roles), dtype=np.int64)
+
+    def initial(self, num_lanes: int = 1) -> PropnetStates:
+        return self._states(np.repeat(self._initial[None], num_lanes, axis=0))
+
+    def concatenate(self, batches: Sequence[States]) -> PropnetStates:
+        packed = [self._packed(batch) for batch in batches]
+        return self._states(np.concatenate([self._initial[None][:0], *packed]))
+
+    def groups(self, states: States) -> IntArray:
+        packed = self._packed(states)
+        return RowTable(packed.shape[1]).numbers(packed)
+
+    def hashes(self, states: States) -> NDArray[np.uint64]:
+        packed = self._packed(states)
+        out = np.zeros(len(packed), dtype=np.uint64)
+        sum_keys(packed, self._fluent_keys, out)
+        return out
+
+    # ---------------------------------------------------------------- semantics
+
+    def terminal(self, states: States) -> BoolArray:
+        found = self._ask(self._queries.terminal, self._packed(states))
+        return np.asarray(found[:, 0] != 0)
+
+    def goals(self, states: States) -> FloatArray:
+        asked = self._queries.goals
+        found = self._ask(asked, self._packed(states))
+        values = np.zeros((len(found), len(self.roles)))
+        for role, outputs in enumerate(self.circuit.goals):
+            held = _bits(asked.part(found, role), len(outputs.names))
+            counts = held.sum(axis=1)
+            if np.any(counts == 0):
+                self._goal_warnings.none(role)
+            if np.any(counts > 1):
+                several = held[np.argmax(counts > 1)]
+                names = [outputs.names[k] for k in np.flatnonzero(several)]
+                self._goal_warnings.several(role, names)
+            for k in np.flatnonzero(held.any(axis=0)).tolist():
+                number = goal_number(outputs.names[k])
+                lanes = held[:, k]
+                first = lanes & (np.cumsum(held, axis=1)[:, k] == 1)
+                values[lanes, role] = np.maximum(
+                    np.where(first, -np.inf, values[:, role])[lanes], number
+                )
+        return values
+
+    def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
+        asked = self._queries.legal(role)
+        packed = self._packed(states)
+        found = self._ask(asked, packed)
+        over = asked.part(found, 1)[:, 0] != 0
+        moves = np.ascontiguousarray(asked.part(found, 0))
+        moves[over] = 0
+        counts = np.zeros(len(packed), dtype=np.int64)
+        count_bits(moves, counts)
+        stuck = (counts == 0) & ~over
+        if not allow_stuck and stuck.any():
+            lane = self._states(packed[np.argmax(stuck)][None])
+            raise NoLegalMoveError(self.roles[role], self.fluents(lane)[0])
+        offsets = offsets_of(counts)
+        values = np.zeros(offsets[-1], dtype=np.int64)
+        list_bits(moves, self._names[role], values)
+        return Ragged(offsets, values)
+
+    def chance(self, states: States) -> Chance:
+        if self.random_role is None:
+            none = np.zeros(0, dtype=np.int64)
+            return Chance(np.zeros(len(states) + 1, dtype=np.int64), none, np.zeros(0))
+        offsets, moves = self.legal(states, self.random_role, allow_stuck=True)
+        counts = np.diff(offsets)
+        return Chance(offsets, moves, np.repeat(1.0 / np.maximum(counts, 1), counts))
+
+    def step(self, states: States, joint_moves: IntArray) -> Stepped:
+        packed = self._packed(states)
+        asked = self._queries.step
+        rows = self._rows_of_moves(joint_moves)
+        out = np.zeros((len(packed), asked.starts[-1]), dtype=np.uint64)
+        width = _width(len(packed))
+
+        def run(first: int, end: int) -> None:
+            advance(
+                packed[first:end],
+                asked.row_of,
+                rows[first:end],
+                asked.tape,
+                asked.wires,
+                asked.num_rows,
+                out[first:end],
+                width,
+            )
+
+        self._split(run, len(packed))
+        self.states_visited += len(packed)
+        successors = self._states(np.ascontiguousarray(asked.part(out, 0)))
+        if not self._is_gdl2:
+            seen = self._joint_percepts.ids(joint_moves.astype(np.uint64))
+            return Stepped(successors, np.repeat(seen[:, None], len(self.roles), axis=1))
+        percepts = np.zeros((len(packed), len(self.roles)), dtype=np.int64)
+        for role, table in enumerate(self._role_percepts):
+            if table is not None:
+                percepts[:, role] = table.ids(asked.part(out, 1 + role))
+        return Stepped(successors, percepts)
+
+    def playout(
+        self,
+        states: States,
+        rng: np.random.Generator,
+        max_steps: int = DEFAULT_MAX_STEPS,
+        max_seconds: float | None = None,
+    ) -> Playouts:
+        packed = self._packed(states)
+        num_lanes, num_roles = len(packed), len(self.roles)
+        until_s = np.inf if max_seconds is None else time.monotonic() + max_seconds
+        queue = Queue(
+            packed,
+            np.zeros((num_lanes, num_roles)),
+            np.zeros(num_lanes, dtype=np.int64),
+            np.zeros(num_lanes, dtype=np.bool_),
+            np.zeros((num_roles, 2), dtype=np.bool_),
+        )
+        runs = [
+            (first, min(first + LANES_A_RUN, num_lanes), int(key))
+            for first, key in zip(
+                range(0, num_lanes, LANES_A_RUN),
+                rng.integers(0, 1 << 64, size=-(-num_lanes // LANES_A_RUN), dtype=np.uint64),
+                strict=True,
+            )
+        ]
+        self._map(lambda run: self._play(queue, *run, max_steps, until_s), runs)
+        self.states_visited += int(queue.steps.sum())
+        self._report_goals(queue)
+        return Playouts(queue.goals, queue.steps, queue.finished)
+
+    # ---------------------------------------------------------------- terms
+
+    def move_id(self, move: str) -> int | None:
+        return self._move_ids.get(_canonical(move))
+
+    def move_text(self, move: int) -> str:
+        if not 0 <= move < len(self._moves):
+            raise MachineError(f"there is no move number {move}")
+        return self._moves[move]
+
+    def percept_id(self, percepts: Sequence[str]) -> int | None:
+        return self._percepts.find(list(map(_canonical, percepts)))
+
+    def percept_texts(self, percept: int) -> tuple[str, ...]:
+        try:
+            return self._percepts.texts(percept)
+        except KeyError:
+            raise MachineError(f"there is no set of percepts number {percept}") from None
+
+    def fluents(self, states: States) -> list[tuple[str, ...]]:
+        held = _bits(self._packed(states), len(self.circuit.fluents))
+        names = self.circuit.fluents
+        always = self.circuit.constant
+        return [
+            tuple(sorted([*always, *(names[f] for f in np.flatnonzero(lane))])) for lane in held
+        ]
+
+    def close(self) -> None:
+        """Nothing to give back."""
+
+    # ---------------------------------------------------------------- private
+
+    def _rows_of_moves(self, joint_moves: IntArray) -> NDArray[np.int32]:
+        """`[L, R]` row in `Queries.step` of each move."""
+        if joint_moves.size and (joint_moves.min() < 0 or joint_moves.max() >= len(self._moves)):
+            wrong = joint_moves[(joint_moves < 0) | (joint_moves >= len(self._moves))]
+            raise MachineError(f"there is no move number {wrong[0]}")
+        rows = self._move_rows[np.arange(len(self.roles)), joint_moves]
+        if rows.size and rows.min() < 0:
+            lane, role = np.argwhere(rows < 0)[0]
+            move = self.move_text(int(joint_moves[lane, role]))
+            raise MachineError(f"{self.roles[role]} never has the move {move}")
+        return np.asarray(rows)
+
+    @cached_property
+    def _move_rows(self) -> NDArray[np.int32]:
+        """`[R, M]` row in `Queries.step` of each move of each role, -1 where it has no such."""
+        rows = np.full((len(self.roles), len(self._moves)), -1, dtype=np.int32)
+        for role, names in enumerate(self._names):
+            first = self._queries.first_move_row + self._queries.role_moves[role]
+            rows[role, names] = np.arange(first, first + len(names))
+        return rows
+
+    @cached_property
+    def _percept_names(self) -> frozenset[str]:
+        if self._is_gdl2:
+            return frozenset(name for outputs in self.circuit.sees for name in outputs.names)
+        return frozenset(
+            f"(did {role} {name})"
+            for role, outputs in zip(self.roles, self.circuit.legal, strict=True)
+            for name in outputs.names
+        )
+
+    @cached_property
+    def _role_percepts(self) -> list[RowPercepts | None]:
+        return [
+            RowPercepts(self._percepts, words_for(len(outputs.names)), _speller(outputs.names))
+            if outputs.names
+            else None
+            for outputs in self.circuit.sees
+        ]
+
+    @cached_property
+    def _joint_percepts(self) -> RowPercepts:
+        def spell(row: Packed) -> tuple[str, ...]:
+            moves = zip(self.roles, row.tolist(), strict=True)
+            return tuple(sorted(f"(did {role} {self._moves[move]})" for role, move in moves))
+
+        return RowPercepts(self._percepts, len(self.roles), spell)
+
+    @cached_property
+    def _fluent_keys(self) -> NDArray[np.uint64]:
+        digests = [blake2b(f.encode(), digest_size=8).digest() for f in self.circuit.fluents]
+        return np.array([int.from_bytes(d, "little") for d in digests], dtype=np.uint64)
+
+    def _states(self, packed: Packed) -> PropnetStates:
+        return PropnetStates(self, packed)
+
+    def _packed(self, states: States) -> Packed:
+        if not isinstance(states, PropnetStates) or states.owner is not self:
+            raise MachineError("these states belong to another machine")
+        return states.packed
+
+    def _ask(self, asked: Query, packed: Packed) -> Packed:
+        out = np.zeros((len(packed), asked.starts[-1]), dtype=np.uint64)
+        width = _width(len(packed))
+
+        def run(first: int, end: int) -> None:
+            query(
+                packed[first:end],
+                asked.row_of,
+                asked.tape,
+                asked.wires,
+                asked.num_rows,
+                out[first:end],
+                width,
+            )
+
+        self._split(run, len(packed))
+        return out
+
+    def _split(self, run: Callable[[int, int], None], num_lanes: int) -> None:
+        """Run over all lanes, on all cores if that is worth it."""
+        size = max(-(-num_lanes // self._threads), LANES_A_RUN)
+        self._map(lambda first: run(first, min(first + size, num_lanes)), range(0, num_lanes, size))
+
+    def _map(self, function: Callable[[_T], _U], items: Sequence[_T]) -> list[_U]:
+        if self._threads == 1 or len(items) < 2:
+            return [function(item) for item in items]
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(function, items))
+
+    def _play(
+        self, queue: Queue, first: int, end: int, key: int, max_steps: int, until_s: float
+    ) -> None:
+        """Play lanes `first .. end` of a queue, seeded by `key`."""
+        plan = self._queries.playout
+        width = _width(end - first)
+        block = new_block(plan.num_rows, width, first, end, key)
+        budget = 1
+        while True:
+            started = time.monotonic()
+            if started >= until_s:
+                _leave(queue, block)
+                return
+            if play(plan, queue, block, max_steps, budget, width):
+                return
+            took = time.monotonic() - started
+            if took < min(LOOK_AT_CLOCK_S, 0.25 * (until_s - started)):
+                budget *= 2
+            elif took > LOOK_AT_CLOCK_S:
+                budget = max(budget // 2, 1)
+
+    def _report_goals(self, queue: Queue) -> None:
+        for role, outputs in enumerate(self.circuit.goals):
+            if queue.faults[role, 0]:
+                self._goal_warnings.several(role)
+            if queue.faults[role, 1]:
+                self._goal_warnings.none(role)
+            if np.isnan(queue.goals[:, role]).any():
+                wrong = [name for name in outputs.names if np.isnan(number_or_nan(name))]
+                raise GoalError(
+                    f"the goal value {wrong[0]} is not a number; goal values go from 0 to 100"
+                )
+
+
+def _leave(queue: Queue, block: Block) -> None:
+    """Note the steps of lanes that are given up."""
+    used, _, _, step, _ = block.at.tolist()
+    words = len(block.masks) // 3
+    for lane in range(used):
+        if int(block.masks[lane >> 6]) >> (lane & 63) & 1:
+            queue.steps[block.lane_of[lane]] = step - block.started[lane]
+        elif int(block.masks[words + (lane >> 6)]) >> (lane & 63) & 1:
+            queue.finished[block.lane_of[lane]] = False
+
+
+def _width(num_lanes: int) -> tuple[int, ...]:
+    return NARROW if num_lanes <= 64 * words_of(NARROW) else WIDE
+
+
+def _packed(bits: BoolArray) -> Packed:
+    row = np.zeros(64 * words_for(len(bits)), dtype=np.uint8)
+    row[: len(bits)] = bits
+    return np.packbits(row, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def _bits(packed: Packed, count: int) -> BoolArray:
+    """`[L, count]` the first bits of packed rows."""
+    words = np.ascontiguousarray(packed.astype("<u8"))
+    as_bytes = words.view(np.uint8).reshape(len(packed), 8 * packed.shape[1])
+    return np.unpackbits(as_bytes, axis=1, count=count, bitorder="little").astype(np.bool_)
+
+
+def _canonical(text: str) -> str:
+    try:
+        return to_kif(parse_term(text))
+    except GDLError:
+        return text
+
+
+def _speller(names: tuple[str, ...]) -> Callable[[Packed], tuple[str, ...]]:
+    def spell(row: Packed) -> tuple[str, ...]:
+        return tuple(names[k] for k in np.flatnonzero(_bits(row[None], len(names))[0]))
+
+    return spell

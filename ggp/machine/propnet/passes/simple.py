@@ -1,0 +1,20 @@
+"""Passes that only tidy up: what is true of them is true of any Boolean circuit."""
+
+from __future__ import annotations
+
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.passes.draft import Draft
+
+
+def flatten(circuit: Circuit) -> Circuit:
+    """Gates that only one other AND uses, as they are, become part of it."""
+    draft = Draft(circuit)
+    fan_out = draft.fan_out()
+    # In order, so that what is taken in has been flattened itself.
+    for net in draft.free_gates():
+        literals: list[int] = []
+        for literal in draft.gates[net - draft.first_net]:
+            inner = None if literal & 1 or fan_out[literal >> 1] > 1 else draft.gate(literal >> 1)
+            literals.extend((literal,) if inner is None else inner)
+        draft.change(net, literals)
+    return draft.finish()

@@ -1,0 +1,230 @@
+"""Ground rules without what is decided before play: facts, impossible conditions, repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.propnet.ground_program import ALWAYS
+
+Atoms = NDArray[np.int32]
+
+NEVER = -1
+"""In `Simplified.atoms`: an atom that never holds."""
+
+_MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
+
+
+@dataclass(frozen=True)
+class GroundRules:
+    """N rules of atoms numbered from 1.
+
+    Attributes:
+        heads: `[N]` atom of each rule.
+        sizes: `[N]` number of its conditions.
+        conditions: atoms, negative where they must not hold, rule after rule.
+    """
+
+    heads: Atoms
+    sizes: Atoms
+    conditions: Atoms
+
+
+@dataclass(frozen=True)
+class Simplified(GroundRules):
+    """Fewer rules of fewer atoms.
+
+    Attributes:
+        atoms: new number of each old atom, `ALWAYS` or `NEVER`; of 0 it is `ALWAYS`.
+    """
+
+    atoms: Atoms
+
+
+def simplify(rules: GroundRules, inputs: Atoms, decide: Atoms) -> Simplified:
+    """The same rules without those that are decided or said before.
+
+    Args:
+        rules: as the grounder gives them.
+        inputs: atoms that may hold or not.
+        decide: atoms that depend on no input, so that they must come out as always or never.
+    """
+    num_atoms = 1 + max(
+        (int(np.abs(part).max()) for part in (rules.heads, rules.conditions, inputs) if len(part)),
+        default=0,
+    )
+    is_input = np.zeros(num_atoms, dtype=np.bool_)
+    is_input[inputs] = True
+    known = _Known(rules, is_input)
+    known.spread()
+    while (known.values[decide[decide > 0]] == 0).any():
+        if not known.deny_unfounded():
+            break
+        known.spread()
+    rest = _without_repeats(known.remaining())
+    return _renumbered(rest, known.values, is_input)
+
+
+class _Known:
+    """What is known of each atom: 1 it holds, -1 it does not, 0 unknown."""
+
+    def __init__(self, rules: GroundRules, is_input: NDArray[np.bool_]) -> None:
+        self._rules = rules
+        self._is_input = is_input
+        self.values = np.zeros(len(is_input), dtype=np.int8)
+        self.values[ALWAYS] = 1
+        self._offsets = np.zeros(len(rules.sizes) + 1, dtype=np.int64)
+        np.cumsum(rules.sizes, out=self._offsets[1:])
+        self._missing = rules.sizes.copy()
+        """Conditions of each rule not known to hold; -1 for rules that cannot apply."""
+        self._support = np.bincount(rules.heads, minlength=len(is_input))
+        """Rules of each atom that may apply."""
+        self._occurrences: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+
+    def spread(self) -> None:
+        """Draw all conclusions from facts and from atoms without rules."""
+        rules = self._rules
+        holds = rules.heads[(self._missing == 0) & (self.values[rules.heads] == 0)]
+        fails = np.flatnonzero((self._support == 0) & ~self._is_input & (self.values == 0))
+        self.values[holds] = 1
+        self.values[fails] = -1
+        used = np.zeros(len(self.values), dtype=np.bool_)
+        used[np.abs(rules.conditions)] = True
+        pending = [*np.unique(holds[used[holds]]).tolist(), *fails[used[fails]].tolist()]
+        while pending:
+            atom = pending.pop()
+            for rule, positive in self._uses(atom):
+                if self._missing[rule] < 0:
+                    continue
+                if positive == (self.values[atom] > 0):
+                    self._missing[rule] -= 1
+                    value = 1 if self._missing[rule] == 0 else 0
+                else:
+                    self._missing[rule] = -1
+                    head = rules.heads[rule]
+                    self._support[head] -= 1
+                    value = -1 if self._support[head] == 0 and not self._is_input[head] else 0
+                head = rules.heads[rule]
+                if value and not self.values[head]:
+                    self.values[head] = value
+                    pending.append(int(head))
+
+    def deny_unfounded(self) -> bool:
+        """Deny atoms that only hold if they hold; whether there were any."""
+        rules = self._rules
+        possible = self._is_input | (self.values > 0)
+        positive = np.maximum(rules.conditions, 0)
+        needed = np.array(
+            [len(np.unique(part[part > 0])) for part in np.split(positive, self._offsets[1:-1])]
+            if len(rules.heads)
+            else [],
+            dtype=np.int64,
+        )
+        pending = np.flatnonzero(possible).tolist()
+        pending += self._reach(rules.heads[(needed == 0) & (self._missing >= 0)], possible)
+        while pending:
+            atom = pending.pop()
+            touched = {rule for rule, sign in self._uses(atom) if sign}
+            for rule in touched:
+                needed[rule] -= 1
+                if needed[rule] == 0 and self._missing[rule] >= 0:
+                    pending += self._reach(rules.heads[rule : rule + 1], possible)
+        unfounded = np.flatnonzero(~possible & (self.values == 0))
+        for atom in unfounded.tolist():
+            self._support[atom] = 0
+        return len(unfounded) > 0
+
+    @staticmethod
+    def _reach(heads: Atoms, possible: NDArray[np.bool_]) -> list[int]:
+        new: list[int] = np.unique(heads[~possible[heads]]).tolist()
+        possible[new] = True
+        return new
+
+    def _uses(self, atom: int) -> Iterable[tuple[int, bool]]:
+        """The rules with an atom in their conditions, and whether it must hold there."""
+        conditions = self._rules.conditions
+        if self._occurrences is None:
+            order = np.argsort(np.abs(conditions), kind="stable")
+            counts = np.bincount(np.abs(conditions), minlength=len(self.values))
+            self._occurrences = order, np.concatenate([[0], np.cumsum(counts)])
+        order, offsets = self._occurrences
+        places = order[offsets[atom] : offsets[atom + 1]]
+        owners = np.searchsorted(self._offsets, places, side="right") - 1
+        return zip(owners.tolist(), (conditions[places] > 0).tolist(), strict=True)
+
+    def remaining(self) -> GroundRules:
+        """The rules that may or may not apply, with the conditions that are not known."""
+        rules = self._rules
+        keep = (self.values[rules.heads] == 0) & (self._missing > 0)
+        undecided = self.values[np.abs(rules.conditions)] == 0
+        chosen = np.repeat(keep, rules.sizes) & undecided
+        owner = np.repeat(np.arange(len(keep)), rules.sizes)[chosen]
+        sizes = np.bincount(owner, minlength=len(keep))[keep]
+        return GroundRules(rules.heads[keep], sizes.astype(np.int32), rules.conditions[chosen])
+
+
+def _without_repeats(rules: GroundRules) -> GroundRules:
+    """Without repeated conditions and rules, and without rules that never add anything."""
+    owner = np.repeat(np.arange(len(rules.heads)), rules.sizes)
+    conditions = rules.conditions
+    atoms = np.abs(conditions)
+    order = np.lexsort((conditions, atoms, owner))
+    owner, atoms, conditions = owner[order], atoms[order], conditions[order]
+    same = np.zeros(len(owner), dtype=np.bool_)
+    same[1:] = (owner[1:] == owner[:-1]) & (atoms[1:] == atoms[:-1])
+    repeated = same.copy()
+    repeated[1:] &= conditions[1:] == conditions[:-1]
+    useless = np.zeros(len(rules.heads), dtype=np.bool_)
+    useless[owner[same & ~repeated]] = True
+    useless[owner[conditions == rules.heads[owner]]] = True
+    keep = ~repeated & ~useless[owner]
+    owner, conditions = owner[keep], conditions[keep]
+    sizes = np.bincount(owner, minlength=len(rules.heads)).astype(np.int32)
+    first = ~useless & _first_of_equals(rules.heads, sizes, conditions)
+    return GroundRules(rules.heads[first], sizes[first], conditions[np.repeat(first, sizes)])
+
+
+def _first_of_equals(heads: Atoms, sizes: Atoms, conditions: Atoms) -> NDArray[np.bool_]:
+    """Of rules that are equal, the first: told apart by 128 bits of digest."""
+    ends = np.cumsum(sizes, dtype=np.int64)
+    digests = []
+    for seed in _MIX:
+        total = np.zeros(len(conditions) + 1, dtype=np.uint64)
+        np.cumsum(_mixed(conditions, seed), out=total[1:])
+        digests.append(total[ends] - total[ends - sizes])
+    order = np.lexsort((np.arange(len(heads)), *digests, heads))
+    columns = [heads[order], *(digest[order] for digest in digests)]
+    new = np.ones(len(heads), dtype=np.bool_)
+    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    first = np.zeros(len(heads), dtype=np.bool_)
+    first[order[new]] = True
+    return first
+
+
+def _mixed(numbers: Atoms, seed: int) -> NDArray[np.uint64]:
+    """Pseudo-random 64-bit words (the finalizer of splitmix64)."""
+    x = numbers.astype(np.int64).astype(np.uint64) * np.uint64(seed)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def _renumbered(
+    rules: GroundRules, values: NDArray[np.int8], is_input: NDArray[np.bool_]
+) -> Simplified:
+    used = is_input.copy()
+    used[rules.heads] = True
+    used &= values == 0
+    atoms = np.full(len(values), NEVER, dtype=np.int32)
+    atoms[used] = np.arange(1, 1 + int(used.sum()), dtype=np.int32)
+    atoms[values > 0] = ALWAYS
+    signs = np.sign(rules.conditions)
+    return Simplified(
+        heads=atoms[rules.heads],
+        sizes=rules.sizes,
+        conditions=signs * atoms[np.abs(rules.conditions)],
+        atoms=atoms,
+    )

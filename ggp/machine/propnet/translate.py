@@ -1,0 +1,125 @@
+"""Rules as an answer-set program whose ground instances are the game's propositions.
+
+The reachable fluents and moves are what grounding finds when every fluent that may come to
+hold may also be false, and every legal move may or may not be made:
+
+    {true(F)} :- init(F).   {true(F)} :- next(F).   {does(R,M)} :- legal(R,M), player(R).
+
+Rules are data: a constant becomes an integer, a function `f<N>`, a relation `p<N>`, a variable
+`V<N>`. No text of a rulesheet ever reaches the grounder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ggp.gdl.program import (
+    DOES,
+    GOAL,
+    INIT,
+    LEGAL,
+    NEXT,
+    SEES,
+    TERMINAL,
+    TRUE,
+    Atom,
+    Literal,
+    NormalRule,
+    local_variables,
+)
+from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
+
+_KEYWORDS: Mapping[Signature, str] = {
+    sig: sig[0] for sig in (INIT, TRUE, NEXT, DOES, LEGAL, SEES, GOAL, TERMINAL)
+}
+
+SHOWN = tuple(f"{name}/{arity}" for name, arity in _KEYWORDS)
+
+_FRAME = f"""\
+{{true(F)}} :- init(F).
+{{true(F)}} :- next(F).
+{{does(R,M)}} :- legal(R,M), player(R).
+{" ".join(f"#show {shown}." for shown in SHOWN)}
+"""
+
+
+@dataclass(frozen=True)
+class Translation:
+    """An answer-set program, and the names its numbers stand for."""
+
+    text: str
+    names: tuple[str, ...]
+
+    def relation(self, predicate: str) -> str | None:
+        """The relation a predicate of the text stands for; None for GDL's own."""
+        number = predicate.removeprefix("p")
+        return self.names[int(number)] if number.isdecimal() else None
+
+
+def translate(roles: Iterable[str], rules: Iterable[NormalRule]) -> Translation:
+    """The answer-set program of a game; equal rules give equal text.
+
+    Args:
+        roles: names of the roles.
+        rules: normalised rules in which no negated condition has a variable of its own
+            (see `project_locals`).
+
+    Raises:
+        ValueError: a negated condition has a variable of its own.
+    """
+    names = _Names()
+    lines = [f"player({names.number(role)})." for role in roles]
+    lines += [_RuleText(names, rule).text() for rule in rules]
+    return Translation(_FRAME + "\n".join(lines) + "\n", tuple(names.numbers))
+
+
+class _Names:
+    """Numbers for names in order of first appearance."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def number(self, name: str) -> int:
+        return self.numbers.setdefault(name, len(self.numbers))
+
+
+class _RuleText:
+    """One rule as text; its variables are numbered from 0."""
+
+    def __init__(self, names: _Names, rule: NormalRule) -> None:
+        self._names = names
+        self._rule = rule
+        self._variables: dict[str, str] = {}
+
+    def text(self) -> str:
+        rule = self._rule
+        for i in range(len(rule.body)):
+            if local_variables(rule, i):
+                raise ValueError(f"a negated condition has a variable of its own: {rule}")
+        head = self._atom(rule.head)
+        if not rule.body:
+            return f"{head}."
+        return f"{head} :- {', '.join(map(self._literal, rule.body))}."
+
+    def _literal(self, literal: Literal) -> str:
+        atom = literal.atom
+        if literal.is_distinct and isinstance(atom, Compound):
+            left, right = map(self._term, atom.args)
+            return f"{left} != {right}"
+        return f"not {self._atom(atom)}" if literal.negated else self._atom(atom)
+
+    def _atom(self, atom: Atom) -> str:
+        sig = signature(atom)
+        name = _KEYWORDS.get(sig) or f"p{self._names.number(sig[0])}"
+        if isinstance(atom, Symbol):
+            return name
+        return f"{name}({','.join(map(self._term, atom.args))})"
+
+    def _term(self, term: Term) -> str:
+        if isinstance(term, Variable):
+            return self._variables.setdefault(term.name, f"V{len(self._variables)}")
+        number = self._names.number(term.name)
+        if isinstance(term, Symbol):
+            return str(number)
+        return f"f{number}({','.join(map(self._term, term.args))})"

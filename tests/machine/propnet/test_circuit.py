@@ -1,0 +1,142 @@
+"""Circuits say what the rules say, and are well made."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
+from ggp.machine import Machine
+from ggp.machine.propnet.build_circuit import build_circuit
+from ggp.machine.propnet.circuit import Circuit, Outputs
+from ggp.machine.propnet.evaluate import Bits, evaluate, read
+from ggp.machine.propnet.ground import ground
+from tests.machine.propnet.circuits import circuit_of
+from tests.support.batches import live, mixed_states, random_joint_moves
+from tests.support.games import GAMES, machine_of_game, machine_of_rules, machine_of_shared
+
+SHARED = (
+    "gdl2/blind_breakthrough_5x5.gdl",
+    "gdl2/kriegTTT_4x4.gdl",
+    "gdl2/montyhall.gdl",
+    "gdl2/transit.gdl",
+    "gdl1/connectFour.kif",
+    "gdl1/ticTacToe.kif",
+)
+
+REACH = """
+(role walker)
+(node a) (node b) (node c) (node d)
+(init (edge a b)) (init (at a))
+(<= (legal walker (join ?x ?y)) (node ?x) (node ?y) (distinct ?x ?y))
+(<= (next (edge ?x ?y)) (does walker (join ?x ?y)))
+(<= (next (edge ?x ?y)) (true (edge ?x ?y)))
+(<= (next (at a)) (true (at a)))
+(<= (reach ?x ?y) (true (edge ?x ?y)))
+(<= (reach ?x ?z) (reach ?x ?y) (reach ?y ?z))
+(<= (sees walker (reaches ?y)) (true (at ?x)) (reach ?x ?y))
+(<= (cycle ?x) (reach ?x ?x))
+(<= terminal (cycle ?x) (not (cycle d)))
+(<= (goal walker 100) (reach a d))
+(<= (goal walker 0) (not (reach a d)))
+"""
+"""Relations that depend on themselves."""
+
+
+def fluents_of(circuit: Circuit, machine: Machine, texts: list[tuple[str, ...]]) -> Bits:
+    """`[L, F]` states given as texts."""
+    place = {name: i for i, name in enumerate(circuit.fluents)}
+    states = np.zeros((len(texts), len(place)), dtype=np.bool_)
+    for lane, fluents in enumerate(texts):
+        assert set(circuit.constant) <= set(fluents)
+        for fluent in fluents:
+            if fluent not in circuit.constant:
+                states[lane, place[fluent]] = True
+    return states
+
+
+def holding(outputs: Outputs, nets: Bits) -> list[tuple[str, ...]]:
+    """The names of what holds in each lane, sorted."""
+    values = read(nets, outputs.literals)
+    return [tuple(sorted(outputs.names[i] for i in np.flatnonzero(lane))) for lane in values]
+
+
+def assert_same(circuit: Circuit, machine: Machine, *, seed: int, depth: int = 14) -> None:
+    """A circuit says of states of random matches what another machine says."""
+    rng = np.random.default_rng(seed)
+    states = mixed_states(machine, seed, lanes=3, depth=depth)
+    lanes = fluents_of(circuit, machine, machine.fluents(states))
+    num_moves = circuit.num_inputs - len(circuit.fluents)
+    nets = evaluate(circuit, lanes, np.zeros((len(lanes), num_moves), dtype=np.bool_))
+    over = machine.terminal(states)
+    assert read(nets, np.array([circuit.terminal]))[:, 0].tolist() == over.tolist()
+    for role, outputs in enumerate(circuit.goals):
+        goals = [max(map(float, names), default=0.0) for names in holding(outputs, nets)]
+        assert goals == machine.goals(states)[:, role].tolist()
+    playing = live(machine, states)
+    for role, outputs in enumerate(circuit.legal):
+        legal = machine.legal(playing, role)
+        expected = [
+            tuple(sorted(machine.move_text(move) for move in legal[lane].tolist()))
+            for lane in range(len(playing))
+        ]
+        assert holding(outputs, nets[~over]) == expected
+
+    joint = random_joint_moves(machine, playing, rng)
+    stepped = machine.step(playing, joint)
+    moves = np.zeros((len(playing), num_moves), dtype=np.bool_)
+    first = 0
+    for role, outputs in enumerate(circuit.legal):
+        for lane, move in enumerate(joint[:, role].tolist()):
+            moves[lane, first + outputs.names.index(machine.move_text(move))] = True
+        first += len(outputs.names)
+    nets = evaluate(circuit, lanes[~over], moves)
+    after = fluents_of(circuit, machine, machine.fluents(stepped.states))
+    assert (read(nets, circuit.next) == after).all()
+    if any(len(outputs.names) for outputs in circuit.sees):
+        for role, outputs in enumerate(circuit.sees):
+            percepts = [machine.percept_texts(i) for i in stepped.percepts[:, role].tolist()]
+            assert holding(outputs, nets) == percepts
+
+
+def assert_well_made(circuit: Circuit) -> None:
+    """What the docstring of `Circuit` promises."""
+    first_net = 1 + circuit.num_inputs
+    loop_of = {gate: loop for loop in circuit.loops for gate in range(loop.start, loop.end)}
+    assert [loop.start for loop in circuit.loops] == sorted(loop.start for loop in circuit.loops)
+    seen = set()
+    for gate in range(circuit.num_gates):
+        literals = circuit.literals[circuit.offsets[gate] : circuit.offsets[gate + 1]].tolist()
+        end = loop_of[gate].end if gate in loop_of else gate
+        assert all(0 <= literal >> 1 < first_net + end for literal in literals)
+        assert len({literal >> 1 for literal in literals}) == len(literals)
+        if gate not in loop_of:
+            assert len(literals) > 1
+            assert min(literals) > 1
+            assert tuple(literals) not in seen
+            seen.add(tuple(literals))
+    assert list(circuit.fluents) == sorted(circuit.fluents)
+    assert list(circuit.constant) == sorted(circuit.constant)
+    for group in (circuit.legal, circuit.sees, circuit.goals):
+        assert len(group) == len(circuit.roles)
+        assert all(list(outputs.names) == sorted(outputs.names) for outputs in group)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_circuits_of_our_games_say_what_prolog_says(game: str) -> None:
+    assert_well_made(circuit_of(game))
+    assert_same(circuit_of(game), machine_of_game(game), seed=1)
+
+
+@pytest.mark.parametrize("game", SHARED)
+def test_circuits_of_real_rulesheets_say_what_prolog_says(game: str) -> None:
+    assert_well_made(circuit_of(game))
+    assert_same(circuit_of(game), machine_of_shared(game), seed=2, depth=30)
+
+
+def test_relations_that_depend_on_themselves_become_loops() -> None:
+    circuit = build_circuit(ground(normalize(parse(REACH))))
+    assert len(circuit.loops) == 1
+    assert_well_made(circuit)
+    assert_same(circuit, machine_of_rules(REACH), seed=3)
