@@ -1,6 +1,7 @@
 """Belief: from a role's incomplete path to weighted particles."""
 
-from ggp.belief.bags import DEFAULT_EXACT, MAX_ATTEMPTS, Bags, Belief, never, require_particles
+from ggp.belief.bags import Bags, require_particles
+from ggp.belief.belief import DEFAULT_EXACT, MAX_ATTEMPTS, Belief, never
 from ggp.belief.paths import PathTree, Turn
 
 __all__ = [

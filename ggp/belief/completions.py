@@ -7,13 +7,14 @@ many are drawn at random without replacement.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import log
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
-from ggp.machine.arrays import segment_ids
+from ggp.belief.shuffle import MAX_SIZE, shuffled
+from ggp.machine.arrays import chunks, offsets_of, segment_ids
 from ggp.machine.base import (
     UNKNOWN,
     BoolArray,
@@ -24,13 +25,18 @@ from ggp.machine.base import (
     States,
 )
 
-if TYPE_CHECKING:
-    from ggp.belief.segments import Evidence
-
-DRAW_LIMIT = 4096
-"""Completions drawn for one entry in one turn before giving up, in a set of moderate size."""
+LANES_AT_ONCE = 1 << 15
+"""Completions stepped side by side: bounds memory, and how late a stop is noticed."""
 
 _FIRST_DRAWS = 16
+
+
+class Evidence(NamedTuple):
+    """What the role learns in one turn, one row a lane: see `paths.Turn`."""
+
+    moves: IntArray
+    percepts: IntArray
+    refused: IntArray
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,30 @@ class OpenMoves:
     moves: list[Ragged]
     log_probabilities: list[FloatArray]
     counts: FloatArray
+
+    def joint(self, lanes: IntArray, numbers: IntArray) -> tuple[IntArray, FloatArray]:
+        """`[K, R]` completions numbered within their lanes, and `[K]` log of their priors."""
+        chosen = np.empty((len(lanes), len(self.moves)), dtype=np.int64)
+        log_priors = np.zeros(len(lanes))
+        for j in reversed(range(len(self.moves))):
+            at = self.moves[j].offsets[lanes]
+            sizes = self.moves[j].counts
+            if sizes.max(initial=0) > 1:
+                numbers, digits = np.divmod(numbers, sizes[lanes])
+                at += digits
+            chosen[:, j] = self.moves[j].values[at]
+            log_priors += self.log_probabilities[j][at]
+        return chosen, log_priors
+
+    def random(self, lanes: IntArray, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
+        """Like `joint`, for completions drawn with replacement."""
+        chosen = np.empty((len(lanes), len(self.moves)), dtype=np.int64)
+        log_priors = np.zeros(len(lanes))
+        for j, moves in enumerate(self.moves):
+            at = moves.offsets[lanes] + rng.integers(0, moves.counts[lanes])
+            chosen[:, j] = moves.values[at]
+            log_priors += self.log_probabilities[j][at]
+        return chosen, log_priors
 
 
 @dataclass(frozen=True)
@@ -69,30 +99,28 @@ class Completions:
     log_factors: FloatArray
     stands_for: FloatArray
 
-    def joined(self, other: Completions, machine: Machine) -> Completions:
-        """These completions and then the others."""
+    @staticmethod
+    def joined(machine: Machine, parts: list[Completions]) -> Completions:
+        """The completions of several, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
         return Completions(
-            np.concatenate([self.lanes, other.lanes]),
-            np.concatenate([self.joint_moves, other.joint_moves]),
-            machine.concatenate([self.states, other.states]),
-            np.concatenate([self.percepts, other.percepts]),
-            np.concatenate([self.log_factors, other.log_factors]),
-            np.concatenate([self.stands_for, other.stands_for]),
+            np.concatenate([part.lanes for part in parts]),
+            np.concatenate([part.joint_moves for part in parts]),
+            machine.concatenate([part.states for part in parts]),
+            np.concatenate([part.percepts for part in parts]),
+            np.concatenate([part.log_factors for part in parts]),
+            np.concatenate([part.stands_for for part in parts]),
         )
 
 
-def open_moves(
-    machine: Machine, role: int, states: States, offsets: IntArray, evidence: Evidence
-) -> OpenMoves:
+def open_moves(machine: Machine, role: int, states: States, evidence: Evidence) -> OpenMoves:
     """The moves each role may have made, given what `role` knows of the turn.
 
     Args:
-        states: L lanes, grouped into S sets by `offsets`.
-        evidence: `[S]` what the role knows.
+        states: L lanes.
+        evidence: `[L]` what the role knows.
     """
-    set_of = segment_ids(offsets)
-    own_moves = evidence.moves[set_of]
-    refused = evidence.refused[set_of]
     moves, log_probabilities = [], []
     counts = np.ones(len(states))
     for j in range(len(machine.roles)):
@@ -103,10 +131,12 @@ def open_moves(
                 logs = np.log(chance.probabilities)
         else:
             options = machine.legal(states, j, allow_stuck=True)
-            logs = np.repeat(-np.log(np.maximum(options.counts, 1)), options.counts)
+            sizes = options.counts
+            logs = np.repeat(-np.log(np.maximum(sizes, 1)), sizes)
         if j == role:
-            counts[_contains(options, refused)] = 0.0
-            options, logs = _only_known(options, logs, own_moves)
+            if (evidence.refused != UNKNOWN).any():
+                counts[_contains(options, evidence.refused)] = 0.0
+            options, logs = _only_known(options, logs, evidence.moves)
         counts *= options.counts
         moves.append(options)
         log_probabilities.append(logs)
@@ -118,167 +148,186 @@ def list_completions(
     role: int,
     states: States,
     options: OpenMoves,
-    chosen: BoolArray,
+    lanes: IntArray,
     wanted: IntArray,
-) -> Completions:
-    """All matching completions of the chosen lanes, lane by lane.
+    stop: Callable[[], bool],
+) -> tuple[Completions, int]:
+    """All matching completions of some lanes, lane by lane.
 
     Args:
-        chosen: `[L]` which lanes.
+        lanes: increasing; which lanes.
         wanted: `[L]` percept id the role got, or `UNKNOWN`.
+        stop: when true, lanes are left out at the end.
+
+    Returns:
+        the completions, and how many of the lanes have theirs in it.
     """
-    lanes = np.flatnonzero(chosen & (options.counts > 0))
     counts = options.counts[lanes].astype(np.int64)
-    rows = np.repeat(lanes, counts)
-    starts = np.repeat(np.cumsum(counts) - counts, counts)
-    joint_moves, log_priors = _decode(options, rows, np.arange(len(rows)) - starts)
-    return _matching(
-        machine, role, states, rows, joint_moves, log_priors, wanted, np.ones(len(rows))
-    )
+    parts: list[Completions] = []
+    done = 0
+    for start, end in chunks(counts, LANES_AT_ONCE):
+        if parts and stop():
+            break
+        sizes = counts[start:end]
+        rows = np.repeat(lanes[start:end], sizes)
+        numbers = np.arange(len(rows)) - np.repeat(offsets_of(sizes)[:-1], sizes)
+        joint_moves, log_priors = options.joint(rows, numbers)
+        found, _ = _matching(machine, role, states, rows, joint_moves, log_priors, wanted)
+        parts.append(found)
+        done = end
+    if not parts:
+        none = np.zeros(0, dtype=np.int64)
+        joint_moves = np.zeros((0, len(machine.roles)), dtype=np.int64)
+        parts = [_matching(machine, role, states, none, joint_moves, np.zeros(0), wanted)[0]]
+    return Completions.joined(machine, parts), done
 
 
-def draw_matching(
+def draw_completions(
     machine: Machine,
     role: int,
     states: States,
     options: OpenMoves,
-    chosen: BoolArray,
+    lanes: IntArray,
     wanted: IntArray,
     shares: IntArray,
-    draw_limit: int,
+    draw_limits: IntArray,
     rng: np.random.Generator,
-) -> Completions:
-    """Some matching completions of the chosen lanes, drawn without replacement.
+    stop: Callable[[], bool],
+) -> tuple[Completions, IntArray]:
+    """Some matching completions of some lanes, drawn without replacement.
 
-    Drawing stops at the (share + 1)-th match, when all completions are drawn, or at
-    `draw_limit`. With k draws made, the share of completions that match is estimated without
+    Drawing stops at the (share + 1)-th match, when all completions are drawn, or at the draw
+    limit. With k draws made, the share of completions that match is estimated without
     bias: by share / (k - 1) where the last draw was the match that stopped it, else by
     matches / k (Girshick, Mosteller & Savage, Ann. Math. Statist. 17, 1946: the expectation
     that the first draw matches, given where drawing stopped). Up to `share` matches are kept.
 
     Args:
-        shares: `[L]` how many matches are wanted of each lane.
+        lanes: `[D]` which lanes; there must be completions of each.
+        wanted: `[L]` percept id the role got, or `UNKNOWN`.
+        shares: `[D]` how many matches are wanted of each lane.
+        draw_limits: `[D]` how many completions to draw of each lane at most.
+        stop: when true, no more are drawn.
+
+    Returns:
+        the completions, and `[D]` the number of draws made.
     """
-    lanes = np.flatnonzero(chosen & (options.counts > 0))
-    draws = [_Draws(options, int(lane), int(shares[lane]), draw_limit, rng) for lane in lanes]
+    draws = _Draws(options, lanes, shares, draw_limits, rng)
     kept: list[Completions] = []
-    active = draws
-    while active:
-        parts = [draw.next_moves(rng) for draw in active]
-        rows = np.concatenate([np.full(len(p), d.lane) for d, p in zip(active, parts, strict=True)])
-        joint_moves = np.concatenate(parts)
-        found = _matching(
-            machine,
-            role,
-            states,
-            rows,
-            joint_moves,
-            _log_priors(options, rows, joint_moves),
-            wanted,
-            np.arange(len(rows), dtype=np.float64),
-        )
-        start = 0
-        keep = np.zeros(len(found.lanes), dtype=np.bool_)
-        places = found.stands_for.astype(np.int64)
-        for draw, part in zip(active, parts, strict=True):
-            mine = np.flatnonzero((places >= start) & (places < start + len(part)))
-            keep[mine[: draw.record(places[mine] - start, len(part))]] = True
-            start += len(part)
-        kept.append(_select(found, keep))
-        active = [draw for draw in active if not draw.done]
-    return _weighted(kept, draws, options, machine)
-
-
-class _Draws:
-    """Drawing completions of one lane without replacement."""
-
-    def __init__(
-        self,
-        options: OpenMoves,
-        lane: int,
-        share: int,
-        draw_limit: int,
-        rng: np.random.Generator,
-    ) -> None:
-        self.lane = lane
-        self._draw_limit = draw_limit
-        self.done = False
-        self.num_kept = 0
-        self._share = share
-        self._lists = [moves[lane] for moves in options.moves]
-        self._total = options.counts[lane]
-        self._order: IntArray | None = None
-        if self._total <= 1 << 16:
-            self._order = rng.permutation(int(self._total))
-        self._seen: set[tuple[int, ...]] = set()
-        self._num_drawn = 0
-        self._num_matches = 0
-        self._stopped_at_match = False
-
-    @property
-    def matching_share(self) -> float:
-        """Unbiased estimate of the share of completions that match."""
-        if self._stopped_at_match:
-            return self._share / (self._num_drawn - 1)
-        return self._num_matches / max(self._num_drawn, 1)
-
-    def next_moves(self, rng: np.random.Generator) -> IntArray:
-        """`[n, R]` joint moves not drawn before."""
-        count = int(min(max(_FIRST_DRAWS, self._num_drawn, 2 * self._share), self._draw_limit))
-        count = int(min(count, self._total - self._num_drawn))
-        if self._order is not None:
-            digits = self._order[self._num_drawn : self._num_drawn + count]
-            columns = []
-            for moves in reversed(self._lists):
-                columns.append(moves[digits % len(moves)])
-                digits = digits // len(moves)
-            return np.column_stack(columns[::-1])
-        rows: list[tuple[int, ...]] = []
-        while len(rows) < count:
-            row = tuple(int(moves[rng.integers(len(moves))]) for moves in self._lists)
-            if row not in self._seen:
-                self._seen.add(row)
-                rows.append(row)
-        return np.array(rows, dtype=np.int64)
-
-    def record(self, matches: IntArray, num_drawn: int) -> int:
-        """Take note of the places of matches among `num_drawn` new draws; how many to keep."""
-        missing = self._share + 1 - self._num_matches
-        if len(matches) >= missing:
-            self._num_drawn += int(matches[missing - 1]) + 1
-            self._num_matches += missing
-            self._stopped_at_match = self.done = True
-            keep = missing - 1
-        else:
-            self._num_drawn += num_drawn
-            self._num_matches += len(matches)
-            keep = len(matches)
-            self.done = self._num_drawn >= min(self._total, self._draw_limit)
-        self.num_kept += keep
-        return keep
-
-
-def _weighted(
-    parts: list[Completions], draws: list[_Draws], options: OpenMoves, machine: Machine
-) -> Completions:
-    found = parts[0]
-    for part in parts[1:]:
-        found = found.joined(part, machine)
-    factor = np.zeros(len(options.counts))
-    stands = np.zeros(len(options.counts))
-    for draw in draws:
-        if draw.num_kept:
-            stands[draw.lane] = draw.matching_share * options.counts[draw.lane] / draw.num_kept
-            factor[draw.lane] = log(stands[draw.lane])
+    active = np.arange(len(lanes))
+    while len(active):
+        for start, end in chunks(draws.next_counts(active), LANES_AT_ONCE):
+            if kept and stop():
+                draws.done[:] = True
+                break
+            some = active[start:end]
+            drawn = draws.draw(some)
+            rows = lanes[drawn.owners]
+            found, matches = _matching(
+                machine, role, states, rows, drawn.joint_moves, drawn.log_priors, wanted
+            )
+            kept.append(_select(found, draws.record(some, drawn, matches)))
+        active = active[~draws.done[active]]
+    found = Completions.joined(machine, kept)
+    stands_for = np.zeros(len(options.counts))
+    stands_for[lanes] = draws.stands_for()
     # Drawn uniformly: prior * (completions / kept) * estimated share of those that match.
     return Completions(
         found.lanes,
         found.joint_moves,
         found.states,
         found.percepts,
-        found.log_factors + factor[found.lanes],
-        stands[found.lanes],
-    )
+        found.log_factors + np.log(stands_for[found.lanes]),
+        stands_for[found.lanes],
+    ), draws.num_drawn
+
+
+class _Drawn(NamedTuple):
+    """K completions drawn: whose, the how manieth of its lane (from 0), and which."""
+
+    owners: IntArray
+    places: IntArray
+    joint_moves: IntArray
+    log_priors: FloatArray
+
+
+class _Draws:
+    """Drawing completions of D lanes without replacement, side by side.
+
+    Attributes:
+        num_drawn: `[D]` up to and with the match that stopped it.
+        done: `[D]` whether no more are to be drawn.
+    """
+
+    def __init__(
+        self,
+        options: OpenMoves,
+        lanes: IntArray,
+        shares: IntArray,
+        draw_limits: IntArray,
+        rng: np.random.Generator,
+    ) -> None:
+        self._options, self._lanes, self._shares, self._rng = options, lanes, shares, rng
+        self._totals = options.counts[lanes]
+        self._limits = np.minimum(draw_limits, self._totals).astype(np.int64)
+        self._keys = rng.integers(0, 1 << 63, len(lanes), dtype=np.uint64)
+        self._num_matches = np.zeros(len(lanes), dtype=np.int64)
+        self._stopped_at_match = np.zeros(len(lanes), dtype=np.bool_)
+        self.num_drawn = np.zeros(len(lanes), dtype=np.int64)
+        self.done = np.zeros(len(lanes), dtype=np.bool_)
+
+    def next_counts(self, active: IntArray) -> IntArray:
+        """How many to draw next of each of some lanes."""
+        drawn = self.num_drawn[active]
+        wanted = np.maximum(np.maximum(_FIRST_DRAWS, drawn), 2 * self._shares[active])
+        return np.minimum(wanted, self._limits[active] - drawn)
+
+    def draw(self, active: IntArray) -> _Drawn:
+        """Completions of some lanes that were not drawn before, lane by lane."""
+        counts = self.next_counts(active)
+        owners = np.repeat(active, counts)
+        before = self.num_drawn[active] - offsets_of(counts)[:-1]
+        places = np.arange(len(owners)) + np.repeat(before, counts)
+        sizes = self._totals[owners]
+        numbers = shuffled(places, np.minimum(sizes, MAX_SIZE), self._keys[owners])
+        joint_moves, log_priors = self._options.joint(self._lanes[owners], numbers)
+        # Of more completions than that, none is ever drawn twice.
+        huge = np.flatnonzero(sizes > MAX_SIZE)
+        if len(huge):
+            joint_moves[huge], log_priors[huge] = self._options.random(
+                self._lanes[owners[huge]], self._rng
+            )
+        return _Drawn(owners, places, joint_moves, log_priors)
+
+    def record(self, active: IntArray, drawn: _Drawn, matches: IntArray) -> BoolArray:
+        """Take note of what was drawn of some lanes; which of the matches to keep.
+
+        Args:
+            matches: increasing; indices of the completions drawn that match.
+        """
+        owners = drawn.owners[matches]
+        new = np.bincount(owners, minlength=len(self._lanes))[active]
+        before = self._num_matches[active] - offsets_of(new)[:-1]
+        nth = np.arange(len(matches)) + np.repeat(before, new)
+        self._num_matches[active] += new
+        self.num_drawn[active] += self.next_counts(active)
+        stops = nth == self._shares[owners]
+        stopped = owners[stops]
+        self.num_drawn[stopped] = drawn.places[matches[stops]] + 1
+        self._stopped_at_match[stopped] = True
+        self.done[active] = self.num_drawn[active] >= self._limits[active]
+        self.done[stopped] = True
+        return np.asarray(nth < self._shares[owners])
+
+    def stands_for(self) -> FloatArray:
+        """`[D]` estimated number of matching completions that each one kept stands for."""
+        share = np.where(
+            self._stopped_at_match,
+            self._shares / np.maximum(self.num_drawn - 1, 1),
+            self._num_matches / np.maximum(self.num_drawn, 1),
+        )
+        kept = np.minimum(self._num_matches, self._shares)
+        return np.asarray(share * self._totals / np.maximum(kept, 1))
 
 
 def _matching(
@@ -289,19 +338,32 @@ def _matching(
     joint_moves: IntArray,
     log_priors: FloatArray,
     wanted: IntArray,
-    stands_for: FloatArray,
-) -> Completions:
+) -> tuple[Completions, IntArray]:
+    """The completions that match, and `[K]` which of those given they are."""
     stepped = machine.step(states.take(rows), joint_moves)
     target = wanted[rows]
-    match = (stepped.percepts[:, role] == target) | (target == UNKNOWN)
+    match = np.flatnonzero((stepped.percepts[:, role] == target) | (target == UNKNOWN))
+    after = stepped.states if len(match) == len(rows) else stepped.states.take(match)
     # Whoever goes on playing knows that the game is not over: information sets consist of
     # decision states (paper 004, Definition 1).
-    match &= ~machine.terminal(stepped.states)
-    found = Completions(rows, joint_moves, stepped.states, stepped.percepts, log_priors, stands_for)
-    return found if match.all() else _select(found, match)
+    over = machine.terminal(after)
+    if over.any():
+        on = np.flatnonzero(~over)
+        match, after = match[on], after.take(on)
+    found = Completions(
+        rows[match],
+        joint_moves[match],
+        after,
+        stepped.percepts[match],
+        log_priors[match],
+        np.ones(len(match)),
+    )
+    return found, match
 
 
 def _select(found: Completions, keep: BoolArray) -> Completions:
+    if keep.all():
+        return found
     return Completions(
         found.lanes[keep],
         found.joint_moves[keep],
@@ -310,32 +372,6 @@ def _select(found: Completions, keep: BoolArray) -> Completions:
         found.log_factors[keep],
         found.stands_for[keep],
     )
-
-
-def _decode(options: OpenMoves, rows: IntArray, digits: IntArray) -> tuple[IntArray, FloatArray]:
-    """Joint moves and log priors of completions numbered within their lanes."""
-    num_roles = len(options.moves)
-    joint_moves = np.zeros((len(rows), num_roles), dtype=np.int64)
-    log_priors = np.zeros(len(rows))
-    for j in reversed(range(num_roles)):
-        moves = options.moves[j]
-        sizes = moves.counts[rows]
-        at = moves.offsets[rows] + digits % sizes
-        digits = digits // sizes
-        joint_moves[:, j] = moves.values[at]
-        log_priors += options.log_probabilities[j][at]
-    return joint_moves, log_priors
-
-
-def _log_priors(options: OpenMoves, rows: IntArray, joint_moves: IntArray) -> FloatArray:
-    """Log prior of joint moves given by their move ids."""
-    log_priors = np.zeros(len(rows))
-    for j, moves in enumerate(options.moves):
-        for i, lane in enumerate(rows.tolist()):
-            start = int(moves.offsets[lane])
-            at = start + int(np.flatnonzero(moves[lane] == joint_moves[i, j])[0])
-            log_priors[i] += options.log_probabilities[j][at]
-    return log_priors
 
 
 def _contains(lists: Ragged, values: IntArray) -> BoolArray:
@@ -350,7 +386,7 @@ def _only_known(lists: Ragged, logs: FloatArray, known: IntArray) -> tuple[Ragge
     """The known move alone, with probability 1, where it is legal; all moves where unknown."""
     owner = segment_ids(lists.offsets)
     target = known[owner]
-    keep = (target == UNKNOWN) | (lists.values == target)
-    offsets = np.zeros_like(lists.offsets)
-    np.cumsum(np.bincount(owner[keep], minlength=len(known)), out=offsets[1:])
-    return Ragged(offsets, lists.values[keep]), np.where(target == UNKNOWN, logs, 0.0)[keep]
+    keep = np.flatnonzero((target == UNKNOWN) | (lists.values == target))
+    offsets = offsets_of(np.bincount(owner[keep], minlength=len(known)))
+    logs = np.where(target[keep] == UNKNOWN, logs[keep], 0.0)
+    return Ragged(offsets, lists.values[keep]), logs

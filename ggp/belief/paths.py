@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief.rows import RowIndex
-from ggp.machine.arrays import first_seen
+from ggp.machine.arrays import enlarged, first_seen
 from ggp.machine.base import UNKNOWN, IntArray, Machine
 
 
@@ -159,10 +159,7 @@ class PathTree:
 
     def _add(self, rows: IntArray, depths: IntArray) -> IntArray:
         nodes = self._index.add(rows)
-        if len(self._index) > len(self._depths):
-            grown = np.zeros(2 * len(self._index), dtype=np.int64)
-            grown[: len(self._depths)] = self._depths
-            self._depths = grown
+        self._depths = enlarged(self._depths, len(self._index), 0)
         self._depths[nodes] = depths
         return nodes
 

@@ -11,11 +11,11 @@ that no set's result depends on its neighbours. Shapes: S sets, N entries, E ent
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
 
-from ggp.machine.arrays import offsets_of
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 
 _WASTE = 4
@@ -23,9 +23,7 @@ _WASTE = 4
 of at most this many times the entries."""
 
 
-def matrices(
-    offsets: IntArray, sets: IntArray
-) -> Iterator[tuple[IntArray, IntArray, BoolArray]]:
+def matrices(offsets: IntArray, sets: IntArray) -> Iterator[tuple[IntArray, IntArray, BoolArray]]:
     """Sets as rows of matrices; empty ones are left out.
 
     Args:
@@ -44,7 +42,7 @@ def matrices(
         bounds = [(0, longest)]
     else:
         steps = [0, *(_WASTE**k for k in range(1, 32) if _WASTE ** (k - 1) < longest)]
-        bounds = list(zip(steps, steps[1:], strict=False))
+        bounds = list(itertools.pairwise(steps))
     for low, high in bounds:
         rows = np.flatnonzero((counts > low) & (counts <= high))
         if not len(rows):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.machine.arrays import enlarged
 from ggp.machine.base import IntArray
 
 _FACTORS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0xD6E8FEB86659FD93)
@@ -48,10 +49,7 @@ class RowIndex:
     def add(self, rows: IntArray) -> IntArray:
         """`[L]` numbers of rows, which must be distinct and not be there yet."""
         first, self._size = self._size, self._size + len(rows)
-        if self._size > len(self._rows):
-            grown = np.zeros((2 * self._size, rows.shape[1]), dtype=np.int64)
-            grown[:first] = self._rows[:first]
-            self._rows = grown
+        self._rows = enlarged(self._rows, self._size, 0)
         self._rows[first : self._size] = rows
         if 2 * self._size > len(self._places):
             self._places = np.full(1 << (4 * self._size).bit_length(), -1, dtype=np.int64)

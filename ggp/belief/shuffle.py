@@ -17,6 +17,9 @@ MAX_SIZE = 2.0**53
 
 _ROUNDS = 10
 
+_MIN_BITS = 8
+"""With fewer bits the orders are not random enough: pairs of places show it."""
+
 UInts = NDArray[np.uint64]
 
 
@@ -28,7 +31,7 @@ def shuffled(places: IntArray, sizes: FloatArray, keys: UInts) -> IntArray:
         sizes: `[K]` whole numbers from 2 to `MAX_SIZE`.
         keys: `[K]` which order: drawn at random, one for each order.
     """
-    bits = np.maximum(np.frexp(sizes - 1)[1], 8).astype(np.uint64)
+    bits = np.maximum(np.frexp(sizes - 1)[1], _MIN_BITS).astype(np.uint64)
     limits = sizes.astype(np.uint64)
     found = places.astype(np.uint64)
     pending = np.arange(len(places))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.base import IntArray, Ragged
+
+_T = TypeVar("_T", bound=np.generic)
 
 _MAX_SPAN = 1 << 62
 """Keys stay below this, so that no sum or product of theirs overflows."""
@@ -134,3 +137,25 @@ def take_segments(offsets: IntArray, segments: IntArray) -> tuple[IntArray, IntA
     counts = offsets[segments + 1] - starts
     taken = offsets_of(counts)
     return taken, np.arange(taken[-1]) + np.repeat(starts - taken[:-1], counts)
+
+
+def enlarged(array: NDArray[_T], length: int, fill: int) -> NDArray[_T]:
+    """The array with room for at least `length` rows; more if it must grow, filled up."""
+    if length <= len(array):
+        return array
+    larger = np.full((2 * length, *array.shape[1:]), fill, dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+def chunks(sizes: IntArray, limit: int) -> Iterator[tuple[int, int]]:
+    """Start and end of consecutive runs of elements.
+
+    The sizes of a run sum up to at most the limit, except where a run is a single element.
+    """
+    ends = np.cumsum(sizes)
+    start, before = 0, 0
+    while start < len(ends):
+        end = max(int(np.searchsorted(ends, before + limit, side="right")), start + 1)
+        yield start, end
+        start, before = end, int(ends[end - 1])

@@ -1,4 +1,4 @@
-"""Candidate moves, the particles they are tried on, and the values that come of it."""
+"""Candidate moves, and the values that come of trying them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.belief import Bags
-from ggp.belief.resample import systematic
-from ggp.machine.arrays import first_seen, offsets_of, segment_ids
-from ggp.machine.base import FloatArray, IntArray, Machine, Ragged
+from ggp.machine.arrays import first_seen_columns, offsets_of, segment_ids, take_segments
+from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, Ragged
+from ggp.search.trials import Results
 
 Policy = Callable[[Bags, np.random.Generator], IntArray]
 """How a simulated role moves: `[B]` a move for each of B bags of that role."""
@@ -36,17 +36,38 @@ class Estimates:
     visits: IntArray
 
     def choose(self, rng: np.random.Generator) -> IntArray:
-        """`[B]` the best move of each bag; ties are broken at random."""
-        offsets = self.moves.offsets
-        chosen = np.zeros(len(offsets) - 1, dtype=np.int64)
-        for bag in range(len(chosen)):
-            values = self.values[offsets[bag] : offsets[bag + 1]]
-            best = values.max()
-            margin = TIE_TOLERANCE * max(abs(best), np.abs(values).max())
-            ties = np.flatnonzero(values >= best - margin)
-            pick = ties[0] if len(ties) == 1 else rng.choice(ties)
-            chosen[bag] = self.moves.values[offsets[bag] + pick]
+        """`[B]` the best move of each bag; ties are broken at random.
+
+        Candidates that were tried come before those that were not.
+        """
+        tried = self.visits > 0
+        untried = np.where(tried, 0.0, 1.0 + 2 * np.abs(self.values).max(initial=0.0))
+        return best_moves(self.moves, self.values - untried, rng)
+
+
+def best_moves(moves: Ragged, values: FloatArray, rng: np.random.Generator) -> IntArray:
+    """`[B]` the move of highest value of each bag, `UNKNOWN` where a bag has none.
+
+    Ties are broken at random.
+
+    Args:
+        moves: the candidates of each bag.
+        values: `[C]` of the candidates.
+    """
+    chosen = np.full(len(moves.offsets) - 1, UNKNOWN, dtype=np.int64)
+    counts = moves.counts
+    bags = np.flatnonzero(counts)
+    if not len(bags):
         return chosen
+    starts = moves.offsets[:-1][bags]
+    best = np.maximum.reduceat(values, starts)
+    scale = np.maximum(np.abs(best), np.maximum.reduceat(np.abs(values), starts))
+    least = np.repeat(best - TIE_TOLERANCE * scale, counts[bags])
+    ties = np.flatnonzero(values >= least)
+    first = np.searchsorted(ties, starts)
+    num_ties = np.diff(np.append(first, len(ties)))
+    chosen[bags] = moves.values[ties[first + rng.integers(0, num_ties)]]
+    return chosen
 
 
 def candidates(machine: Machine, bags: Bags) -> Ragged:
@@ -56,93 +77,12 @@ def candidates(machine: Machine, bags: Bags) -> Ragged:
     """
     sets = bags.sets
     legal = machine.legal(sets.states, bags.role, allow_stuck=True)
-    set_of = segment_ids(sets.offsets)[segment_ids(legal.offsets)]
-    first, _ = first_seen(np.column_stack([set_of, legal.values]))
+    set_of = segment_ids(legal.offsets[sets.offsets])
+    first, _ = first_seen_columns([set_of, legal.values])
     moves = legal.values[first]
-    offsets = offsets_of(np.bincount(set_of[first], minlength=len(sets)))
-    counts = np.diff(offsets)[bags.segment]
-    out = offsets_of(counts)
-    at = np.arange(out[-1]) + np.repeat(offsets[bags.segment] - out[:-1], counts)
-    return Ragged(out, moves[at])
-
-
-def allocate(weights: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
-    """`[E]` how many of `count` trials each of E weighted entries gets.
-
-    Where there are enough trials every entry gets at least one, and the others are
-    distributed by weight; else the entries are drawn by weight.
-    """
-    size = len(weights)
-    if count < size:
-        return np.bincount(systematic(weights, count, rng), minlength=size).astype(np.int64)
-    trials = np.ones(size, dtype=np.int64)
-    if count > size:
-        missing = np.maximum(weights * count - 1.0, 0.0)
-        if missing.sum() > 0:
-            trials += np.bincount(systematic(missing, count - size, rng), minlength=size)
-    return trials
-
-
-@dataclass(frozen=True)
-class Trials:
-    """T trials: candidate moves tried on entries of bags.
-
-    Attributes:
-        candidate: `[T]` index into the values of the candidates.
-        stratum: `[T]` number of the (candidate, entry) pair; trials of a stratum are
-            neighbours.
-        weight: `[T]` weight of the stratum divided by its number of trials: the weighted sum
-            over a candidate's trials is its value.
-        lanes: `[T]` index into the states of the bags' sets.
-        moves: `[T]` the candidate move.
-    """
-
-    candidate: IntArray
-    stratum: IntArray
-    weight: FloatArray
-    lanes: IntArray
-    moves: IntArray
-
-
-def plan_trials(
-    bags: Bags, moves: Ragged, count: int, rng: np.random.Generator, chosen: IntArray | None = None
-) -> Trials:
-    """`count` trials of every candidate of the chosen bags (default: all).
-
-    All candidates of a bag are tried on the same entries, so that their differences are
-    not blurred by the choice of entries.
-    """
-    parts: list[tuple[IntArray, ...]] = []
-    weights: list[FloatArray] = []
-    strata = 0
-    for bag in range(len(bags)) if chosen is None else chosen.tolist():
-        start, end = int(moves.offsets[bag]), int(moves.offsets[bag + 1])
-        segment = bags.segment[bag]
-        entry_weights = bags.weights_of(bag)
-        trials = allocate(entry_weights, count, rng)
-        used = np.flatnonzero(trials)
-        repeats = trials[used]
-        by_draw = len(entry_weights) > count
-        shares = repeats / count if by_draw else entry_weights[used]
-        num_moves = end - start
-        entry = np.tile(np.repeat(used, repeats), num_moves)
-        stratum = np.repeat(np.arange(len(used) * num_moves), np.tile(repeats, num_moves))
-        candidate = np.repeat(np.arange(start, end), count)
-        parts.append(
-            (
-                candidate,
-                stratum + strata,
-                entry + bags.sets.offsets[segment],
-                moves.values[candidate],
-            )
-        )
-        weights.append(np.tile(np.repeat(shares / repeats, repeats), num_moves))
-        strata += len(used) * num_moves
-    if not parts:
-        none = np.zeros(0, dtype=np.int64)
-        return Trials(none, none, np.zeros(0), none, none)
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return Trials(columns[0], columns[1], np.concatenate(weights), columns[2], columns[3])
+    of_sets = offsets_of(np.bincount(set_of[first], minlength=len(sets)))
+    offsets, at = take_segments(of_sets, bags.segment)
+    return Ragged(offsets, moves[at])
 
 
 class Tally:
@@ -154,23 +94,23 @@ class Tally:
         self._visits = np.zeros(num_candidates, dtype=np.int64)
         self._counts = np.zeros(num_candidates)
 
-    def add(self, trials: Trials, goals: FloatArray, count: int, *, exact: bool) -> None:
-        """Add a round of `count` trials of each candidate with their `[T]` goal values.
+    def add(self, results: Results, count: int, *, exact: bool) -> None:
+        """Add a round of `count` trials of each candidate.
 
-        `exact`: the entries are a whole information set, so that only playouts vary; else
-        the choice of entries adds to the error.
+        Candidates of which some trial has no result are left out.
+
+        Args:
+            exact: the entries are a whole information set, so that only playouts vary; else
+                the choice of entries adds to the error.
         """
         size = len(self._values)
-        visits = np.bincount(trials.candidate, minlength=size)
-        tried = visits > 0
-        value = _sums(trials.candidate, trials.weight * goals, size)
-        total = _sums(trials.candidate, trials.weight, size)
-        value = value / np.where(tried, total, 1.0)
-        variance = _variance_of_means(trials, goals, value, visits, exact=exact)
+        complete = results.complete(size)
+        value = np.where(complete, results.values(size), 0.0)
+        variance = np.where(complete, _variance_of_means(results, size, exact=exact), 0.0)
         self._variances += count**2 * variance
         self._values += count * value
-        self._counts += count * tried
-        self._visits += visits
+        self._counts += count * complete
+        self._visits += count * complete
 
     def estimates(self, moves: Ragged) -> Estimates:
         """What the trials so far say; candidates never tried have value 0."""
@@ -185,20 +125,18 @@ def _sums(groups: IntArray, values: FloatArray, size: int) -> FloatArray:
     return np.asarray(np.bincount(groups, values, minlength=size), dtype=np.float64)
 
 
-def _variance_of_means(
-    trials: Trials, goals: FloatArray, value: FloatArray, visits: IntArray, *, exact: bool
-) -> FloatArray:
+def _variance_of_means(results: Results, size: int, *, exact: bool) -> FloatArray:
     """`[C]` estimated variance of each candidate's value in this round."""
-    size = len(value)
-    first, stratum = first_seen(trials.stratum)
-    owner = trials.candidate[first]
-    count = np.bincount(stratum)
-    mean = _sums(stratum, goals, len(count)) / count
-    share = trials.weight[first] * count
-    within = _sums(stratum, (goals - mean[stratum]) ** 2, len(count))
-    freedom = np.maximum(visits - np.bincount(owner, minlength=size), 0)
+    owner, share = results.trials.candidate, results.trials.share
+    count = np.maximum(results.counts, 1)
+    mean = results.totals / count
+    within = np.maximum(results.squares - results.totals * mean, 0.0)
+    visits = _sums(owner, results.counts.astype(np.float64), size)
+    entries = np.bincount(owner, minlength=size)
+    value = results.values(size) - results.middle
+    freedom = np.maximum(visits - entries, 0)
     pooled = _sums(owner, within, size) / np.maximum(freedom, 1)
-    overall = _sums(trials.candidate, (goals - value[trials.candidate]) ** 2, size)
+    overall = _sums(owner, within + results.counts * (mean - value[owner]) ** 2, size)
     # Strata with a single trial say nothing of their spread: take that of the whole.
     pooled = np.where(freedom > 0, pooled, overall / np.maximum(visits - 1, 1))
     own = np.where(count > 1, within / np.maximum(count - 1, 1), pooled[owner])
@@ -207,6 +145,5 @@ def _variance_of_means(
         return by_playouts
     # Entries are a sample: the spread between their means holds both sources of error, but of
     # few entries it may be small by chance.
-    entries = np.bincount(owner, minlength=size)
     spread = _sums(owner, (share * (mean - value[owner])) ** 2, size)
     return np.maximum(by_playouts, spread * entries / np.maximum(entries - 1, 1))

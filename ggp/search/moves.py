@@ -5,7 +5,67 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.machine.arrays import segment_ids
-from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
+
+
+class MoveLists:
+    """The moves of a role in U lanes, with the chance of each.
+
+    Attributes:
+        moves: the lists.
+    """
+
+    def __init__(self, machine: Machine, states: States, role: int) -> None:
+        """`states` may have lanes without a legal move: see `require`."""
+        self._machine, self._states, self._role = machine, states, role
+        self._ends: FloatArray | None = None
+        if role == machine.random_role:
+            chance = machine.chance(states)
+            self.moves = Ragged(chance.offsets, chance.moves)
+            sizes = self.moves.counts
+            if (chance.probabilities * np.repeat(sizes, sizes) != 1.0).any():
+                self._ends = np.cumsum(chance.probabilities)
+        else:
+            self.moves = machine.legal(states, role, allow_stuck=True)
+        self.counts = self.moves.counts
+
+    def draw(self, lanes: IntArray, rng: np.random.Generator) -> IntArray:
+        """`[K]` position of a random move in the list of each of some lanes.
+
+        Raises:
+            NoLegalMoveError: there is no move in one of these lanes, which is not terminal.
+        """
+        sizes = self.counts[lanes]
+        if not sizes.all():
+            self._machine.legal(self._states.take(lanes[sizes == 0]), self._role)
+        points = rng.random(len(lanes))
+        if self._ends is None:
+            return np.asarray(points * sizes, dtype=np.int64)
+        first, end = self.moves.offsets[lanes], self.moves.offsets[lanes + 1]
+        before = np.concatenate([[0.0], self._ends])[first]
+        at = np.searchsorted(
+            self._ends, before + points * (self._ends[end - 1] - before), side="right"
+        )
+        return np.asarray(np.clip(at, first, end - 1) - first, dtype=np.int64)
+
+    def find(self, lanes: IntArray, moves: IntArray) -> IntArray:
+        """`[K]` position of a move in the list of a lane, -1 where it is not there."""
+        values = self.moves.values
+        if not len(values):
+            return np.full(len(lanes), -1, dtype=np.int64)
+        owner = segment_ids(self.moves.offsets)
+        low = int(values.min())
+        span = int(values.max()) - low + 1
+        inside = (moves >= low) & (moves < low + span)
+        keys, wanted = owner * span + (values - low), lanes * span + (moves - low)
+        order = np.argsort(keys)
+        at = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
+        found = inside & (keys[at] == wanted)
+        return np.where(found, at - self.moves.offsets[lanes], -1)
+
+    def at(self, lanes: IntArray, positions: IntArray) -> IntArray:
+        """`[K]` the moves at positions in the lists of lanes."""
+        return self.moves.values[self.moves.offsets[lanes] + positions]
 
 
 def random_moves(machine: Machine, states: States, role: int, rng: np.random.Generator) -> IntArray:
@@ -14,19 +74,9 @@ def random_moves(machine: Machine, states: States, role: int, rng: np.random.Gen
     Raises:
         NoLegalMoveError: a lane is not terminal and the role has no legal move in it.
     """
-    if role == machine.random_role:
-        chance = machine.chance(states)
-        legal = Ragged(chance.offsets, chance.moves)
-        if np.any(legal.counts == 0):
-            machine.legal(states, role)
-        ends = np.cumsum(chance.probabilities)
-        before = np.concatenate([[0.0], ends])[legal.offsets[:-1]]
-        total = ends[legal.offsets[1:] - 1] - before
-        at = np.searchsorted(ends, before + rng.random(len(states)) * total, side="right")
-        at = np.clip(at, legal.offsets[:-1], legal.offsets[1:] - 1)
-        return np.asarray(legal.values[at])
-    legal = machine.legal(states, role)
-    return np.asarray(legal.values[legal.offsets[:-1] + rng.integers(0, legal.counts)])
+    lists = MoveLists(machine, states, role)
+    lanes = np.arange(len(states))
+    return lists.at(lanes, lists.draw(lanes, rng))
 
 
 def is_legal(machine: Machine, states: States, role: int, moves: IntArray) -> BoolArray:

@@ -14,12 +14,17 @@ from ggp.gdl import parse, print_infix, read_rulesheet
 from ggp.gdl.normalize import normalize
 from ggp.machine import Limits, Machine, States, build_machine
 from ggp.machine.base import IntArray
-from tests.support.games import BACKENDS, machine_of_game
+from tests.support.games import BACKENDS, build_here, machine_of_game
 from tests.support.reference import Reference
 from tests.support.walks import walk_together
 
 SMALL = Limits(
-    inferences=200_000, stack_bytes=1 << 26, table_bytes=1 << 26, setup_inferences=1_000_000
+    inferences=200_000,
+    stack_bytes=1 << 26,
+    table_bytes=1 << 26,
+    setup_inferences=1_000_000,
+    grounding_seconds=1.5,
+    grounding_bytes=1 << 30,
 )
 MOST_SECONDS = 20.0
 """A call takes at most a second or two; machines may be busy."""
@@ -109,13 +114,13 @@ _TIC_TAC_TOE = Reference(read_rulesheet("tic_tac_toe").rules)
 
 
 def machine_of(text: str, backend: str, limits: Limits = SMALL) -> Machine:
-    return build_machine(normalize(parse(text)), backend, limits)
+    return build_here(normalize(parse(text)), backend, limits)
 
 
 def play(text: str, backend: str) -> None:
     """Play a rulesheet that means something, against the reference."""
     rulesheet = parse(text)
-    machine = build_machine(normalize(rulesheet), backend)
+    machine = build_here(normalize(rulesheet), backend)
     for seed in range(3):
         assert walk_together(machine, Reference(rulesheet.rules), seed=seed, max_steps=3)
     machine.playout(machine.initial(2), np.random.default_rng(0), 3)
@@ -267,8 +272,8 @@ ENDLESS_LEGAL = {
 
 
 @pytest.mark.parametrize("rules", ENDLESS_LEGAL.values(), ids=ENDLESS_LEGAL)
-def test_endless_legal_moves_pass_a_limit(rules: str, backend: str) -> None:
-    machine = machine_of(BASE + STAY + NEVER + rules, backend)
+def test_endless_legal_moves_pass_a_limit(rules: str) -> None:
+    machine = machine_of(BASE + STAY + NEVER + rules, "prolog")
     states = machine.initial(2)
     for _ in range(2):
         with pytest.raises(ReasonerLimitError, match=r"legal moves of a passed the limit of .*\d"):
@@ -292,8 +297,8 @@ ENDLESS_STEP = {
 
 
 @pytest.mark.parametrize("rules", ENDLESS_STEP.values(), ids=ENDLESS_STEP)
-def test_endless_successors_and_percepts_pass_a_limit(rules: str, backend: str) -> None:
-    machine = machine_of(BASE + STAY + NEVER + rules, backend)
+def test_endless_successors_and_percepts_pass_a_limit(rules: str) -> None:
+    machine = machine_of(BASE + STAY + NEVER + rules, "prolog")
     states = machine.initial(2)
     moves = machine.legal(states, 0).values.reshape(2, 1)
     for _ in range(2):
@@ -317,8 +322,8 @@ ENDLESS_TERMINAL = {
 
 
 @pytest.mark.parametrize("rules", ENDLESS_TERMINAL.values(), ids=ENDLESS_TERMINAL)
-def test_endless_search_for_the_end_passes_a_limit(rules: str, backend: str) -> None:
-    machine = machine_of(BASE + STAY + NEVER + rules, backend)
+def test_endless_search_for_the_end_passes_a_limit(rules: str) -> None:
+    machine = machine_of(BASE + STAY + NEVER + rules, "prolog")
     states = machine.initial(1)
     for _ in range(2):
         with pytest.raises(ReasonerLimitError, match="terminal passed the limit"):
@@ -326,18 +331,18 @@ def test_endless_search_for_the_end_passes_a_limit(rules: str, backend: str) -> 
         assert machine.goals(states).tolist() == [[50]]
 
 
-@pytest.mark.parametrize(
-    "rules",
-    [
-        "(<= (goal a (s ?x)) (goal a ?x))",
-        DOUBLING + "(<= (goal a ?x) (big80 ?x))",
-        numbers(30) + f"(<= (goal a 1) (true (at ?x)) {PRODUCT} (true (q ?b ?c ?d ?e ?f ?g ?h ?i)))"
-        "(<= (next (q 1 2 3 4 5 6 7 8)) (true never))",
-    ],
-    ids=["goal that makes itself longer", "terms that double", "product"],
-)
-def test_endless_goals_pass_a_limit(rules: str, backend: str) -> None:
-    machine = machine_of(BASE + STAY + NEVER + rules, backend)
+ENDLESS_GOAL = {
+    "goal that makes itself longer": "(<= (goal a (s ?x)) (goal a ?x))",
+    "goals of terms that double": DOUBLING + "(<= (goal a ?x) (big80 ?x))",
+    "product for a goal": numbers(30)
+    + f"(<= (goal a 1) (true (at ?x)) {PRODUCT} (true (q ?b ?c ?d ?e ?f ?g ?h ?i)))"
+    "(<= (next (q 1 2 3 4 5 6 7 8)) (true never))",
+}
+
+
+@pytest.mark.parametrize("rules", ENDLESS_GOAL.values(), ids=ENDLESS_GOAL)
+def test_endless_goals_pass_a_limit(rules: str) -> None:
+    machine = machine_of(BASE + STAY + NEVER + rules, "prolog")
     states = machine.initial(1)
     for _ in range(2):
         with pytest.raises(ReasonerLimitError, match="goal passed the limit"):
@@ -358,7 +363,7 @@ def test_endless_goals_pass_a_limit(rules: str, backend: str) -> None:
 )
 def test_endless_initial_state_passes_a_limit(rules: str, backend: str) -> None:
     with pytest.raises(ReasonerLimitError, match="passed the limit"):
-        machine_of(BASE + STAY + NEVER + rules, backend)
+        build_machine(normalize(parse(BASE + STAY + NEVER + rules)), backend, SMALL)
 
 
 GROWING = {
@@ -370,8 +375,8 @@ GROWING = {
 
 
 @pytest.mark.parametrize("rules", GROWING.values(), ids=GROWING)
-def test_state_that_grows_without_end_passes_a_limit(rules: str, backend: str) -> None:
-    machine = machine_of(BASE + NEVER + rules, backend)
+def test_state_that_grows_without_end_passes_a_limit(rules: str) -> None:
+    machine = machine_of(BASE + NEVER + rules, "prolog")
     states = machine.initial(2)
     for _ in range(3):
         states = machine.step(states, machine.legal(states, 0).values.reshape(2, 1)).states
@@ -389,6 +394,38 @@ def _step_on(machine: Machine, states: States, moves: IntArray) -> None:
         states = machine.step(states, moves).states
 
 
+ENDLESS = ENDLESS_LEGAL | ENDLESS_STEP | ENDLESS_TERMINAL | ENDLESS_GOAL
+GROUND_ALL_THE_SAME = {"rules that call each other twice"}
+
+
+@pytest.mark.parametrize("name", sorted(ENDLESS.keys() - GROUND_ALL_THE_SAME))
+def test_rules_that_cannot_be_ground_pass_a_limit(name: str) -> None:
+    program = normalize(parse(BASE + STAY + NEVER + ENDLESS[name]))
+    with pytest.raises(ReasonerLimitError, match=r"grounding the rules passed the limit of .*\d"):
+        build_machine(program, "propnet", SMALL)
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_states_without_end_cannot_be_ground(name: str) -> None:
+    program = normalize(parse(BASE + NEVER + GROWING[name]))
+    with pytest.raises(ReasonerLimitError, match=r"grounding the rules passed the limit of .*\d"):
+        build_machine(program, "propnet", SMALL)
+
+
+@pytest.mark.parametrize("name", sorted(GROUND_ALL_THE_SAME))
+def test_rules_too_many_to_prove_may_be_few_to_ground(name: str) -> None:
+    machine = build_machine(normalize(parse(BASE + STAY + NEVER + ENDLESS[name])), "propnet", SMALL)
+    assert not machine.terminal(machine.initial(1)).any()
+
+
+def test_game_that_cannot_be_ground_runs_on_prolog(caplog: pytest.LogCaptureFixture) -> None:
+    rules = BASE + NEVER + GROWING["a term longer with every step"]
+    machine = build_machine(normalize(parse(rules)), "auto", SMALL)
+    assert machine.backend == "prolog"
+    assert "runs on Prolog, which is slower: grounding the rules passed the limit" in caplog.text
+    assert machine.legal(machine.initial(1), 0).counts.tolist() == [1]
+
+
 def test_endless_game_is_cut_off_without_an_error(backend: str) -> None:
     machine = machine_of(BASE + STAY + NEVER, backend)
     playouts = machine.playout(machine.initial(3), np.random.default_rng(0), 500)
@@ -396,10 +433,10 @@ def test_endless_game_is_cut_off_without_an_error(backend: str) -> None:
     assert not playouts.finished.any()
 
 
-def test_limit_of_memory_is_named(backend: str) -> None:
+def test_limit_of_memory_is_named() -> None:
     limits = Limits(inferences=10**9, stack_bytes=1 << 24)
     rules = numbers(30) + f"(<= (legal a (j ?b ?c ?d ?e ?f ?g ?h)) (true (at z)) {PRODUCT})"
-    machine = machine_of(BASE + STAY + NEVER + rules, backend, limits)
+    machine = machine_of(BASE + STAY + NEVER + rules, "prolog", limits)
     with pytest.raises(ReasonerLimitError, match="16,777,216 bytes of stack") as caught:
         machine.legal(machine.initial(1), 0)
     assert (caught.value.limit, caught.value.reached) == ("bytes of stack", 1 << 24)
@@ -495,7 +532,7 @@ def test_negation_below_recursion_is_evaluated_after_it(backend: str) -> None:
     (<= (goal a 100) (reach 1 4)) (<= (goal a 0) (not (reach 1 4)))
     """
     rulesheet = parse(text)
-    machine = build_machine(normalize(rulesheet), backend)
+    machine = build_here(normalize(rulesheet), backend)
     for seed in range(8):
         walk_together(machine, Reference(rulesheet.rules), seed=seed, max_steps=8)
 

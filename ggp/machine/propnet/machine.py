@@ -92,6 +92,7 @@ class PropnetMachine:
         self.circuit = circuit
         self.reports = tuple(reports)
         self._is_gdl2 = is_gdl2
+        self._closed = False
         self._threads = threads
         self._queries = Queries(circuit)
         self._initial = _packed(circuit.initial)
@@ -270,7 +271,7 @@ class PropnetMachine:
         ]
 
     def close(self) -> None:
-        """Nothing to give back."""
+        self._closed = True
 
     # ---------------------------------------------------------------- private
 
@@ -331,6 +332,8 @@ class PropnetMachine:
         return PropnetStates(self, packed)
 
     def _packed(self, states: States) -> Packed:
+        if self._closed:
+            raise MachineError("this machine is closed; build another one")
         if not isinstance(states, PropnetStates) or states.owner is not self:
             raise MachineError("these states belong to another machine")
         return states.packed

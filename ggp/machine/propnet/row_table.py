@@ -38,7 +38,8 @@ class RowTable:
         return found
 
     def _grow(self, wanted: int) -> None:
-        size = max(4 * len(self._rows), min(wanted, 1 << 16))
+        # A power of two: slots are found by masking the hash.
+        size = max(4 * len(self._rows), 1 << min(wanted, 1 << 16).bit_length())
         rows = np.zeros((size, self._rows.shape[1]), dtype=np.uint64)
         rows[: self._size] = self.rows
         self._rows = rows

@@ -7,32 +7,38 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.passes.complement import complement
 from ggp.machine.propnet.passes.constants import constant_nets
 from ggp.machine.propnet.passes.extract import extract
 from ggp.machine.propnet.passes.factor import factor
 from ggp.machine.propnet.passes.implied import implied
-from ggp.machine.propnet.passes.moves import one_move_each
+from ggp.machine.propnet.passes.invariants import use_invariants
+from ggp.machine.propnet.passes.knowledge import Knowledge
 from ggp.machine.propnet.passes.simple import flatten
 
-Pass = Callable[[Circuit], Circuit]
+Pass = Callable[[Circuit, Knowledge], Circuit]
 
 PASSES: tuple[tuple[str, Pass], ...] = (
-    ("constant nets", constant_nets),
-    ("flatten", flatten),
-    ("factor", factor),
-    ("factor", factor),
-    ("factor", factor),
-    ("one move each", one_move_each),
+    ("factor", lambda circuit, _: factor(circuit)),
+    ("constant nets", lambda circuit, _: constant_nets(circuit)),
+    ("flatten", lambda circuit, _: flatten(circuit)),
+    ("factor", lambda circuit, _: factor(circuit)),
+    ("factor", lambda circuit, _: factor(circuit)),
+    ("complement", complement),
     ("implied", implied),
-    ("flatten", flatten),
-    ("factor", factor),
+    ("flatten", lambda circuit, _: flatten(circuit)),
+    ("invariants", use_invariants),
+    ("complement", complement),
     ("implied", implied),
-    ("extract", lambda c: extract(c, 3.0)),
-    ("flatten", flatten),
-    ("factor", factor),
+    ("constant nets", lambda circuit, _: constant_nets(circuit)),
+    ("factor", lambda circuit, _: factor(circuit)),
     ("implied", implied),
-    ("extract", lambda c: extract(c, 3.0)),
-    ("flatten", flatten),
+    ("extract", extract),
+    ("flatten", lambda circuit, _: flatten(circuit)),
+    ("factor", lambda circuit, _: factor(circuit)),
+    ("implied", implied),
+    ("extract", extract),
+    ("flatten", lambda circuit, _: flatten(circuit)),
 )
 """In the order in which they run."""
 
@@ -60,11 +66,12 @@ def optimise(circuit: Circuit, max_seconds: float) -> tuple[Circuit, list[PassRe
     """
     reports = []
     until_s = time.monotonic() + max_seconds
+    knowledge = Knowledge(until_s)
     for name, run in PASSES:
         start_s = time.monotonic()
         if start_s >= until_s:
             break
-        before, circuit = circuit, run(circuit)
+        before, circuit = circuit, run(circuit, knowledge)
         reports.append(
             PassReport(
                 name,

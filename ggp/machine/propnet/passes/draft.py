@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ggp.machine.propnet.builder import Builder, Gate
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Loop, Outputs
 
-
 GATE_COST = 1.5
 """What evaluating a gate costs besides its literals, each of which costs 1."""
 
@@ -39,6 +38,7 @@ class Draft:
         self.gates: list[Gate] = gates_of(circuit)
         self.becomes: dict[int, int] = {}
         self.roots = roots_of(circuit)
+        self._changed = False
         self._loops = {
             self.first_net + gate: loop
             for loop in circuit.loops
@@ -66,7 +66,10 @@ class Draft:
 
     def change(self, net: int, literals: Sequence[int]) -> None:
         """Give a gate other literals: not all need to be distinct, nor more than one."""
-        self.gates[net - self.first_net] = tuple(literals)
+        gate = tuple(literals)
+        if gate != self.gates[net - self.first_net]:
+            self.gates[net - self.first_net] = gate
+            self._changed = True
 
     def add(self, literals: Sequence[int]) -> int:
         """A new gate; its literal."""
@@ -83,6 +86,8 @@ class Draft:
 
     def finish(self) -> Circuit:
         """The changed circuit: folded, hashed, in order, and without what nothing needs."""
+        if not self._changed and not self.becomes:
+            return self.circuit
         return _Assembly(self).circuit()
 
 

@@ -9,18 +9,19 @@ from itertools import combinations, pairwise
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.passes.draft import GATE_COST, Draft
+from ggp.machine.propnet.passes.knowledge import Knowledge
 
 MAX_WIDTH_ALL_PAIRS = 24
 """In wider gates only pairs of neighbours are looked at."""
 
 
-def extract(circuit: Circuit, max_seconds: float) -> Circuit:
+def extract(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     """Share common parts of gates: large ones that occur together everywhere, then pairs.
 
     A pair costs a gate and saves one literal wherever it occurs, so the most frequent pair
     goes first, and the gate it has become pairs with others again.
     """
-    shared = _Shared(Draft(circuit), time.monotonic() + max_seconds)
+    shared = _Shared(Draft(circuit), knowledge.until_s)
     shared.reuse_gates()
     shared.group_twins()
     shared.pair()
@@ -51,10 +52,10 @@ class _Shared:
         for literal, holders in self._holders.items():
             if len(holders) > 1:
                 twins.setdefault(frozenset(holders), []).append(literal)
-        for holders, literals in twins.items():
+        for held, literals in twins.items():
             size = len(literals)
-            if size > 1 and len(holders) * (size - 1) > size + GATE_COST:
-                self._join(holders, literals)
+            if size > 1 and len(held) * (size - 1) > size + GATE_COST:
+                self._join(held, literals)
 
     def pair(self) -> None:
         """Join pairs, the most frequent first."""
@@ -68,9 +69,7 @@ class _Shared:
         for gate in self._gates.values():
             for pair in self._pairs(sorted(gate, key=rank.__getitem__)):
                 counts[pair] = counts.get(pair, 0) + 1
-        known = {
-            (min(gate), max(gate)): net for net, gate in self._gates.items() if len(gate) == 2
-        }
+        known = {(min(gate), max(gate)): net for net, gate in self._gates.items() if len(gate) == 2}
         queue = [
             (-count, pair)
             for pair, count in counts.items()
@@ -104,7 +103,7 @@ class _Shared:
 
     def finish(self) -> Circuit:
         for net, gate in self._gates.items():
-            self._draft.change(net, tuple(gate))
+            self._draft.change(net, sorted(gate))
         return self._draft.finish()
 
     def _enter(self, net: int, literals: Iterable[int]) -> None:

@@ -69,7 +69,9 @@ class _Alternatives:
                 made.append(self._take_out(holders, gates, common))
         if made:
             inner = {literal for held in self._holders.values() for literal in held}
-            others = [x for x in self._draft.gates[self._net - self._draft.first_net] if x not in inner]
+            others = [
+                x for x in self._draft.gates[self._net - self._draft.first_net] if x not in inner
+            ]
             self._draft.change(self._net, [*others, *self._left, *made])
 
     def _gain(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
 from ggp.machine.propnet.passes.draft import Draft
+from ggp.machine.propnet.passes.knowledge import Knowledge, moves_of_roles
 
-MAX_FOLLOWING = 256
+MAX_FOLLOWING = 128
 """Literals that are remembered to follow from one literal."""
 
 MAX_COMPARED = 8
@@ -16,104 +17,121 @@ MAX_COMPARED = 8
 _NOTHING: frozenset[int] = frozenset()
 
 
-def implied(circuit: Circuit) -> Circuit:
+def implied(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     """Drop literals that follow from others.
 
     A gate that is used once, and inverted, need only be right where the other literals of the
     gate that uses it hold. A move that is made is legal, and the role makes no other; moves
-    are made only where the game is not over.
+    are made only where the game is not over; some fluents exclude each other.
     """
-    return _Implied(Draft(circuit)).run()
+    return _Implied(Draft(circuit), knowledge).run()
 
 
 class _Implied:
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: Draft, knowledge: Knowledge) -> None:
+        circuit = draft.circuit
         self._draft = draft
         self._fan_out = draft.fan_out()
-        self._following: list[frozenset[int]] = [_NOTHING] * draft.first_net
+        # What follows from each literal, itself left out.
+        self._following: list[frozenset[int]] = [_NOTHING] * (2 * draft.first_net)
+        for nets, _ in knowledge.groups_of_nets(circuit):
+            if len(nets) <= MAX_FOLLOWING:
+                others = frozenset(2 * net + 1 for net in nets)
+                for net in nets:
+                    self._following[2 * net] |= others - {2 * net + 1}
         for net, gate in enumerate(draft.gates, draft.first_net):
-            self._following.append(_NOTHING if draft.in_loop(net) else self._of(gate))
-        self._moves: dict[int, frozenset[int]] = {}
-        net = 1 + len(draft.circuit.fluents)
-        for outputs in draft.circuit.legal:
-            nets = range(net, net + len(outputs.names))
-            for move, legal in zip(nets, outputs.literals.tolist(), strict=True):
-                follows = set(self._of([legal]))
-                if len(nets) <= MAX_FOLLOWING:
-                    follows.update(2 * other + 1 for other in nets if other != move)
-                self._moves[2 * move] = frozenset(follows)
-            net += len(nets)
+            if draft.in_loop(net):
+                self._following += (_NOTHING, _NOTHING)
+            else:
+                self._following += (self._of_all(gate), self._of_any(gate))
+        self._moves = set()
+        for outputs, moves in zip(circuit.legal, moves_of_roles(circuit), strict=True):
+            others = frozenset(2 * net + 1 for net in moves)
+            for move, legal in zip(moves, outputs.literals.tolist(), strict=True):
+                self._moves.add(2 * move)
+                self._following[2 * move] = self._of_all([legal])
+                if len(moves) <= MAX_FOLLOWING:
+                    self._following[2 * move] |= others - {2 * move + 1}
+        # What holds where a gate matters.
         self._where: dict[int, set[int]] = {}
 
     def run(self) -> Circuit:
-        draft = self._draft
-        circuit = draft.circuit
-        running = circuit.terminal ^ 1
-        while_running = {running, *self._of([running])}
-        for root in [*circuit.next.tolist(), *(x for o in circuit.sees for x in o.literals.tolist())]:
-            if self._fan_out[root >> 1] == 1:
-                self._where[root >> 1] = while_running
+        draft, circuit = self._draft, self._draft.circuit
+        while_running = {circuit.terminal ^ 1, *self._following[circuit.terminal ^ 1]}
+        for literals in (circuit.next, *(outputs.literals for outputs in circuit.sees)):
+            for root in literals.tolist():
+                if self._fan_out[root >> 1] == 1:
+                    self._where[root >> 1] = while_running
         for net in reversed(list(draft.free_gates())):
-            self._gate(net)
+            self._shorten(net)
         return draft.finish()
 
-    def _of(self, literals: Iterable[int]) -> frozenset[int]:
-        """The literals and what follows from them, but for what is known of moves."""
-        found = set(literals)
-        for literal in list(found):
-            if not literal & 1:
-                found |= self._following[literal >> 1]
-        return frozenset(found) if len(found) <= MAX_FOLLOWING else frozenset(literals)
+    def _of_all(self, literals: Sequence[int]) -> frozenset[int]:
+        """What holds where all literals do."""
+        found = frozenset(literals).union(*(self._following[x] for x in literals))
+        return found if len(found) <= MAX_FOLLOWING else frozenset(literals)
 
-    def _gate(self, net: int) -> None:
+    def _of_any(self, literals: Sequence[int]) -> frozenset[int]:
+        """What holds where one of the literals does not."""
+        common: frozenset[int] | None = None
+        for literal in literals:
+            follows = self._following[literal ^ 1]
+            common = follows if common is None else common & follows
+            if not common:
+                break
+        return common or _NOTHING
+
+    def _shorten(self, net: int) -> None:
         draft = self._draft
-        where = self._where.pop(net, _NOTHING)
+        where = self._where.pop(net, set())
         known = set(where)
         literals: list[int] = []
-        # Moves first and then from the top down: what follows from a literal comes after it,
-        # so nothing is dropped for the sake of what has been dropped itself.
+        # What is known comes from the outside or from literals that are kept.
         for literal in sorted(draft.gates[net - draft.first_net], key=self._order):
-            if literal ^ 1 in known:
+            if literal in known:
+                continue
+            literals.append(literal)
+            if self._contradicts(literal, known):
                 draft.change(net, [FALSE])
                 return
-            if literal not in known:
-                literals.append(literal)
-                self._learn(literal, known)
-        reduced = [self._reduced(literal, known) for literal in literals]
-        reduced = _without_weaker(draft, reduced)
-        if reduced != literals:
-            known = set(where)
-            for literal in reduced:
-                self._learn(literal, known)
+            known.add(literal)
+            known |= self._following[literal]
+        reduced = _without_weaker(draft, [self._reduced(x, known) for x in literals])
+        if set(reduced) != set(draft.gates[net - draft.first_net]):
+            draft.change(net, reduced)
+        # Gates that are shortened here themselves may only rely on those before them.
+        known = set(where)
+        inner = []
         for literal in reduced:
-            if literal & 1 and self._fan_out[literal >> 1] == 1:
-                self._where[literal >> 1] = known
-        draft.change(net, reduced)
+            if literal & 1 and self._fan_out[literal >> 1] == 1 and draft.gate(literal >> 1):
+                inner.append(literal)
+            else:
+                known.add(literal)
+                known |= self._following[literal]
+        for literal in inner:
+            self._where[literal >> 1] = known
+            if not self._following[literal] <= known:
+                known = known | self._following[literal]
 
-    def _order(self, literal: int) -> int:
-        return literal - (1 << 40) if literal in self._moves else -literal
+    def _contradicts(self, literal: int, known: set[int]) -> bool:
+        return literal ^ 1 in known or any(x ^ 1 in known for x in self._following[literal])
 
-    def _learn(self, literal: int, known: set[int]) -> None:
-        """Add a literal and what follows from it."""
-        known.add(literal)
+    def _order(self, literal: int) -> tuple[int, int]:
+        """Moves, gates from the top down, fluents."""
         if literal in self._moves:
-            known |= self._moves[literal]
-        elif not literal & 1:
-            known |= self._following[literal >> 1]
+            return 0, literal
+        if literal >> 1 >= self._draft.first_net:
+            return 1 + (literal & 1), -literal
+        return 3 + (literal & 1), literal
 
     def _reduced(self, literal: int, known: set[int]) -> int:
         """What is left of an inverted gate where some literals are known to hold."""
         gate = self._draft.gate(literal >> 1) if literal & 1 else None
         if gate is None:
             return literal
-        rest = []
-        for inner in gate:
-            if inner ^ 1 in known:
-                return TRUE
-            if not inner & 1 and any(x ^ 1 in known for x in self._following[inner >> 1]):
-                return TRUE
-            if inner not in known:
-                rest.append(inner)
+        if any(self._contradicts(inner, known) for inner in gate):
+            return TRUE
+        rest = [inner for inner in gate if inner not in known]
         if len(rest) > 1:
             return literal
         return rest[0] ^ 1 if rest else FALSE
@@ -129,12 +147,11 @@ def _without_weaker(draft: Draft, literals: list[int]) -> list[int]:
     if len(inverted) < 2:
         return literals
     by_first: dict[int, list[int]] = {}
-    for literal, gate in inverted.items():
-        by_first.setdefault(min(gate), []).append(literal)
+    for literal, inner in inverted.items():
+        by_first.setdefault(min(inner), []).append(literal)
     weaker = set()
-    for literal, gate in inverted.items():
-        for inner in gate:
-            for other in by_first.get(inner, ()):
-                if inverted[other] < gate:
-                    weaker.add(literal)
+    for literal, inner in inverted.items():
+        for first in inner:
+            if any(inverted[other] < inner for other in by_first.get(first, ())):
+                weaker.add(literal)
     return [literal for literal in literals if literal not in weaker]

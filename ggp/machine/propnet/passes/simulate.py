@@ -137,7 +137,7 @@ def sample(circuit: Circuit, *, num_words: int, num_steps: int, seed: int) -> Sa
         evaluator.evaluate(nets)
         values[:, step] = nets
         running[step] = going
-        states = np.where(going, read_words(nets, circuit.next), 0) | (initial & ~going)
+        states = read_words(nets, circuit.next) & going | initial & ~going
     return Samples(values, running)
 
 

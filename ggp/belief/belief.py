@@ -1,0 +1,268 @@
+"""Making and advancing bags: exact sets while they are small, samples of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ggp.belief.bags import Bags
+from ggp.belief.exact import ENTRIES_AT_ONCE, EXPANSIONS_PER_ENTRY, ExactSets, GivenUp
+from ggp.belief.growth import Grown, advance
+from ggp.belief.paths import PathTree
+from ggp.belief.segments import Segments, depleted_segments, initial_segments, join
+from ggp.machine.arrays import first_seen
+from ggp.machine.base import IntArray, Machine
+
+DEFAULT_EXACT = 300
+"""Information sets of up to this many entries are enumerated."""
+
+REFILL_FACTOR = 8
+"""A bag that lost most of its particles is drawn again with this times as many."""
+
+MAX_ATTEMPTS = 400_000
+"""Lanes stepped in search of a particle for a player's own bag; see `Belief`."""
+
+
+def never() -> bool:
+    """Nothing stops the search but its own bounds."""
+    return False
+
+
+class Belief:
+    """Makes and advances bags of every role of a machine.
+
+    Args:
+        machine: the game.
+        tree: names the incomplete paths.
+        capacity: particles of a sampled bag.
+        exact: largest information set that is enumerated; 0 never enumerates.
+        keep_views: keep every role's incomplete path along each entry, as incomplete
+            information simulations need; entries then are one only if these agree too.
+        max_attempts: lanes stepped in search of particles for one bag that has none.
+        stop: asked between attempts; when true, searching for particles is given up. May be
+            replaced between calls.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        tree: PathTree,
+        *,
+        capacity: int,
+        exact: int = DEFAULT_EXACT,
+        keep_views: bool = False,
+        max_attempts: int = MAX_ATTEMPTS,
+        stop: Callable[[], bool] = never,
+    ) -> None:
+        self.machine = machine
+        self.tree = tree
+        self.capacity = capacity
+        self.stop = stop
+        self._keep_views = keep_views
+        self._max_attempts = max_attempts
+        self._exact = ExactSets(machine, tree, exact, keep_views=keep_views, stop=self._stopped)
+
+    def start(self, role: int, count: int = 1) -> Bags:
+        """`count` bags at the start of the game."""
+        return self.at(np.full(count, role, dtype=np.int64), role, np.random.default_rng(0))
+
+    def at(self, paths: IntArray, role: int, rng: np.random.Generator) -> Bags:
+        """The bags of these incomplete paths, which must be of the same length.
+
+        Bags that no particle was found for have no entries.
+        """
+        self._exact.trim()
+        self._exact.enumerate_with_beginnings(role, paths)
+        sampled = np.flatnonzero(~self._exact.holds(paths))
+        return self._assemble(role, paths, sampled, self._sample(role, paths[sampled], rng))
+
+    def advance(
+        self,
+        bags: Bags,
+        moves: IntArray,
+        percepts: IntArray,
+        rng: np.random.Generator,
+        refused: IntArray | None = None,
+    ) -> Bags:
+        """The bags one turn later (`[B]` moves, percepts, refused: see `paths.Turn`).
+
+        A bag whose particles all disagree with the percepts is drawn again from earlier
+        turns, each time with more particles, until one agrees or the search is given up; it
+        then has no entries.
+        """
+        role = bags.role
+        paths = self.tree.extend(bags.paths, moves, percepts, refused)
+        self._exact.trim()
+        self._exact.enumerate_after(bags, paths)
+        sampled = np.flatnonzero(~self._exact.holds(paths))
+        if not len(sampled):
+            return self._assemble(role, paths, sampled, None)
+        before = bags.sets.take(bags.segment[sampled]).thinned(self.capacity, rng)
+        after = self._grow(role, before, paths[sampled], self.capacity, rng).sets
+        after = self._refill(role, paths[sampled], after, rng)
+        self._exact.enumerate_shrunk(role, paths[sampled], after.sizes)
+        still = np.flatnonzero(~self._exact.holds(paths[sampled]))
+        return self._assemble(role, paths, sampled[still], after.take(still))
+
+    def renumber(self, numbers: IntArray) -> None:
+        """Follow `PathTree.prune`."""
+        self._exact.renumber(numbers)
+
+    # ---------------------------------------------------------------- sampled bags
+
+    def _sample(self, role: int, paths: IntArray, rng: np.random.Generator) -> Segments | None:
+        """New sampled bags: thinned from the last exact set of each path, then advanced."""
+        if not len(paths):
+            return None
+        try:
+            sets = self._replay(role, paths, self.capacity, rng).sets
+        except GivenUp:
+            return depleted_segments(self.machine, len(paths), keep_views=self._keep_views)
+        return self._refill(role, paths, sets, rng)
+
+    def _replay(self, role: int, paths: IntArray, capacity: int, rng: np.random.Generator) -> Grown:
+        """Bags of paths of equal length, sampled from the last exact set of each."""
+        starts = paths
+        while (missing := ~self._exact.holds(starts) & (self.tree.depths(starts) > 0)).any():
+            starts = np.where(missing, self.tree.parents(starts), starts)
+        depths = self.tree.depths(starts)
+        order: list[IntArray] = []
+        parts: list[Grown] = []
+        for depth in np.unique(depths).tolist():
+            group = np.flatnonzero(depths == depth)
+            for some in np.array_split(group, 1 + len(group) * capacity // ENTRIES_AT_ONCE):
+                if len(some):
+                    order.append(some)
+                    parts.append(self._replay_from(role, paths[some], starts[some], capacity, rng))
+        back = np.argsort(np.concatenate(order))
+        sets = join(self.machine, [part.sets for part in parts]).take(back)
+        return Grown(sets, np.concatenate([part.stepped for part in parts])[back])
+
+    def _replay_from(
+        self,
+        role: int,
+        paths: IntArray,
+        starts: IntArray,
+        capacity: int,
+        rng: np.random.Generator,
+    ) -> Grown:
+        """Bags sampled from known sets of equally long beginnings, or from the start."""
+        if self._exact.holds(starts).all():
+            sets = self._exact.get(starts).thinned(capacity, rng)
+        else:
+            sets = initial_segments(self.machine, len(paths), keep_views=self._keep_views)
+        stepped = np.zeros(len(paths), dtype=np.int64)
+        for d in range(self.tree.depth(int(starts[0])) + 1, self.tree.depth(int(paths[0])) + 1):
+            if self.stop():
+                raise GivenUp
+            grown = self._grow(role, sets, self.tree.ancestors(paths, d), capacity, rng)
+            sets, stepped = grown.sets, stepped + grown.stepped
+        return Grown(sets, stepped)
+
+    def _refill(
+        self, role: int, paths: IntArray, sets: Segments, rng: np.random.Generator
+    ) -> Segments:
+        """Bags that lost most of their particles drawn again from earlier turns."""
+        counts = sets.counts
+        few = (2 * counts < self.capacity) & (sets.sizes > 1.1 * counts) & (counts > 0)
+        lost = np.flatnonzero(few & ~sets.exact)
+        empty = np.flatnonzero((counts == 0) & ~sets.exact)
+        found = [(np.arange(len(sets)), sets)]
+        if len(lost):
+            try:
+                drawn = self._replay(role, paths[lost], REFILL_FACTOR * self.capacity, rng).sets
+            except GivenUp:
+                return sets
+            drawn = drawn.thinned(self.capacity, rng)
+            better = np.flatnonzero(drawn.counts > counts[lost])
+            found.append((lost[better], drawn.take(better)))
+        for which, searched in self._search(role, paths[empty], rng):
+            found.append((empty[which], searched))
+        if len(found) == 1:
+            return sets
+        pick = np.zeros(len(sets), dtype=np.int64)
+        pick[np.concatenate([which for which, _ in found])] = np.arange(
+            sum(len(which) for which, _ in found)
+        )
+        return join(self.machine, [part for _, part in found]).take(pick)
+
+    def _search(
+        self, role: int, paths: IntArray, rng: np.random.Generator
+    ) -> Iterator[tuple[IntArray, Segments]]:
+        """Bags of paths that have none, searched for with ever more particles.
+
+        Yields:
+            indices of paths, and the bags found for them.
+        """
+        capacity = 2 * self.capacity
+        open_ = np.arange(len(paths))
+        spent = np.zeros(len(paths), dtype=np.int64)
+        try:
+            while len(open_) and not self.stop():
+                drawn, stepped = self._replay(role, paths[open_], capacity, rng)
+                spent[open_] += stepped
+                found = drawn.counts > 0
+                some = drawn.take(np.flatnonzero(found)).thinned(self.capacity, rng)
+                yield open_[found], some
+                open_ = open_[~found]
+                if not len(open_):
+                    return
+                # Enumerating as much finds the rare path, or proves that there is none.
+                first, group = first_seen(paths[open_])
+                which, whole, stepped = self._exact.find(
+                    role, paths[open_[first]], EXPANSIONS_PER_ENTRY * capacity
+                )
+                spent[open_] += stepped[group]
+                place = np.full(len(first), -1, dtype=np.int64)
+                place[which] = np.arange(len(which))
+                place = place[group]
+                solved = place >= 0
+                yield open_[solved], whole.take(place[solved]).thinned(self.capacity, rng)
+                open_ = open_[~solved & (spent[open_] < self._max_attempts)]
+                capacity *= 2
+        except GivenUp:
+            return
+
+    # ---------------------------------------------------------------- shared
+
+    def _grow(
+        self,
+        role: int,
+        sets: Segments,
+        paths: IntArray,
+        capacity: int,
+        rng: np.random.Generator,
+    ) -> Grown:
+        """Sampled sets one turn later."""
+        return advance(
+            self.machine,
+            self.tree,
+            role,
+            sets,
+            paths,
+            capacity=capacity,
+            rng=rng,
+            stop=self._stopped,
+        )
+
+    def _assemble(
+        self, role: int, paths: IntArray, sampled: IntArray, sets: Segments | None
+    ) -> Bags:
+        """Bags of exact sets that are known, and the sampled ones given."""
+        is_exact = np.ones(len(paths), dtype=np.bool_)
+        is_exact[sampled] = False
+        exact = np.flatnonzero(is_exact)
+        first, group = first_seen(paths[exact])
+        segment = np.empty(len(paths), dtype=np.int64)
+        segment[exact] = group
+        segment[sampled] = len(first) + np.arange(len(sampled))
+        parts = [] if sets is None else [sets]
+        if len(first):
+            parts.insert(0, self._exact.get(paths[exact[first]]))
+        if not parts:
+            parts = [depleted_segments(self.machine, 0, keep_views=self._keep_views)]
+        return Bags(role, paths, segment, join(self.machine, parts))
+
+    def _stopped(self) -> bool:
+        return self.stop()

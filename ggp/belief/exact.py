@@ -1,0 +1,247 @@
+"""Exact information sets: enumerated once for each incomplete path, while they are small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ggp.belief.bags import Bags
+from ggp.belief.growth import Grown, advance
+from ggp.belief.paths import PathTree
+from ggp.belief.segments import Segments, initial_segments, join
+from ggp.belief.table import SetTable
+from ggp.machine.arrays import chunks, enlarged, first_seen
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
+
+EXPANSIONS_PER_ENTRY = 16
+"""Enumerating a set of at most LIMIT entries may step this times LIMIT lanes."""
+
+ENTRIES_AT_ONCE = 1 << 14
+"""Entries of sets that are advanced between two looks at the clock: bounds memory, too."""
+
+EXPANSIONS_AT_ONCE = 1 << 20
+"""Lanes that may be stepped for paths enumerated side by side: bounds memory."""
+
+MAX_TABLE_ENTRIES = 200_000
+"""Entries of shared exact sets kept in memory; the least recently used sets go first."""
+
+
+class GivenUp(Exception):
+    """The search for particles was stopped."""
+
+
+class ExactSets:
+    """The information sets of incomplete paths of every role of a machine.
+
+    Args:
+        limit: largest set that is enumerated; 0 never enumerates.
+        keep_views: see `Belief`.
+        stop: when true, enumerating ends where it is.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        tree: PathTree,
+        limit: int,
+        *,
+        keep_views: bool,
+        stop: Callable[[], bool],
+    ) -> None:
+        self._machine, self._tree = machine, tree
+        self._limit = limit
+        self._keep_views = keep_views
+        self._stop = stop
+        self._table = SetTable(machine, MAX_TABLE_ENTRIES)
+        # By node: 0, or what its set must shrink from to be tried again.
+        self._too_large = np.zeros(64)
+
+    def holds(self, nodes: IntArray) -> BoolArray:
+        """`[B]` whether the set of each path is known."""
+        return self._table.holds(nodes)
+
+    def get(self, nodes: IntArray) -> Segments:
+        """Known sets of `[B]` paths, in this order, repeats allowed; B > 0."""
+        return self._table.get(nodes)
+
+    def trim(self) -> None:
+        """Forget the sets not used for longest, if there are too many."""
+        self._table.trim()
+
+    def renumber(self, numbers: IntArray) -> None:
+        """Follow `PathTree.prune`."""
+        self._reserve(len(numbers))
+        kept = np.flatnonzero(numbers >= 0)
+        self._too_large = self._too_large[kept]
+        self._table.renumber(numbers)
+
+    def enumerate_after(self, bags: Bags, nodes: IntArray) -> None:
+        """Enumerate the paths `[B]` one turn after those of bags, where these are exact."""
+        if not self._limit:
+            return
+        exact = np.flatnonzero(bags.exact)
+        new = exact[~self._table.holds(bags.paths[exact])]
+        if len(new):
+            new = new[first_seen(bags.paths[new])[0]]
+            self._table.put(bags.paths[new], bags.sets.take(bags.segment[new]))
+        self.enumerate(bags.role, nodes[exact])
+
+    def enumerate(self, role: int, nodes: IntArray) -> None:
+        """Find the sets of `[B]` paths of equal length, where they are not too large.
+
+        The paths without their last turns must have been tried before.
+        """
+        if not self._limit:
+            return
+        self._reserve(len(self._tree))
+        nodes = nodes[~self._table.holds(nodes) & (self._too_large[nodes] == 0)]
+        nodes = nodes[first_seen(nodes)[0]]
+        if not len(nodes):
+            return
+        if not self._tree.depth(int(nodes[0])):
+            self._table.put(nodes, self._initial(len(nodes)))
+            return
+        parents = self._tree.parents(nodes)
+        self._too_large[nodes[self._too_large[parents] > 0]] = np.inf
+        ready = self._table.holds(parents)
+        if ready.any():
+            self._enumerate_from(role, nodes[ready], self._table.get(parents[ready]))
+
+    def enumerate_with_beginnings(self, role: int, nodes: IntArray) -> None:
+        """Like `enumerate`, whatever was tried before."""
+        if not self._limit:
+            return
+        self._reserve(len(self._tree))
+        nodes = nodes[~self._table.holds(nodes) & (self._too_large[nodes] == 0)]
+        nodes = nodes[first_seen(nodes)[0]]
+        for depth in range(1 + int(self._tree.depths(nodes).max(initial=-1))):
+            self.enumerate(role, self._tree.ancestors(nodes, depth))
+
+    def enumerate_shrunk(self, role: int, nodes: IntArray, sizes: FloatArray) -> None:
+        """Enumerate sets from the start that were too large and have become small.
+
+        Args:
+            nodes: `[B]` paths.
+            sizes: `[B]` estimated sizes of their sets. Where enumerating fails, this is what the
+                set must shrink from to be tried again.
+        """
+        if not self._limit:
+            return
+        self._reserve(len(self._tree))
+        small = np.flatnonzero((sizes <= self._limit) & ~self._table.holds(nodes))
+        small = small[first_seen(nodes[small])[0]]
+        nodes, sizes = nodes[small], sizes[small]
+        failed_at = self._too_large[self._tree.parents(nodes)]
+        failed_at[failed_at == 0] = np.inf
+        self._too_large[nodes] = failed_at
+        again = sizes < 0.5 * failed_at
+        nodes, sizes = nodes[again], sizes[again]
+        if not len(nodes):
+            return
+        try:
+            which, found, _ = self.find(role, nodes, EXPANSIONS_PER_ENTRY * self._limit)
+        except GivenUp:
+            return
+        fits = np.flatnonzero(found.counts <= self._limit)
+        self._too_large[nodes] = sizes
+        self._too_large[nodes[which[fits]]] = 0
+        self._table.put(nodes[which[fits]], found.take(fits))
+
+    def find(
+        self, role: int, nodes: IntArray, expansions: int
+    ) -> tuple[IntArray, Segments, IntArray]:
+        """The sets of paths of equal length, enumerated from the start, known or not.
+
+        Sets, also those on the way, may be as large as it takes.
+
+        Args:
+            nodes: `[B]` distinct, B > 0.
+            expansions: lanes that may be stepped for one path.
+
+        Returns:
+            the indices of the paths whose sets were found, increasing; these sets; and `[B]`
+            lanes stepped for each path.
+
+        Raises:
+            GivenUp: stopped.
+        """
+        at_once = max(1, EXPANSIONS_AT_ONCE // expansions)
+        starts = range(0, len(nodes), at_once)
+        parts = [self._find(role, nodes[at : at + at_once], expansions) for at in starts]
+        return (
+            np.concatenate([at + part[0] for at, part in zip(starts, parts, strict=True)]),
+            join(self._machine, [part[1] for part in parts]),
+            np.concatenate([part[2] for part in parts]),
+        )
+
+    def _find(
+        self, role: int, nodes: IntArray, expansions: int
+    ) -> tuple[IntArray, Segments, IntArray]:
+        stepped = np.zeros(len(nodes), dtype=np.int64)
+        alive = np.arange(len(nodes))
+        before, sets = np.full(1, role), self._initial(1)
+        for depth in range(1, self._tree.depth(int(nodes[0])) + 1):
+            if self._stop():
+                raise GivenUp
+            steps = self._tree.ancestors(nodes[alive], depth)
+            first, group = first_seen(steps)
+            steps = steps[first]
+            left = np.maximum(expansions - stepped[alive[first]], 0)
+            parents = _positions(before, self._tree.parents(steps))
+            grown = self._grow(role, sets.take(parents), steps, left, left)
+            stepped[alive] += grown.stepped[group]
+            alive = alive[grown.sets.exact[group]]
+            found = np.flatnonzero(grown.sets.exact)
+            before, sets = steps[found], grown.sets.take(found)
+        if self._stop():
+            raise GivenUp
+        return alive, sets.take(_positions(before, nodes[alive])), stepped
+
+    def _enumerate_from(self, role: int, nodes: IntArray, before: Segments) -> None:
+        limit = self._limit
+        for start, end in chunks(before.counts, ENTRIES_AT_ONCE):
+            if self._stop():
+                return
+            some = nodes[start:end]
+            sets = before.take(np.arange(start, end))
+            after = self._grow(role, sets, some, limit, EXPANSIONS_PER_ENTRY * limit).sets
+            exact = np.flatnonzero(after.exact)
+            self._table.put(some[exact], after.take(exact))
+            if self._stop():
+                return  # some of the others may be cut short rather than too large
+            large = np.flatnonzero(~after.exact)
+            self._too_large[some[large]] = np.maximum(after.sizes[large], limit + 1.0)
+
+    def _grow(
+        self,
+        role: int,
+        sets: Segments,
+        paths: IntArray,
+        limit: IntArray | int,
+        expansions: IntArray | int,
+    ) -> Grown:
+        """Sets one turn later; those over a limit come back as not exact."""
+        return advance(
+            self._machine,
+            self._tree,
+            role,
+            sets,
+            paths,
+            capacity=limit,
+            rng=np.random.default_rng(0),
+            expansion_limit=expansions,
+            stop=self._stop,
+        )
+
+    def _initial(self, count: int) -> Segments:
+        return initial_segments(self._machine, count, keep_views=self._keep_views)
+
+    def _reserve(self, num_nodes: int) -> None:
+        self._too_large = enlarged(self._too_large, num_nodes, 0)
+
+
+def _positions(values: IntArray, wanted: IntArray) -> IntArray:
+    """`[K]` where each value wanted is among distinct values."""
+    order = np.argsort(values)
+    return np.asarray(order[np.searchsorted(values, wanted, sorter=order)])

@@ -1,0 +1,273 @@
+"""One turn of belief for many sets of particles at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.belief.completions import (
+    Completions,
+    Evidence,
+    OpenMoves,
+    draw_completions,
+    list_completions,
+    open_moves,
+)
+from ggp.belief.paths import PathTree
+from ggp.belief.segments import Segments, depleted_segments, join
+from ggp.machine.arrays import chunks, first_seen_columns, offsets_of, segment_ids
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
+
+LIST_LIMIT = 256
+"""Joint completions of one particle are listed up to this many, and drawn beyond."""
+
+LIST_TOTAL = 1 << 16
+"""In a set with more completions than this, and than `LISTED_PER_ENTRY` times its capacity,
+those of a particle are drawn if there are more than `LISTED_PER_ENTRY`."""
+
+LISTED_PER_ENTRY = 32
+
+DRAW_LIMIT = 4096
+"""Completions drawn for one entry in one turn before giving up, in a set of moderate size."""
+
+DRAWN_PER_SET = 4 * DRAW_LIMIT
+"""Completions drawn for all entries of a set together, in a set of moderate size."""
+
+COMPLETIONS_AT_ONCE = 1 << 20
+"""Completions of sets that are advanced side by side: bounds memory."""
+
+
+class Grown(NamedTuple):
+    """Sets one turn later, and `[S]` how many lanes were stepped for each."""
+
+    sets: Segments
+    stepped: IntArray
+
+
+def advance(
+    machine: Machine,
+    tree: PathTree,
+    role: int,
+    sets: Segments,
+    paths: IntArray,
+    *,
+    capacity: IntArray | int,
+    rng: np.random.Generator,
+    expansion_limit: IntArray | int | None = None,
+    stop: Callable[[], bool],
+) -> Grown:
+    """One turn: every entry is completed by moves of the others that give our percepts.
+
+    The completions of an entry are its children. A child weighs what its parent weighs times
+    the prior probability of the completion; where the completions are too many to list, the
+    weight is estimated without bias from those drawn. Children equal in state (and in views,
+    where these are kept) become one. Sets of more than `capacity` children are thinned so
+    that the expectation of every weighted sum stays what it was.
+
+    A set that was exact stays so if nothing had to be drawn or thinned. A set without
+    children has no entries in the result: it is depleted.
+
+    Args:
+        sets: S sets.
+        paths: `[S]` incomplete paths of the role (tree nodes) that end with this turn.
+        capacity: `[S]` entries of a set at most.
+        expansion_limit: `[S]` if given, sets are only enumerated: those with more completions
+            than this, or more children than `capacity`, come back empty and not exact.
+        stop: when true, entries and sets that were not come to yet are left out.
+    """
+    capacity = np.broadcast_to(np.asarray(capacity, dtype=np.int64), len(sets))
+    set_of = segment_ids(sets.offsets)
+    evidence = Evidence(*np.ascontiguousarray(tree.last_turns(paths).T[:, set_of]))
+    options = open_moves(machine, role, sets.states, evidence)
+    if expansion_limit is None:
+        listed = _listed(options, set_of, capacity)
+        exact = sets.exact & (np.bincount(set_of[~listed], minlength=len(sets)) == 0)
+    else:
+        num_open = np.bincount(set_of, weights=options.counts, minlength=len(sets))
+        exact = sets.exact & (num_open <= expansion_limit)
+        options.counts[~exact[set_of]] = 0.0
+        listed = np.ones(len(set_of), dtype=np.bool_)
+    effort = np.bincount(
+        set_of, weights=np.where(listed, options.counts, LISTED_PER_ENTRY), minlength=len(sets)
+    )
+    parts = list(chunks(effort, COMPLETIONS_AT_ONCE))
+    if len(parts) > 1:
+        return _advance_parts(
+            machine, tree, role, sets, paths, parts, capacity, rng, expansion_limit, stop
+        )
+    children, stepped, cut = _complete(
+        machine, role, sets, set_of, options, listed, evidence.percepts, capacity, rng, stop
+    )
+    views = _views(machine, tree, role, sets, paths[set_of], children)
+    grown = _gather(machine, sets, set_of, children, views, exact & ~cut, capacity)
+    limits = capacity if expansion_limit is None else np.where(grown.exact, capacity, 0)
+    return Grown(grown.thinned(limits, rng), stepped)
+
+
+def _advance_parts(
+    machine: Machine,
+    tree: PathTree,
+    role: int,
+    sets: Segments,
+    paths: IntArray,
+    parts: list[tuple[int, int]],
+    capacity: IntArray,
+    rng: np.random.Generator,
+    expansion_limit: IntArray | int | None,
+    stop: Callable[[], bool],
+) -> Grown:
+    """`advance` for one run of sets after the other."""
+    done: list[Grown] = []
+    for start, end in parts:
+        if done and stop():
+            left = len(sets) - start
+            lost = depleted_segments(machine, left, keep_views=sets.views is not None)
+            done.append(Grown(lost, np.zeros(left, dtype=np.int64)))
+            break
+        limit = expansion_limit
+        if limit is not None:
+            limit = np.broadcast_to(limit, len(sets))[start:end]
+        done.append(
+            advance(
+                machine,
+                tree,
+                role,
+                sets.take(np.arange(start, end)),
+                paths[start:end],
+                capacity=capacity[start:end],
+                rng=rng,
+                expansion_limit=limit,
+                stop=stop,
+            )
+        )
+    return Grown(
+        join(machine, [part.sets for part in done]),
+        np.concatenate([part.stepped for part in done]),
+    )
+
+
+def _listed(options: OpenMoves, set_of: IntArray, capacity: IntArray) -> BoolArray:
+    """`[N]` entries whose completions are all listed."""
+    listed = options.counts <= LIST_LIMIT
+    total = np.bincount(set_of[listed], options.counts[listed], minlength=len(capacity))
+    many = total > np.maximum(LIST_TOTAL, LISTED_PER_ENTRY * capacity)
+    if many.any():
+        listed &= ~many[set_of] | (options.counts <= LISTED_PER_ENTRY)
+    return listed
+
+
+def _complete(
+    machine: Machine,
+    role: int,
+    sets: Segments,
+    set_of: IntArray,
+    options: OpenMoves,
+    listed: BoolArray,
+    wanted: IntArray,
+    capacity: IntArray,
+    rng: np.random.Generator,
+    stop: Callable[[], bool],
+) -> tuple[Completions, IntArray, BoolArray]:
+    """Matching completions of all entries; `[S]` lanes stepped, `[S]` sets cut short by `stop`."""
+    open_ = options.counts > 0
+    lanes = np.flatnonzero(listed & open_)
+    children, done = list_completions(machine, role, sets.states, options, lanes, wanted, stop)
+    stepped = np.bincount(
+        set_of[lanes[:done]], options.counts[lanes[:done]], minlength=len(sets)
+    ).astype(np.int64)
+    cut = np.bincount(set_of[lanes[done:]], minlength=len(sets)) > 0
+    drawn = np.flatnonzero(~listed & open_)
+    if len(drawn):
+        owners = set_of[drawn]
+        # How many children an entry should have if its set is to be full afterwards.
+        full = np.ceil(np.exp(sets.log_weights[drawn]) * capacity[owners])
+        shares = np.maximum(1, full).astype(np.int64)
+        total = np.bincount(owners, shares, minlength=len(sets))[owners]
+        budget = np.maximum(DRAWN_PER_SET, 64 * capacity)[owners]
+        most = np.maximum(DRAW_LIMIT, 16 * capacity)[owners]
+        limits = np.clip(budget * (shares / total), LISTED_PER_ENTRY, most).astype(np.int64)
+        others, num_drawn = draw_completions(
+            machine, role, sets.states, options, drawn, wanted, shares, limits, rng, stop
+        )
+        children = Completions.joined(machine, [children, others])
+        stepped += np.bincount(owners, num_drawn, minlength=len(sets)).astype(np.int64)
+    return children, stepped, cut
+
+
+def _views(
+    machine: Machine,
+    tree: PathTree,
+    role: int,
+    sets: Segments,
+    paths: IntArray,
+    children: Completions,
+) -> IntArray | None:
+    """`[K, R]` incomplete path of every role along each child; ours is what we really know."""
+    if sets.views is None:
+        return None
+    views = sets.views[children.lanes]
+    for j in range(len(machine.roles)):
+        if j == role:
+            views[:, j] = paths[children.lanes]
+        elif j != machine.random_role:
+            views[:, j] = tree.extend(
+                views[:, j], children.joint_moves[:, j], children.percepts[:, j]
+            )
+    return views
+
+
+def _gather(
+    machine: Machine,
+    sets: Segments,
+    set_of: IntArray,
+    children: Completions,
+    views: IntArray | None,
+    exact: BoolArray,
+    capacity: IntArray,
+) -> Segments:
+    """The sets that children make up, equal ones being one."""
+    owners = set_of[children.lanes]
+    keys = [owners, machine.groups(children.states)]
+    if views is not None:
+        keys.extend(views.T)
+    first, group = first_seen_columns(keys)
+    if (owners[first][1:] < owners[first][:-1]).any():
+        # Some were listed and some drawn: children of one set are not neighbours.
+        order = np.argsort(owners[first], kind="stable")
+        first, group = first[order], np.argsort(order)[group]
+    log_weights = _sum_weights(
+        sets.log_weights[children.lanes] + children.log_factors,
+        owners,
+        group,
+        len(first),
+        len(sets),
+    )
+    counts = np.bincount(owners[first], minlength=len(sets))
+    exact = exact & (counts <= capacity)
+    born = np.bincount(owners, weights=children.stands_for, minlength=len(sets))
+    sizes = np.where(exact, counts, sets.sizes * born / np.maximum(sets.counts, 1))
+    return Segments(
+        offsets_of(counts),
+        children.states.take(first),
+        log_weights,
+        exact,
+        np.maximum(sizes, counts),
+        None if views is None else views[first],
+    )
+
+
+def _sum_weights(
+    log_weights: FloatArray, set_of: IntArray, group: IntArray, num_groups: int, num_sets: int
+) -> FloatArray:
+    """`[G]` log of summed weights of each group, normalised in each set."""
+    top = np.full(num_sets, -np.inf)
+    np.maximum.at(top, set_of, log_weights)
+    weights = np.exp(log_weights - top[set_of])
+    summed = np.bincount(group, weights=weights, minlength=num_groups)
+    set_of_group = np.zeros(num_groups, dtype=np.int64)
+    set_of_group[group] = set_of
+    total = np.bincount(set_of_group, weights=summed, minlength=num_sets)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(summed / total[set_of_group]))

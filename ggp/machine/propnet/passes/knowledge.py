@@ -1,0 +1,48 @@
+"""What passes tell each other about a game."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ggp.machine.propnet.circuit import Circuit
+
+
+class Group(NamedTuple):
+    """Fluents of which at most one holds in every reachable state; exactly one if `exact`."""
+
+    members: tuple[str, ...]
+    exact: bool
+
+
+@dataclass
+class Knowledge:
+    """What is known of a game, whatever its circuit looks like.
+
+    Attributes:
+        until_s: monotonic time at which to stop.
+        groups: fluents that exclude each other.
+    """
+
+    until_s: float
+    groups: tuple[Group, ...] = ()
+
+    def groups_of_nets(self, circuit: Circuit) -> Iterator[tuple[list[int], bool]]:
+        """The groups as nets of a circuit, and whether exactly one of each holds."""
+        net_of = {name: net for net, name in enumerate(circuit.fluents, 1)}
+        constant = frozenset(circuit.constant)
+        for group in self.groups:
+            nets = [net_of[name] for name in group.members if name in net_of]
+            if nets and constant.isdisjoint(group.members):
+                yield nets, group.exact
+
+
+def moves_of_roles(circuit: Circuit) -> list[range]:
+    """The nets of the moves of each role."""
+    first = 1 + len(circuit.fluents)
+    ranges = []
+    for outputs in circuit.legal:
+        ranges.append(range(first, first + len(outputs.names)))
+        first += len(outputs.names)
+    return ranges

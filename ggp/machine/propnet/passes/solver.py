@@ -1,0 +1,105 @@
+"""Questions about a circuit put to the solver in clingo: can this ever be?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from clingo import Control, Model
+from clingo.backend import Backend
+
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.passes.draft import gates_of
+
+MAX_CONFLICTS = 20_000
+"""Questions that are harder are left open. Not a time, so that answers can be repeated."""
+
+
+class Solver:
+    """The nets of a circuit for one state and one joint move, whatever they may be.
+
+    A *sign* is the solver's name for a literal; minus a sign is its negation. Of loops it is
+    not known that they are least fixpoints.
+    """
+
+    def __init__(self, circuit: Circuit) -> None:
+        self._control = Control(["--warn=none"])
+        self._atoms: list[int] = []
+        first_net = 1 + circuit.num_inputs
+        gates = gates_of(circuit)
+        free = set(range(1, first_net))
+        for loop in circuit.loops:
+            free.update(range(first_net + loop.start, first_net + loop.end))
+        with self._control.backend() as backend:
+            self._atoms = [backend.add_atom() for _ in range(first_net + len(gates))]
+            for net, atom in enumerate(self._atoms):
+                if net in free:
+                    backend.add_rule([atom], [], True)
+                elif net:
+                    backend.add_rule([atom], [self.sign(x) for x in gates[net - first_net]])
+
+    def sign(self, literal: int) -> int:
+        """The sign of a literal."""
+        atom = self._atoms[literal >> 1]
+        return -atom if literal & 1 else atom
+
+    def add(self) -> Additions:
+        """Definitions and facts to add, as a context manager."""
+        return Additions(self._control.backend())
+
+    def find(
+        self,
+        assumed: Sequence[int],
+        on_model: Callable[[Callable[[int], bool]], None] | None = None,
+        max_conflicts: int = MAX_CONFLICTS,
+    ) -> bool | None:
+        """Whether signs can hold together; None if that is too hard to say.
+
+        `on_model` is called with a function that says which signs hold in an example.
+        """
+
+        def tell(model: Model) -> None:
+            if on_model is not None:
+                on_model(model.is_true)
+
+        self._control.configuration.solve.solve_limit = str(max_conflicts)  # type: ignore[union-attr]
+        return self._control.solve(assumptions=assumed, on_model=tell).satisfiable
+
+
+class Additions:
+    """Makes signs; to be used in a `with`."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    def __enter__(self) -> Additions:
+        self._backend.__enter__()  # type: ignore[no-untyped-call]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._backend.__exit__(*error)  # type: ignore[no-untyped-call]
+
+    def free(self) -> int:
+        """A sign that may hold or not."""
+        atom = self._backend.add_atom()
+        self._backend.add_rule([atom], [], True)
+        return atom
+
+    def all_of(self, signs: Iterable[int]) -> int:
+        """Holds where all of `signs` hold."""
+        atom = self._backend.add_atom()
+        self._backend.add_rule([atom], list(signs))
+        return atom
+
+    def any_of(self, signs: Iterable[int]) -> int:
+        """Holds where one of `signs` holds."""
+        return -self.all_of([-sign for sign in signs])
+
+    def two_of(self, signs: Iterable[int]) -> int:
+        """Holds where two or more of `signs` hold."""
+        atom = self._backend.add_atom()
+        self._backend.add_weight_rule([atom], 2, [(sign, 1) for sign in signs])
+        return atom
+
+    def forbid(self, signs: Iterable[int]) -> None:
+        """Never do all of `signs` hold."""
+        self._backend.add_rule([], list(signs))

@@ -1,0 +1,148 @@
+"""Which candidate moves are tried on which entries how often, and what came of it.
+
+Shapes: B bags, C candidates of all bags, T trials, S strata: (candidate, entry) pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ggp.belief import Bags
+from ggp.belief.resample import draw_counts
+from ggp.machine.arrays import chunks, offsets_of, segment_ids, take_segments
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Ragged
+
+ENTRIES_AT_ONCE = 1 << 20
+"""Entries of bags that trials are planned for side by side: bounds memory."""
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Trials of candidate moves on entries of bags; those of a stratum are neighbours.
+
+    Attributes:
+        offsets: `[S + 1]` trials of each stratum; each has some.
+        candidate: `[S]` index into the values of the candidates, not falling.
+        share: `[S]` weight of the stratum in the candidate's value; sums to 1 for each.
+        lanes: `[S]` index into the states of the bags' sets.
+        moves: `[S]` the candidate move.
+    """
+
+    offsets: IntArray
+    candidate: IntArray
+    share: FloatArray
+    lanes: IntArray
+    moves: IntArray
+
+    def __len__(self) -> int:
+        """Number of trials."""
+        return int(self.offsets[-1])
+
+    @property
+    def counts(self) -> IntArray:
+        """`[S]` trials of each stratum."""
+        return self.offsets[1:] - self.offsets[:-1]
+
+    def part(self, start: int, end: int) -> tuple[slice, IntArray]:
+        """Strata of some of the trials, and how many of these each of them has."""
+        first = int(np.searchsorted(self.offsets, start, side="right")) - 1
+        last = int(np.searchsorted(self.offsets, end, side="left"))
+        return slice(first, last), np.diff(np.clip(self.offsets[first : last + 1], start, end))
+
+
+def allocate(
+    weights: FloatArray, offsets: IntArray, count: int, rng: np.random.Generator
+) -> IntArray:
+    """`[N]` how many of `count` trials of each bag each of its weighted entries gets.
+
+    Where there are enough trials every entry gets at least one, and the others are
+    distributed by weight; else the entries are drawn by weight.
+
+    Args:
+        weights: `[N]`, summing to 1 in each bag.
+        offsets: `[B + 1]` entries of each bag.
+    """
+    sizes = offsets[1:] - offsets[:-1]
+    enough = sizes <= count
+    each = np.repeat(enough, sizes)
+    wanted = np.where(each, np.maximum(weights * count - 1.0, 0.0), weights)
+    missing = np.where(enough, count - sizes, count)
+    # Where all entries have what they should, nothing says who is to have more.
+    empty = np.bincount(segment_ids(offsets), wanted, minlength=len(sizes)) <= 0
+    missing[empty] = 0
+    return each + draw_counts(wanted, offsets, missing, rng.random(len(sizes)))
+
+
+def plan_trials(
+    bags: Bags, moves: Ragged, count: int, rng: np.random.Generator, chosen: IntArray | None = None
+) -> Trials:
+    """`count` trials of every candidate of the chosen bags (default: all).
+
+    All candidates of a bag are tried on the same entries, so that their differences are
+    not blurred by the choice of entries.
+
+    Args:
+        moves: the candidates of each bag.
+        chosen: increasing.
+    """
+    chosen = np.arange(len(bags)) if chosen is None else chosen
+    sets = bags.sets
+    weights = np.exp(sets.log_weights)
+    weights /= np.bincount(segment_ids(sets.offsets), weights)[segment_ids(sets.offsets)]
+    offsets, entries = take_segments(sets.offsets, bags.segment[chosen])
+    repeats = allocate(weights[entries], offsets, count, rng)
+    by_draw = np.repeat(offsets[1:] - offsets[:-1] > count, offsets[1:] - offsets[:-1])
+    shares = np.where(by_draw, repeats / count, weights[entries])
+    used = np.flatnonzero(repeats)
+    used_offsets = np.searchsorted(used, offsets)
+    # Every candidate of a bag gets a copy of the bag's list of entries used.
+    _, candidates = take_segments(moves.offsets, chosen)
+    num_moves = (moves.offsets[1:] - moves.offsets[:-1])[chosen]
+    strata, at = take_segments(used_offsets, np.repeat(np.arange(len(chosen)), num_moves))
+    at = used[at]
+    candidate = np.repeat(candidates, strata[1:] - strata[:-1])
+    return Trials(
+        offsets_of(repeats[at]), candidate, shares[at], entries[at], moves.values[candidate]
+    )
+
+
+class Results:
+    """Goal values of trials, summed up in each stratum.
+
+    Attributes:
+        counts: `[S]` trials that have a result.
+        totals: `[S]` sum of their goal values, less `middle` each.
+        squares: `[S]` sum of the squares of the same.
+    """
+
+    def __init__(self, trials: Trials, middle: float) -> None:
+        """`middle`: of the goal range; sums of differences from it are more precise."""
+        self.trials, self.middle = trials, middle
+        self.counts = np.zeros(len(trials.candidate), dtype=np.int64)
+        self.totals = np.zeros(len(trials.candidate))
+        self.squares = np.zeros(len(trials.candidate))
+
+    def add(self, start: int, goals: FloatArray) -> None:
+        """Add the goal values of trials from `start` on."""
+        if not len(goals):
+            return
+        strata, counts = self.trials.part(start, start + len(goals))
+        begins = offsets_of(counts)[:-1]
+        values = goals - self.middle
+        self.counts[strata] += counts
+        self.totals[strata] += np.add.reduceat(values, begins)
+        self.squares[strata] += np.add.reduceat(values * values, begins)
+
+    def complete(self, num_candidates: int) -> BoolArray:
+        """`[C]` candidates all of whose trials, of which there are some, have results."""
+        planned = np.bincount(self.trials.candidate, minlength=num_candidates)
+        open_ = self.trials.candidate[self.counts < self.trials.counts]
+        return np.asarray((planned > 0) & (np.bincount(open_, minlength=num_candidates) == 0))
+
+    def values(self, num_candidates: int) -> FloatArray:
+        """`[C]` value of each candidate; only that of complete ones means anything."""
+        means = self.totals / np.maximum(self.counts, 1)
+        sums = np.bincount(self.trials.candidate, self.trials.share * means, num_candidates)
+        return np.asarray(sums + self.middle)
