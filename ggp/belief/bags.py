@@ -65,6 +65,11 @@ class Bags:
         first, group = first_seen(segment)
         return Bags(self.role, self.paths[bags], group, self.sets.take(segment[first]))
 
+    def renumbered(self, numbers: IntArray) -> Bags:
+        """The same bags after `PathTree.prune`."""
+        sets = self.sets.renumbered(numbers)
+        return Bags(self.role, numbers[self.paths], self.segment, sets)
+
     def _lanes(self, bag: int) -> IntArray:
         s = self.segment[bag]
         return np.arange(self.sets.offsets[s], self.sets.offsets[s + 1])

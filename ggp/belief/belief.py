@@ -105,6 +105,11 @@ class Belief:
         still = np.flatnonzero(~self._exact.holds(paths[sampled]))
         return self._assemble(role, paths, sampled[still], after.take(still))
 
+    @property
+    def views(self) -> IntArray:
+        """Nodes that known sets refer to besides those of their own paths."""
+        return self._exact.views
+
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
         self._exact.renumber(numbers)

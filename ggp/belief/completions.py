@@ -280,7 +280,7 @@ class _Draws:
         """How many to draw next of each of some lanes."""
         drawn = self.num_drawn[active]
         wanted = np.maximum(np.maximum(_FIRST_DRAWS, drawn), 2 * self._shares[active])
-        return np.minimum(wanted, self._limits[active] - drawn)
+        return np.asarray(np.minimum(wanted, self._limits[active] - drawn))
 
     def draw(self, active: IntArray) -> _Drawn:
         """Completions of some lanes that were not drawn before, lane by lane."""

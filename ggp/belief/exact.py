@@ -69,6 +69,11 @@ class ExactSets:
         """Forget the sets not used for longest, if there are too many."""
         self._table.trim()
 
+    @property
+    def views(self) -> IntArray:
+        """Nodes in the views of all known sets."""
+        return self._table.views
+
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
         self._reserve(len(numbers))

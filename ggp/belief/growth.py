@@ -35,7 +35,7 @@ DRAW_LIMIT = 4096
 DRAWN_PER_SET = 4 * DRAW_LIMIT
 """Completions drawn for all entries of a set together, in a set of moderate size."""
 
-COMPLETIONS_AT_ONCE = 1 << 20
+COMPLETIONS_AT_ONCE = 1 << 19
 """Completions of sets that are advanced side by side: bounds memory."""
 
 

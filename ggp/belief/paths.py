@@ -126,8 +126,8 @@ class PathTree:
             return f"{shown} / {seen}"
         return f"{shown} / {seen} / not {self._machine.move_text(refused)}"
 
-    def prune(self, living: IntArray) -> IntArray:
-        """Forget every path that is neither a beginning nor a continuation of a living one.
+    def prune(self, living: IntArray, held: IntArray) -> IntArray:
+        """Forget paths: all but living ones, their continuations, held ones, and beginnings.
 
         Returns:
             `[N]` the new number of each node there was, -1 where it is forgotten.
@@ -138,6 +138,7 @@ class PathTree:
         by_depth = np.split(np.argsort(depths, kind="stable"), np.cumsum(np.bincount(depths)))[1:]
         for nodes in by_depth:
             keep[nodes] |= keep[rows[nodes, 0]]
+        keep[held] = True
         for nodes in reversed(by_depth):
             keep[rows[nodes[keep[nodes]], 0]] = True
         keep[: self._num_roles] = True

@@ -5,8 +5,9 @@ of the lighter ones a systematic sample that keeps each with probability weight 
 weigh c. c is such that K are kept. No entry is kept twice, and among all unbiased choices this
 one changes the weights least (Fearnhead & Clifford, J. R. Statist. Soc. B 65, 2003, section 3).
 
-Sets of similar size are worked on side by side, as rows of a matrix: sums go along a row, so
-that no set's result depends on its neighbours. Shapes: S sets, N entries, E entries in a row.
+Sets of similar size are worked on side by side, as rows of a matrix: sums go along a row, one
+entry after the other, so that no set's result depends on its neighbours. Shapes: S sets, N
+entries, E entries in a row.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def choose_entries(
         new = _thin(weights, limits[thinned[rows]], starts[rows])
         kept[entries[inside]] = new[inside] > 0
         with np.errstate(divide="ignore"):
-            log_weights[entries[inside]] = np.log(new / new.sum(axis=1, keepdims=True))[inside]
+            log_weights[entries[inside]] = np.log(new / np.cumsum(new, axis=1)[:, -1:])[inside]
     before = np.concatenate([[0], np.cumsum(kept)])
     return np.flatnonzero(kept), log_weights[kept], before[offsets]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -66,6 +66,10 @@ class Segments:
             self.sizes,
             thin.views,
         )
+
+    def renumbered(self, numbers: IntArray) -> Segments:
+        """The same sets after `PathTree.prune`."""
+        return replace(self, views=None if self.views is None else numbers[self.views])
 
     def _with_lanes(self, offsets: IntArray, lanes: IntArray, sets: IntArray) -> Segments:
         views = None if self.views is None else self.views[lanes]

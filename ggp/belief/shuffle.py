@@ -53,7 +53,7 @@ def _network(numbers: UInts, bits: UInts, keys: UInts) -> UInts:
             low = low ^ (_mix(high, keys, step) & low_mask)
         else:
             high = high ^ (_mix(low, keys, step) & high_mask)
-    return high << low_bits | low
+    return np.asarray(high << low_bits | low)
 
 
 def _mix(numbers: UInts, keys: UInts, step: int) -> UInts:

@@ -55,7 +55,7 @@ class SetTable:
         blocks = self._block[nodes]
         first, group = first_seen(blocks)
         if len(first) == 1:
-            return self._blocks[blocks[0]].take(self._place[nodes])
+            return self._blocks[int(blocks[0])].take(self._place[nodes])
         order = np.argsort(group, kind="stable")
         places = np.split(self._place[nodes[order]], np.cumsum(np.bincount(group))[:-1])
         parts = [self._blocks[b].take(p) for b, p in zip(blocks[first], places, strict=True)]
@@ -73,8 +73,17 @@ class SetTable:
         total = np.cumsum(by_node[nodes])
         self._keep(nodes[: max(1, int(np.searchsorted(total, self._max_entries // 2)))])
 
+    @property
+    def views(self) -> IntArray:
+        """Nodes in the views of all sets."""
+        views = [block.views.ravel() for block in self._blocks if block.views is not None]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *views])
+
     def renumber(self, numbers: IntArray) -> None:
-        """Follow `PathTree.prune`: node n is now `numbers[n]`, forgotten where that is -1."""
+        """Follow `PathTree.prune`: node n is now `numbers[n]`, forgotten where that is -1.
+
+        The views of sets that are kept must not be forgotten.
+        """
         if self._blocks:
             nodes = np.concatenate(self._nodes)
             self._keep(nodes[numbers[nodes] >= 0], numbers)
@@ -85,7 +94,8 @@ class SetTable:
         used = self._used[nodes]
         self._clear(self._tick)
         if kept is not None:
-            nodes = nodes if numbers is None else numbers[nodes]
+            if numbers is not None:
+                nodes, kept = numbers[nodes], kept.renumbered(numbers)
             self.put(nodes, kept)
             self._used[nodes] = used
 

@@ -5,17 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ggp.cli.options import backend_option, json_option, open_game, seed_option, verbose_option
+from ggp.cli.options import (
+    backend_option,
+    json_option,
+    open_game,
+    seed_option,
+    threads_option,
+    verbose_option,
+)
 from ggp.console import print_json, print_rich, spinner, table_of
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ggp.machine import Machine
+
+COMPARED = ("prolog", "propnet")
+"""Backends that `--compare` measures, the reference first."""
 
 _MAX_STEPS = 1000
 _MAX_LANES = 1 << 20
@@ -33,18 +43,48 @@ _BATCH_SHARE = 0.1
     show_default=True,
     help="How long to play.",
 )
+@click.option("--compare", is_flag=True, help="Measure both backends, and print the ratio.")
+@threads_option
 @seed_option
 @backend_option
 @json_option
 @verbose_option
-def bench(game: str, seconds: float, seed: int, backend: str, as_json: bool) -> None:
+def bench(
+    game: str,
+    seconds: float,
+    compare: bool,
+    threads: int,
+    seed: int,
+    backend: str,
+    as_json: bool,
+) -> None:
     """Measure random playouts from the initial state."""
+    if not compare:
+        result = _measured(game, seconds, seed, backend, threads)
+        if as_json:
+            print_json(result)
+        else:
+            _print_table([result])
+        return
+    results = [_measured(game, seconds, seed, name, threads) for name in COMPARED]
+    slow, fast = (result["states_per_s"] for result in results)
+    ratio = round(fast / slow, 2)
+    if as_json:
+        print_json({"game": game, "results": results, "ratio": ratio})
+    else:
+        _print_table(results)
+        click.echo(f"{COMPARED[1]} plays {ratio:,} times as many states a second as {COMPARED[0]}")
+
+
+def _measured(game: str, seconds: float, seed: int, backend: str, threads: int) -> dict[str, Any]:
+    """One row of the table."""
     import numpy as np
 
-    opened = open_game(game, backend)
-    with spinner(f"playing for {seconds:g} s"):
+    opened = open_game(game, backend, threads)
+    with spinner(f"playing on {opened.machine.backend} for {seconds:g} s"):
         speed = measure(opened.machine, seconds, np.random.default_rng(seed))
-    result: dict[str, str | int | float] = {
+    opened.machine.close()
+    return {
         "backend": opened.machine.backend,
         "build_s": round(opened.build_s, 4),
         "playouts": speed.playouts,
@@ -52,12 +92,15 @@ def bench(game: str, seconds: float, seed: int, backend: str, as_json: bool) -> 
         "playouts_per_s": round(speed.playouts / speed.seconds, 3),
         "finished": round(speed.finished / speed.playouts, 4),
     }
-    if as_json:
-        print_json(result)
-    else:
-        rows = [[f"{x:,}" if isinstance(x, float | int) else x for x in result.values()]]
-        titles = ["backend", "#build s", "#playouts", "#states/s", "#playouts/s", "#finished"]
-        print_rich(table_of(titles, rows))
+
+
+def _print_table(results: list[dict[str, Any]]) -> None:
+    rows = [
+        [f"{x:,}" if isinstance(x, float | int) else x for x in result.values()]
+        for result in results
+    ]
+    titles = ["backend", "#build s", "#playouts", "#states/s", "#playouts/s", "#finished"]
+    print_rich(table_of(titles, rows))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from ggp.console import setup_logging
+from ggp.console import setup_logging, spinner
 from ggp.errors import ConfigError, GDLError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Opened(NamedTuple):
     build_s: float
 
 
-def open_game(game: str, backend: str) -> Opened:
+def open_game(game: str, backend: str, threads: int = 1) -> Opened:
     """Read a game and build its machine; says on standard error if rules were repaired."""
     from ggp.gdl.normalize import load
     from ggp.machine import build_machine
@@ -48,7 +48,8 @@ def open_game(game: str, backend: str) -> Opened:
     program = load(game)
     hint_at_warnings(game, program.diagnostics)
     started = time.perf_counter()
-    machine = build_machine(program, backend)
+    with spinner(f"building {game}"):
+        machine = build_machine(program, backend, threads=threads)
     build_s = time.perf_counter() - started
     _log.info("%s runs on %s, built in %.2f s", game, machine.backend, build_s)
     return Opened(program, machine, build_s)
@@ -157,6 +158,17 @@ def backend_option(command: _F) -> _F:
         default="auto",
         show_default=True,
         help="What runs the rules.",
+    )(command)
+
+
+def threads_option(command: _F) -> _F:
+    """`--threads`."""
+    return click.option(
+        "--threads",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Cores to use; the results are the same.",
     )(command)
 
 

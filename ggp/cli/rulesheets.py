@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ggp.cli.circuit import describe_circuit, print_circuit
 from ggp.cli.options import (
     backend_option,
     counted,
@@ -88,18 +89,26 @@ def _validated(file: str, strict: bool) -> tuple[Diagnostic, ...]:
 @backend_option
 @json_option
 @verbose_option
-def info(game: str, backend: str, as_json: bool) -> None:
-    """Show the roles of a game, its size and what runs it."""
+@click.pass_context
+def info(ctx: click.Context, game: str, backend: str, as_json: bool) -> None:
+    """Show the roles of a game, its size and what runs it.
+
+    With --verbose also how the circuit of the propositional network became smaller.
+    """
     opened = open_game(game, backend)
     result = _describe(opened.program, opened.machine)
     result["build_s"] = round(opened.build_s, 4)
+    verbose = ctx.find_root().meta.get("verbose", 0) > 0
+    circuit = describe_circuit(opened.machine) if verbose else None
     if as_json:
-        print_json(result)
+        print_json(result if circuit is None else {**result, "circuit": circuit})
         return
     legal = result.pop("legal_moves")
     rows = [(name.replace("_", " "), _shown(value)) for name, value in result.items()]
     rows += [(f"legal moves of {role} at the start", str(num)) for role, num in legal.items()]
     print_rich(table_of(["property", "value"], rows))
+    if circuit is not None:
+        print_circuit(circuit)
 
 
 def _describe(program: Program, machine: Machine) -> dict[str, Any]:

@@ -117,6 +117,7 @@ class BeliefPlayer:
         refused = submitted if in_time and move is not None and submitted != move else None
         try:
             self._tracker.observe(move, percepts, refused, deadline)
+            self._tracker.prune(self._nested)
             self._fault = None
         except GGPError as error:
             _log.warning("%s: %s", self.spec.text, error)

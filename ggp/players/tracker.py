@@ -14,6 +14,9 @@ from ggp.gdl import parse_term, to_kif
 from ggp.machine.base import UNKNOWN, Machine
 from ggp.search.anytime import Deadline
 
+MIN_NODES = 20_000
+"""Paths that are not worth pruning."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -55,6 +58,7 @@ class Tracker:
             max_attempts=max_attempts,
             stop=self._out_of_time,
         )
+        self._prune_at = MIN_NODES
         self.bag: Bags = self.belief.start(role)
         self.last_known: Bags = self.bag
 
@@ -89,6 +93,27 @@ class Tracker:
         if not self.bag.depleted[0]:
             self.last_known = self.bag
         require_particles(self.bag, self.tree, self.machine.states_visited - attempts)
+
+    def prune(self, *others: Belief) -> None:
+        """Forget paths that cannot come up any more, if they have become many.
+
+        Args:
+            others: other beliefs on the same tree.
+        """
+        if len(self.tree) < self._prune_at:
+            return
+        bags = [self.bag, self.last_known]
+        living = [bag.paths for bag in bags]
+        living += [bag.sets.views.ravel() for bag in bags if bag.sets.views is not None]
+        beliefs = (self.belief, *others)
+        held = np.concatenate([belief.views for belief in beliefs])
+        numbers = self.tree.prune(np.concatenate(living), held)
+        for belief in beliefs:
+            belief.renumber(numbers)
+        same = self.last_known is self.bag
+        self.bag = self.bag.renumbered(numbers)
+        self.last_known = self.bag if same else self.last_known.renumbered(numbers)
+        self._prune_at = MIN_NODES + 2 * len(self.tree)
 
     def _advanced(self, bag: Bags, turn: list[int]) -> Bags:
         move, percepts, refused = (np.array([x], dtype=np.int64) for x in turn)

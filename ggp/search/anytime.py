@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,8 +12,12 @@ ROUND_SHARE = 0.1
 """Rounds grow until one takes this share of the time that is left."""
 
 
+BETWEEN_LOOKS_S = 0.05
+"""A batch of work may take this long before the clock is looked at again."""
+
+
 class OutOfTime(Exception):
-    """The deadline passed within a round, whose work is dropped: a result, not an error."""
+    """The deadline passed within a round: a result, not an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +45,51 @@ def check(deadline: Deadline | None) -> None:
         raise OutOfTime
 
 
+class Pace:
+    """How many lanes to work on at once: few at first against a clock, more if they are fast.
+
+    Without a deadline it is always the same number, so that the same seed gives the same numbers.
+
+    Args:
+        first: lanes to begin with where there is a deadline.
+        most: lanes at once at most.
+    """
+
+    def __init__(self, deadline: Deadline | None, first: int, most: int) -> None:
+        self._deadline = deadline
+        self._most = most
+        self._lanes = most if deadline is None else first
+
+    def batches(self, num_lanes: int) -> Iterator[tuple[int, int]]:
+        """Start and end of consecutive runs of lanes.
+
+        Raises:
+            OutOfTime: the deadline has passed before the next one.
+        """
+        start = 0
+        while start < num_lanes:
+            check(self._deadline)
+            end = min(start + self._lanes, num_lanes)
+            began_s = 0.0 if self._deadline is None else self._deadline.clock()
+            yield start, end
+            if self._deadline is not None and end - start == self._lanes:
+                took_s = self._deadline.clock() - began_s
+                if took_s < BETWEEN_LOOKS_S / 4:
+                    self._lanes = min(2 * self._lanes, self._most)
+                elif took_s > BETWEEN_LOOKS_S and self._lanes > 1:
+                    self._lanes //= 2
+            start = end
+
+
 class Search(Protocol):
     """Values that improve round by round."""
 
     def round(self, count: int) -> None:
-        """Try every candidate `count` more times."""
+        """Try every candidate `count` more times.
+
+        Raises:
+            OutOfTime: not all candidates could be; `estimates` has what could be done.
+        """
         ...
 
     def estimates(self) -> Estimates:

@@ -130,10 +130,11 @@ def _variance_of_means(results: Results, size: int, *, exact: bool) -> FloatArra
     owner, share = results.trials.candidate, results.trials.share
     count = np.maximum(results.counts, 1)
     mean = results.totals / count
-    within = np.maximum(results.squares - results.totals * mean, 0.0)
+    squares = np.zeros_like(mean) if results.squares is None else results.squares
+    within = np.maximum(squares - results.totals * mean, 0.0)
     visits = _sums(owner, results.counts.astype(np.float64), size)
     entries = np.bincount(owner, minlength=size)
-    value = results.values(size) - results.middle
+    value = results.values(size)
     freedom = np.maximum(visits - entries, 0)
     pooled = _sums(owner, within, size) / np.maximum(freedom, 1)
     overall = _sums(owner, within + results.counts * (mean - value[owner]) ** 2, size)

@@ -7,6 +7,9 @@ import numpy as np
 from ggp.machine.arrays import segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
 
+_TABLE_PLACES = 1 << 20
+"""Moves are looked up in a table if it is not larger than this."""
+
 
 class MoveLists:
     """The moves of a role in U lanes, with the chance of each.
@@ -23,7 +26,7 @@ class MoveLists:
             chance = machine.chance(states)
             self.moves = Ragged(chance.offsets, chance.moves)
             sizes = self.moves.counts
-            if (chance.probabilities * np.repeat(sizes, sizes) != 1.0).any():
+            if (chance.probabilities != np.repeat(1.0 / np.maximum(sizes, 1), sizes)).any():
                 self._ends = np.cumsum(chance.probabilities)
         else:
             self.moves = machine.legal(states, role, allow_stuck=True)
@@ -40,7 +43,7 @@ class MoveLists:
             self._machine.legal(self._states.take(lanes[sizes == 0]), self._role)
         points = rng.random(len(lanes))
         if self._ends is None:
-            return np.asarray(points * sizes, dtype=np.int64)
+            return (points * sizes).astype(np.int64)
         first, end = self.moves.offsets[lanes], self.moves.offsets[lanes + 1]
         before = np.concatenate([[0.0], self._ends])[first]
         at = np.searchsorted(
@@ -58,14 +61,19 @@ class MoveLists:
         span = int(values.max()) - low + 1
         inside = (moves >= low) & (moves < low + span)
         keys, wanted = owner * span + (values - low), lanes * span + (moves - low)
-        order = np.argsort(keys)
-        at = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
+        if span * len(self.counts) <= _TABLE_PLACES:
+            table = np.zeros(span * len(self.counts), dtype=np.int64)
+            table[keys] = np.arange(len(keys))
+            at = table[np.where(inside, wanted, 0)]
+        else:
+            order = np.argsort(keys)
+            at = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
         found = inside & (keys[at] == wanted)
-        return np.where(found, at - self.moves.offsets[lanes], -1)
+        return np.asarray(np.where(found, at - self.moves.offsets[lanes], -1))
 
     def at(self, lanes: IntArray, positions: IntArray) -> IntArray:
         """`[K]` the moves at positions in the lists of lanes."""
-        return self.moves.values[self.moves.offsets[lanes] + positions]
+        return np.asarray(self.moves.values[self.moves.offsets[lanes] + positions])
 
 
 def random_moves(machine: Machine, states: States, role: int, rng: np.random.Generator) -> IntArray:

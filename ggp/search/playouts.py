@@ -5,19 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.belief import Bags
-from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
-from ggp.search.anytime import Deadline, check
-from ggp.search.estimates import Estimates, Policy, Tally, Trials, candidates, plan_trials
-from ggp.search.moves import executed_moves, random_moves
+from ggp.machine.arrays import chunks, first_seen, first_seen_columns
+from ggp.machine.base import FloatArray, IntArray, Machine, States
+from ggp.search.anytime import Deadline, Pace, check
+from ggp.search.estimates import Estimates, Policy, Tally, best_moves, candidates
+from ggp.search.moves import MoveLists
+from ggp.search.trials import Results, Trials, plan_trials
 
-TIMED_LANES = 128
-"""Playouts between two looks at the clock, where there is one."""
+TIMED_LANES = 32
+"""Playouts to begin with before a look at the clock, where there is one."""
 
-LANES_AT_ONCE = 8192
+LANES_AT_ONCE = 1 << 18
 """Playouts side by side: bounds memory."""
-
-BAGS_AT_ONCE = 32
-"""Bags that decide side by side: bounds memory, and looks at the clock between."""
 
 
 class PlayoutSearch:
@@ -39,69 +38,101 @@ class PlayoutSearch:
         rng: np.random.Generator,
         deadline: Deadline | None = None,
     ) -> None:
-        self._machine, self._bags, self._rng, self._deadline = machine, bags, rng, deadline
+        self._machine, self._bags, self._rng = machine, bags, rng
+        self._playouts = TrialPlayouts(machine, deadline)
         self.moves = candidates(machine, bags)
         self._tally = Tally(len(self.moves.values))
 
     def round(self, count: int) -> None:
-        """Make `count` more playouts of every candidate."""
+        """Make `count` more playouts of every candidate.
+
+        Raises:
+            OutOfTime: not all could be made; candidates with all of theirs count.
+        """
         trials = plan_trials(self._bags, self.moves, count, self._rng)
-        goals = play_trials(self._machine, self._bags, trials, self._rng, self._deadline)
-        self._tally.add(trials, goals, count, exact=bool(self._bags.exact.all()))
+        results = Results(trials)
+        try:
+            self._playouts.play(self._bags, results, self._rng)
+        finally:
+            self._tally.add(results, count, exact=bool(self._bags.exact.all()))
 
     def estimates(self) -> Estimates:
         """The values so far."""
         return self._tally.estimates(self.moves)
 
 
-def play_trials(
-    machine: Machine,
-    bags: Bags,
-    trials: Trials,
-    rng: np.random.Generator,
-    deadline: Deadline | None = None,
-) -> FloatArray:
-    """`[T]` goal values of random playouts of planned trials."""
-    size = LANES_AT_ONCE if deadline is None else TIMED_LANES
-    goals = np.zeros(len(trials.lanes))
-    for start in range(0, len(goals), size):
-        check(deadline)
-        part = slice(start, start + size)
-        states = bags.sets.states.take(trials.lanes[part])
-        after = first_step(machine, states, bags.role, trials.moves[part], rng)
-        goals[part] = playout_goals(machine, after, bags.role, rng, deadline)
-    return goals
+class TrialPlayouts:
+    """Plays trials out, as many at once as the clock and memory allow.
 
-
-def first_step(
-    machine: Machine, states: States, role: int, moves: IntArray, rng: np.random.Generator
-) -> States:
-    """The states after our moves (or what becomes of them) and random moves of the others."""
-    columns = [
-        executed_moves(machine, states, role, moves, rng)[0]
-        if j == role
-        else random_moves(machine, states, j, rng)
-        for j in range(len(machine.roles))
-    ]
-    return machine.step(states, np.column_stack(columns)).states
-
-
-def playout_goals(
-    machine: Machine,
-    states: States,
-    role: int,
-    rng: np.random.Generator,
-    deadline: Deadline | None = None,
-) -> FloatArray:
-    """`[L]` goal values of one random playout from each lane.
-
-    A playout that does not end counts as the middle of the goal range.
+    Playouts that do not end count as the middle of the goal range.
     """
-    left_s = None if deadline is None else deadline.left_s()
-    ended = machine.playout(states, rng, max_seconds=left_s)
-    if not ended.finished.all():
-        check(deadline)
-    return np.where(ended.finished, ended.goals[:, role], sum(machine.goal_range) / 2)
+
+    def __init__(self, machine: Machine, deadline: Deadline | None = None) -> None:
+        self._machine, self._deadline = machine, deadline
+        self._pace = Pace(deadline, TIMED_LANES, LANES_AT_ONCE)
+
+    def play(self, bags: Bags, results: Results, rng: np.random.Generator) -> None:
+        """Play the trials of `results`, and add what comes of each.
+
+        Raises:
+            OutOfTime: the deadline has passed; some trials have their results.
+        """
+        for start, end in self._pace.batches(len(results.trials)):
+            states = first_steps(self._machine, bags, results.trials, start, end, rng)
+            results.add(start, self._goals(states, bags.role, rng))
+
+    def _goals(self, states: States, role: int, rng: np.random.Generator) -> FloatArray:
+        """`[L]` goal values of one random playout from each lane.
+
+        Raises:
+            OutOfTime: the deadline has passed before they all ended.
+        """
+        machine = self._machine
+        left_s = None if self._deadline is None else self._deadline.left_s()
+        ended = machine.playout(states, rng, max_seconds=left_s)
+        if ended.finished.all():
+            return np.ascontiguousarray(ended.goals[:, role])
+        check(self._deadline)
+        return np.where(ended.finished, ended.goals[:, role], sum(machine.goal_range) / 2)
+
+
+def first_steps(
+    machine: Machine, bags: Bags, trials: Trials, start: int, end: int, rng: np.random.Generator
+) -> States:
+    """The states after the candidate moves and random moves of the others.
+
+    A candidate that is not legal becomes a random legal move. Each joint move of each state
+    is made once, however many trials begin with it.
+
+    Args:
+        start, end: which of the trials.
+    """
+    strata, repeats = trials.part(start, end)
+    moves = trials.moves[strata]
+    first, place = first_seen(trials.lanes[strata])
+    states = bags.sets.states.take(trials.lanes[strata][first])
+    lists = [MoveLists(machine, states, j) for j in range(len(machine.roles))]
+    own = lists[bags.role].find(place, moves)
+    by_chance = bool((own < 0).any()) or any(
+        bool((lists[j].counts != 1).any()) for j in range(len(lists)) if j != bags.role
+    )
+    if by_chance:  # trials of a stratum differ
+        place, own = np.repeat(place, repeats), np.repeat(own, repeats)
+    columns = [place]
+    for j in range(len(lists)):
+        if j != bags.role:
+            columns.append(lists[j].draw(place, rng) if by_chance else np.zeros_like(place))
+        else:
+            illegal = np.flatnonzero(own < 0)
+            own[illegal] = lists[j].draw(place[illegal], rng)
+            columns.append(own)
+    first, group = first_seen_columns(columns)
+    place = place[first]
+    joint_moves = np.column_stack(
+        [lists[j].at(place, columns[1 + j][first]) for j in range(len(lists))]
+    )
+    after = machine.step(states.take(place), joint_moves).states
+    return after.take(group if by_chance else np.repeat(group, repeats))
 
 
 def hyperplay_policy(machine: Machine, playouts: int, deadline: Deadline | None = None) -> Policy:
@@ -109,18 +140,18 @@ def hyperplay_policy(machine: Machine, playouts: int, deadline: Deadline | None 
 
     Bags with one candidate cost nothing; those with none get `UNKNOWN`.
     """
+    player = TrialPlayouts(machine, deadline)
 
     def choose(bags: Bags, rng: np.random.Generator) -> IntArray:
         moves = candidates(machine, bags)
-        chosen = np.full(len(bags), UNKNOWN, dtype=np.int64)
-        single = moves.counts == 1
-        chosen[single] = moves.values[moves.offsets[:-1][single]]
-        rest = np.flatnonzero(moves.counts > 1)
-        for start in range(0, len(rest), BAGS_AT_ONCE):
-            some = rest[start : start + BAGS_AT_ONCE]
-            search = PlayoutSearch(machine, bags.select(some), rng, deadline)
-            search.round(playouts)
-            chosen[some] = search.estimates().choose(rng)
-        return chosen
+        values = np.zeros(len(moves.values))
+        open_ = np.flatnonzero(moves.counts > 1)
+        for start, end in chunks(moves.counts[open_] * playouts, LANES_AT_ONCE):
+            some = open_[start:end]
+            trials = plan_trials(bags, moves, playouts, rng, some)
+            results = Results(trials, with_squares=False)
+            player.play(bags, results, rng)
+            values += results.values(len(values))
+        return best_moves(moves, values, rng)
 
     return choose

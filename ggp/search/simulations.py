@@ -7,8 +7,9 @@ import numpy as np
 from ggp.belief import Bags, Belief
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
-from ggp.search.estimates import Estimates, Policy, Tally, candidates, plan_trials
+from ggp.search.estimates import Estimates, Policy, Tally, candidates
 from ggp.search.moves import executed_moves, random_moves
+from ggp.search.trials import Results, plan_trials
 
 MAX_SIMULATIONS = 2048
 """Simulations side by side: bounds memory."""
@@ -49,19 +50,28 @@ class SimulationSearch:
         self._tally = Tally(len(self.moves.values))
 
     def round(self, count: int) -> None:
-        """Make `count` more simulations of every candidate."""
+        """Make `count` more simulations of every candidate.
+
+        Raises:
+            OutOfTime: not all could be made; candidates with all of theirs count.
+        """
         trials = plan_trials(self._bags, self.moves, count, self._rng)
-        goals = np.zeros(len(trials.lanes))
-        for start in range(0, len(goals), MAX_SIMULATIONS):
-            part = slice(start, start + MAX_SIMULATIONS)
-            goals[part] = self._simulator.run(
-                self._bags.sets.states.take(trials.lanes[part]),
-                self._views[trials.lanes[part]],
-                self._bags.role,
-                trials.moves[part],
-                self._rng,
-            )
-        self._tally.add(trials, goals, count, exact=bool(self._bags.exact.all()))
+        results = Results(trials)
+        try:
+            for start in range(0, len(trials), MAX_SIMULATIONS):
+                end = min(start + MAX_SIMULATIONS, len(trials))
+                strata, repeats = trials.part(start, end)
+                lanes = np.repeat(trials.lanes[strata], repeats)
+                goals = self._simulator.run(
+                    self._bags.sets.states.take(lanes),
+                    self._views[lanes],
+                    self._bags.role,
+                    np.repeat(trials.moves[strata], repeats),
+                    self._rng,
+                )
+                results.add(start, goals)
+        finally:
+            self._tally.add(results, count, exact=bool(self._bags.exact.all()))
 
     def estimates(self) -> Estimates:
         """The values so far."""

@@ -11,11 +11,8 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.belief.resample import draw_counts
-from ggp.machine.arrays import chunks, offsets_of, segment_ids, take_segments
+from ggp.machine.arrays import offsets_of, segment_ids, take_segments
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Ragged
-
-ENTRIES_AT_ONCE = 1 << 20
-"""Entries of bags that trials are planned for side by side: bounds memory."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,8 @@ class Trials:
         """Strata of some of the trials, and how many of these each of them has."""
         first = int(np.searchsorted(self.offsets, start, side="right")) - 1
         last = int(np.searchsorted(self.offsets, end, side="left"))
-        return slice(first, last), np.diff(np.clip(self.offsets[first : last + 1], start, end))
+        bounds = np.clip(self.offsets[first : last + 1], start, end)
+        return slice(first, last), bounds[1:] - bounds[:-1]
 
 
 def allocate(
@@ -69,9 +67,6 @@ def allocate(
     each = np.repeat(enough, sizes)
     wanted = np.where(each, np.maximum(weights * count - 1.0, 0.0), weights)
     missing = np.where(enough, count - sizes, count)
-    # Where all entries have what they should, nothing says who is to have more.
-    empty = np.bincount(segment_ids(offsets), wanted, minlength=len(sizes)) <= 0
-    missing[empty] = 0
     return each + draw_counts(wanted, offsets, missing, rng.random(len(sizes)))
 
 
@@ -89,11 +84,13 @@ def plan_trials(
     """
     chosen = np.arange(len(bags)) if chosen is None else chosen
     sets = bags.sets
+    set_of = segment_ids(sets.offsets)
     weights = np.exp(sets.log_weights)
-    weights /= np.bincount(segment_ids(sets.offsets), weights)[segment_ids(sets.offsets)]
+    weights /= np.bincount(set_of, weights)[set_of]
     offsets, entries = take_segments(sets.offsets, bags.segment[chosen])
     repeats = allocate(weights[entries], offsets, count, rng)
-    by_draw = np.repeat(offsets[1:] - offsets[:-1] > count, offsets[1:] - offsets[:-1])
+    sizes = offsets[1:] - offsets[:-1]
+    by_draw = np.repeat(sizes > count, sizes)
     shares = np.where(by_draw, repeats / count, weights[entries])
     used = np.flatnonzero(repeats)
     used_offsets = np.searchsorted(used, offsets)
@@ -113,16 +110,15 @@ class Results:
 
     Attributes:
         counts: `[S]` trials that have a result.
-        totals: `[S]` sum of their goal values, less `middle` each.
-        squares: `[S]` sum of the squares of the same.
+        totals: `[S]` sum of their goal values.
+        squares: `[S]` sum of the squares of these; None where nobody needs errors.
     """
 
-    def __init__(self, trials: Trials, middle: float) -> None:
-        """`middle`: of the goal range; sums of differences from it are more precise."""
-        self.trials, self.middle = trials, middle
+    def __init__(self, trials: Trials, *, with_squares: bool = True) -> None:
+        self.trials = trials
         self.counts = np.zeros(len(trials.candidate), dtype=np.int64)
         self.totals = np.zeros(len(trials.candidate))
-        self.squares = np.zeros(len(trials.candidate))
+        self.squares = np.zeros(len(trials.candidate)) if with_squares else None
 
     def add(self, start: int, goals: FloatArray) -> None:
         """Add the goal values of trials from `start` on."""
@@ -130,10 +126,10 @@ class Results:
             return
         strata, counts = self.trials.part(start, start + len(goals))
         begins = offsets_of(counts)[:-1]
-        values = goals - self.middle
         self.counts[strata] += counts
-        self.totals[strata] += np.add.reduceat(values, begins)
-        self.squares[strata] += np.add.reduceat(values * values, begins)
+        self.totals[strata] += np.add.reduceat(goals, begins)
+        if self.squares is not None:
+            self.squares[strata] += np.add.reduceat(goals * goals, begins)
 
     def complete(self, num_candidates: int) -> BoolArray:
         """`[C]` candidates all of whose trials, of which there are some, have results."""
@@ -145,4 +141,4 @@ class Results:
         """`[C]` value of each candidate; only that of complete ones means anything."""
         means = self.totals / np.maximum(self.counts, 1)
         sums = np.bincount(self.trials.candidate, self.trials.share * means, num_candidates)
-        return np.asarray(sums + self.middle)
+        return np.asarray(sums, dtype=np.float64)

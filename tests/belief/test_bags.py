@@ -266,6 +266,123 @@ class TestBacktracking:
             assert bag.exact[0]
 
 
+def paths_of_matches(
+    machine: Machine, role: int, turns: int, count: int
+) -> list[list[tuple[int, int]]]:
+    """What a role did and saw in random matches that last long enough, some of them equal."""
+    found = []
+    for seed in range(100):
+        path = random_paths(machine, turns, seed)[role]
+        if len(path) == turns and len(found) < count:
+            known = [
+                (machine.move_id(move or ""), machine.percept_id(told or ())) for move, told in path
+            ]
+            found.append([(move or 0, told or 0) for move, told in known])
+    return found + found[:3]
+
+
+def advanced(belief: Belief, role: int, paths: list[list[tuple[int, int]]], seed: int) -> Bags:
+    """The bags of some paths of equal length, side by side."""
+    rng = np.random.default_rng(seed)
+    bags = belief.start(role, len(paths))
+    for turn in range(len(paths[0])):
+        moves, percepts = np.array([path[turn] for path in paths]).T
+        bags = belief.advance(bags, moves, percepts, rng)
+    return bags
+
+
+def distribution_of(machine: Machine, bags: Bags, bag: int) -> dict[Fluents, float]:
+    return distribution(machine, bags.select(np.array([bag])))
+
+
+def in_terms(machine: Machine, path: list[tuple[int, int]]) -> Path:
+    return [(machine.move_text(move), machine.percept_texts(told)) for move, told in path]
+
+
+@pytest.mark.parametrize("game", GAMES)
+class TestManyBags:
+    def test_exact_bags_are_the_posteriors_of_their_paths(self, game: str) -> None:
+        machine = machine_of_game(game)
+        role = next(r for r in range(len(machine.roles)) if r != machine.random_role)
+        paths = paths_of_matches(machine, role, 3, 6)
+        if not paths:
+            pytest.skip("matches are too short")
+        belief = Belief(machine, PathTree(machine), capacity=1, exact=100_000)
+        bags = advanced(belief, role, paths, 0)
+        again = belief.at(bags.paths[::-1], role, np.random.default_rng(0)).select(
+            np.arange(len(bags))[::-1]
+        )
+        fresh = Belief(machine, belief.tree, capacity=1, exact=100_000)
+        other = fresh.at(bags.paths, role, np.random.default_rng(0))
+        for found in (bags, again, other):
+            assert found.exact.all()
+            for bag, path in enumerate(paths):
+                expected = posterior(machine, role, in_terms(machine, path))
+                assert distribution_of(machine, found, bag) == pytest.approx(expected)
+        assert bags.segment[-3:].tolist() == bags.segment[:3].tolist()
+
+    @pytest.mark.parametrize("exact", [0, 5])
+    def test_sampled_bags_are_sound_and_drawn_for_each(self, game: str, exact: int) -> None:
+        machine = machine_of_game(game)
+        role = next(r for r in range(len(machine.roles)) if r != machine.random_role)
+        paths = paths_of_matches(machine, role, 3, 6)
+        if not paths:
+            pytest.skip("matches are too short")
+        belief = Belief(machine, PathTree(machine), capacity=4, exact=exact)
+        bags = advanced(belief, role, paths, 1)
+        fresh = Belief(machine, belief.tree, capacity=4, exact=exact)
+        for found in (bags, fresh.at(bags.paths, role, np.random.default_rng(1))):
+            for bag, path in enumerate(paths):
+                drawn = distribution_of(machine, found, bag)
+                allowed = posterior(machine, role, in_terms(machine, path))
+                assert drawn
+                assert set(drawn) <= set(allowed)
+                assert len(drawn) <= max(4, exact)
+                if len(allowed) <= exact:
+                    assert drawn == pytest.approx(allowed)
+        assert len(set(bags.segment[~bags.exact].tolist())) == (~bags.exact).sum()
+
+
+class TestManySearches:
+    def test_rare_paths_are_found_among_others_and_impossible_ones_proved(self) -> None:
+        seen = """
+        (<= (sees seer found) (true (at 1)) (true (picked 77)))
+        (<= (sees seer third) (true (at 1)) (true (picked ?x)) (parity ?x 0))
+        """
+        machine = machine_of_rules(chance_node(300, seen))
+        nothing, found, third, both = (
+            machine.percept_id(told) for told in ((), ("found",), ("third",), ("found", "third"))
+        )
+        told = np.array([nothing, found, third, both, found, third])
+        wait = machine.move_id("wait")
+        belief = Belief(machine, PathTree(machine), capacity=4, exact=0)
+        rng = np.random.default_rng(0)
+        bags = belief.start(1, 6)
+        for percepts in (np.full(6, nothing), told):
+            bags = belief.advance(bags, np.full(6, wait), percepts, rng)
+        assert bags.depleted.tolist() == [False, False, False, True, False, False]
+        assert bags.exact[3]
+        for bag in (1, 4):
+            (state,) = distribution_of(machine, bags, bag)
+            assert "(picked 77)" in state
+        for bag in (2, 5):
+            assert 2 <= len(distribution_of(machine, bags, bag)) <= 4
+
+    def test_a_stop_ends_them(self) -> None:
+        seen = "(<= (sees seer found) (true (at 1)) (true (picked 777)))"
+        machine = machine_of_rules(chance_node(1000, seen))
+        wait, found = machine.move_id("wait"), machine.percept_id(["found"])
+        stopped = False
+        belief = Belief(machine, PathTree(machine), capacity=2, exact=0, stop=lambda: stopped)
+        rng = np.random.default_rng(0)
+        bags = belief.start(1, 3)
+        bags = belief.advance(bags, np.full(3, wait), np.zeros(3, dtype=np.int64), rng)
+        stopped = True
+        bags = belief.advance(bags, np.full(3, wait), np.full(3, found), rng)
+        assert bags.depleted.all()
+        assert not bags.exact.any()
+
+
 class TestEvidence:
     def test_unknown_move_and_percepts_constrain_nothing(self) -> None:
         machine = machine_of_game("exploding_bomb")

@@ -214,7 +214,8 @@ def test_nothing_is_executed(goal: str, shape: str, backend: str, tmp_path: Path
         machine.step(states, np.array([[move]]))
     machine.playout(states, np.random.default_rng(0), 3)
     machine.goals(states)
-    assert machine.move_id(fact) is not None
+    # A backend may or may not know the move that no rule can make.
+    assert machine.move_id(fact) is not None or shape.startswith("(init")
     assert not path.exists()
 
 
@@ -395,7 +396,12 @@ def _step_on(machine: Machine, states: States, moves: IntArray) -> None:
 
 
 ENDLESS = ENDLESS_LEGAL | ENDLESS_STEP | ENDLESS_TERMINAL | ENDLESS_GOAL
-GROUND_ALL_THE_SAME = {"rules that call each other twice"}
+GROUND_ALL_THE_SAME = {
+    "calls that get longer",
+    "product for a goal",
+    "product without an answer",
+    "rules that call each other twice",
+}
 
 
 @pytest.mark.parametrize("name", sorted(ENDLESS.keys() - GROUND_ALL_THE_SAME))

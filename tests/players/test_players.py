@@ -109,6 +109,24 @@ def test_player_stuck_in_every_particle_falls_back(name: str) -> None:
     assert decision.move == "go"
 
 
+@pytest.mark.parametrize("spec", ["hyperplay:n=2,exact=3", "hyperplay2:n=2"])
+def test_forgetting_paths_changes_nothing(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = machine_of_game("krieg_tic_tac_toe")
+    turns = [("(mark 2 2)", []), ("noop", ["your_move"]), ("(mark 1 1)", []), ("noop", [])]
+    found = []
+    for min_nodes in (0, 1 << 60):
+        monkeypatch.setattr("ggp.players.tracker.MIN_NODES", min_nodes)
+        thinker = player(spec, machine, seed=2)
+        decisions = []
+        for move, percepts in turns:
+            thinker.observe(move, percepts)
+            decisions.append(thinker.choose(value_forced=True))
+        found.append(([d.values for d in decisions], len(thinker.tracker.tree)))
+        assert all(d.fault is None for d in decisions)
+    assert found[0][0] == found[1][0]
+    assert found[0][1] <= found[1][1] - (100 if spec.startswith("hyperplay2") else 0)
+
+
 @pytest.mark.parametrize("spec", ["hyperplay", "hyperplay2"])
 @pytest.mark.parametrize("seconds", [0.0, 0.2])
 def test_player_with_a_clock_answers_whatever_the_time(spec: str, seconds: float) -> None:

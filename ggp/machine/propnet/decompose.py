@@ -17,8 +17,16 @@ from math import prod
 
 from ggp.gdl.program import Atom, Literal, NormalRule, local_variables
 from ggp.gdl.safety import order_conditions
-from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, substitute
-from ggp.gdl.terms import variables as occurring
+from ggp.gdl.terms import (
+    Compound,
+    Signature,
+    Symbol,
+    Term,
+    Variable,
+    signature,
+    substitute,
+    variables,
+)
 from ggp.machine.propnet.extents import Extent, Extents, Table, join
 
 MAX_VARIABLES = 12
@@ -43,7 +51,7 @@ def project_locals(rules: Sequence[NormalRule]) -> list[NormalRule]:
     `(not (p ?x ?y))` where only `?y` is local becomes `(not (some;0 ?x))` with the rule
     `(<= (some;0 ?x) (p ?x ?y))`.
     """
-    parts = _Parts()
+    parts = _Parts("some")
     projected = []
     for rule in rules:
         body = []
@@ -58,16 +66,20 @@ def project_locals(rules: Sequence[NormalRule]) -> list[NormalRule]:
 
 
 def decompose(
-    rules: Sequence[NormalRule], extents: Extents, leave: frozenset[Signature]
+    rules: Sequence[NormalRule],
+    extents: Extents,
+    leave: frozenset[Signature] = frozenset(),
+    prefix: str = "part",
 ) -> list[NormalRule]:
     """Rules that mean the same, with relations of their own, and fewer ground instances.
 
     Args:
         rules: in which no negated condition has a variable of its own.
-        extents: estimates of how many atoms there are.
+        extents: estimates of how many atoms there are. The new relations are added.
         leave: relations whose rules are left as they are.
+        prefix: the new relations are called `prefix;0`, `prefix;1`, ...
     """
-    splitter = _Splitter(extents)
+    splitter = _Splitter(extents, prefix)
     split = []
     for rule in rules:
         split.append(rule if signature(rule.head) in leave else splitter.split(rule))
@@ -76,30 +88,31 @@ def decompose(
 
 def names_in(terms: Iterable[Term]) -> list[str]:
     """Names of the variables in terms, in order of first appearance."""
-    return list(dict.fromkeys(v.name for term in terms for v in occurring(term)))
+    return list(dict.fromkeys(v.name for term in terms for v in variables(term)))
+
+
+_Key = tuple[tuple[str, ...], tuple[Literal, ...]]
 
 
 class _Parts:
     """Relations made of conditions; equal ones are shared."""
 
-    def __init__(self, prefix: str = "some") -> None:
+    def __init__(self, prefix: str) -> None:
         self._prefix = prefix
-        self._relations: dict[tuple[tuple[str, ...], tuple[Literal, ...]], str] = {}
+        self._relations: dict[_Key, str] = {}
         self.rules: list[NormalRule] = []
 
-    def key(
-        self, body: Sequence[Literal], kept: Sequence[str]
-    ) -> tuple[tuple[str, ...], tuple[Literal, ...]]:
-        """The conditions up to the names of variables."""
-        numbers: dict[str, Term] = {}
-        for name in names_in(literal.atom for literal in body):
-            numbers[name] = Variable(str(len(numbers)))
+    @staticmethod
+    def key(body: Sequence[Literal], kept: Sequence[str]) -> _Key:
+        """The conditions up to the names of variables, and which of them are kept."""
+        names = names_in(literal.atom for literal in body)
+        numbers: dict[str, Term] = {name: Variable(str(i)) for i, name in enumerate(names)}
         renamed = tuple(Literal(_renamed(x.atom, numbers), x.negated) for x in body)
         return tuple(str(numbers[name]) for name in kept), renamed
 
-    def has(self, body: Sequence[Literal], kept: Sequence[str]) -> bool:
+    def has(self, key: _Key) -> bool:
         """Whether there is a relation for these conditions already."""
-        return self.key(body, kept) in self._relations
+        return key in self._relations
 
     def atom(self, body: Sequence[Literal], kept: Sequence[str]) -> Atom:
         """An atom that says that conditions hold for some values of the variables not kept."""
@@ -112,20 +125,53 @@ class _Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Split:
-    """A rule in two: `part` becomes a relation of `kept`, `rest` stays."""
+class _Condition:
+    """A condition, the names of its variables, and its instances if it binds them."""
 
-    part: tuple[Literal, ...]
+    literal: Literal
+    names: tuple[str, ...]
+    is_static: bool
+    extent: Extent | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """A rule in two: `part` becomes a relation of the variables `kept`, `rest` stays."""
+
+    part: tuple[_Condition, ...]
     kept: tuple[str, ...]
-    rest: tuple[Literal, ...]
+    rest: tuple[_Condition, ...]
+
+    @property
+    def table(self) -> Table:
+        """How many atoms the new relation has."""
+        extent = _joined(self.part)
+        columns = tuple(extent.values[name] for name in self.kept)
+        return Table(min(extent.size, prod(columns)), columns)
+
+    @property
+    def literals(self) -> tuple[Literal, ...]:
+        """The conditions of the new relation."""
+        return tuple(condition.literal for condition in self.part)
+
+    @property
+    def key(self) -> _Key:
+        """Equal where the new relation is the same."""
+        return _Parts.key(self.literals, self.kept)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the new relation becomes facts."""
+        return all(condition.is_static for condition in self.part)
 
 
 class _Splitter:
     """Splits rules as long as that makes them cheaper."""
 
-    def __init__(self, extents: Extents) -> None:
+    def __init__(self, extents: Extents, prefix: str) -> None:
         self._extents = extents
-        self._parts = _Parts("part")
+        self._parts = _Parts(prefix)
+        self._unfinished: set[_Key] = set()
 
     @property
     def rules(self) -> list[NormalRule]:
@@ -134,144 +180,143 @@ class _Splitter:
 
     def split(self, rule: NormalRule) -> NormalRule:
         """The rule, made of new relations where that pays."""
-        while True:
-            found = self._best(rule)
-            if found is None:
-                return rule
-            atom = self._relation(found)
-            rule = order_conditions(NormalRule(rule.head, (Literal(atom), *found.rest), rule.start))
+        head = names_in([rule.head])
+        body = tuple(map(self._condition, rule.body))
+        split = False
+        while (found := self._best(head, body)) is not None:
+            body = (self._condition(Literal(self._relation(found))), *found.rest)
+            split = True
+        if not split:
+            return rule
+        return order_conditions(NormalRule(rule.head, tuple(x.literal for x in body), rule.start))
+
+    def _condition(self, literal: Literal) -> _Condition:
+        return _Condition(
+            literal,
+            tuple(names_in([literal.atom])),
+            self._extents.is_static(literal),
+            self._extents.of(literal) if literal.binds else None,
+        )
 
     def _relation(self, split: _Split) -> Atom:
-        if not self._parts.has(split.part, split.kept):
-            extent = self._join(split.part)
-            atom = self._parts.atom(split.part, split.kept)
-            self._extents.define(
-                signature(atom),
-                self._table(extent, split.kept),
-                is_static=all(map(self._extents.is_static, split.part)),
-            )
-            last = len(self._parts.rules) - 1
-            self._parts.rules[last] = self.split(self._parts.rules[last])
-        return self._parts.atom(split.part, split.kept)
+        """The new relation with its variables, its rule split in turn."""
+        key = split.key
+        is_new = not self._parts.has(key)
+        atom = self._parts.atom(split.literals, split.kept)
+        if is_new:
+            self._extents.define(signature(atom), split.table, is_static=split.is_static)
+            number = len(self._parts.rules) - 1
+            self._unfinished.add(key)
+            self._parts.rules[number] = self.split(self._parts.rules[number])
+            self._unfinished.remove(key)
+        return atom
 
-    def _best(self, rule: NormalRule) -> _Split | None:
-        if len(rule.body) < 2:
+    def _best(self, head: Sequence[str], body: Sequence[_Condition]) -> _Split | None:
+        if len(body) < 2:
             return None
-        head = names_in([rule.head])
-        now = self._cost(head, rule.body)
+        now = _cost(head, body)
         best, least = None, min(WORTH * now, now - MIN_GAIN)
-        for candidate in self._candidates(rule, head):
+        for candidate in _splits(head, body):
             cost = self._cost_of_split(head, candidate)
-            if cost < least:
+            # A relation must not be made of itself.
+            if cost < least and candidate.key not in self._unfinished:
                 best, least = candidate, cost
         return best
 
-    def _candidates(self, rule: NormalRule, head: Sequence[str]) -> Iterator[_Split]:
-        names = [name for name in names_in(x.atom for x in rule.body) if name not in head]
-        most = len(names) if len(names) <= MAX_VARIABLES else MAX_TOGETHER
-        for number in range(1, most + 1):
-            for dropped in combinations(names, number):
-                candidate = self._without(frozenset(dropped), rule, head)
-                if candidate is not None:
-                    yield candidate
-
-    def _without(
-        self, dropped: frozenset[str], rule: NormalRule, head: Sequence[str]
-    ) -> _Split | None:
-        """The rule split so that the rest does not have the dropped variables."""
-        part = [x for x in rule.body if not dropped.isdisjoint(names_in([x.atom]))]
-        bound = set(names_in(x.atom for x in part if x.binds))
-        if not dropped <= bound:
-            return None
-        rest = [x for x in rule.body if x not in part]
-        binders = self._binders(part, rest, bound)
-        for literal in rest:
-            if self._extents.is_static(literal) and bound.issuperset(names_in([literal.atom])):
-                part.append(literal)
-        rest = [x for x in rest if x not in part]
-        if not rest:
-            return None
-        needed = {*head, *names_in(x.atom for x in rest)}
-        part += binders
-        kept = tuple(name for name in names_in(x.atom for x in part) if name in needed)
-        return _Split(tuple(part), kept, tuple(rest))
-
-    def _binders(
-        self, part: Sequence[Literal], rest: Sequence[Literal], bound: set[str]
-    ) -> list[Literal]:
-        """Copies of conditions of the rest that bind what the tests of the part need.
-
-        Their other variables are renamed. Adds to `bound` what they bind.
-        """
-        binders = []
-        for name in names_in(x.atom for x in part if not x.binds):
-            if name in bound:
-                continue
-            literals = [x for x in rest if x.binds and name in names_in([x.atom])]
-            best = min(literals, key=self._binder_cost)
-            others = [each for each in names_in([best.atom]) if each != name]
-            fresh: dict[str, Term] = {each: Variable(f"{each};{name}") for each in others}
-            binders.append(Literal(_renamed(best.atom, fresh)))
-            bound.add(name)
-        return binders
-
-    def _binder_cost(self, literal: Literal) -> tuple[bool, float]:
-        return not self._extents.is_static(literal), self._extents.of(literal).size
-
     def _cost_of_split(self, head: Sequence[str], split: _Split) -> float:
-        extent = self._join(split.part)
-        is_static = all(map(self._extents.is_static, split.part))
-        cost = 0.0
-        if not self._parts.has(split.part, split.kept):
-            cost = self._cost(split.kept, split.part)
-        table = self._table(extent, split.kept)
-        values = dict(zip(split.kept, table.columns, strict=True))
-        return cost + self._cost(
-            head, split.rest, (Extent(table.size, values), frozenset(split.kept), is_static)
-        )
-
-    def _cost(
-        self,
-        head: Sequence[str],
-        body: Sequence[Literal],
-        part: tuple[Extent, frozenset[str], bool] | None = None,
-    ) -> float:
-        """What the ground instances of a rule cost.
-
-        Args:
-            head: its variables in the head.
-            body: its conditions.
-            part: of one more condition the extent, the variables, and whether it is static.
-        """
-        extents = [self._extents.of(x) for x in body if x.binds]
-        matter = set(head)
-        num_conditions = 0
-        for literal in body:
-            if not self._extents.is_static(literal):
-                num_conditions += 1
-                matter.update(names_in([literal.atom]))
-        if part is not None:
-            extents.append(part[0])
-            if not part[2]:
-                num_conditions += 1
-                matter |= part[1]
-        whole = join(extents)
-        if not num_conditions:
-            return GROUNDING_COST * whole.size
-        instances = min(whole.size, prod(whole.values[name] for name in matter))
-        return instances * (1 + num_conditions) + GROUNDING_COST * whole.size
-
-    def _join(self, body: Sequence[Literal]) -> Extent:
-        return join(self._extents.of(x) for x in body if x.binds)
-
-    @staticmethod
-    def _table(extent: Extent, kept: Sequence[str]) -> Table:
-        columns = tuple(extent.values[name] for name in kept)
-        return Table(min(extent.size, prod(columns)), columns)
+        table = split.table
+        extent = Extent(table.size, dict(zip(split.kept, table.columns, strict=True)))
+        new = _Condition(Literal(Symbol("part")), split.kept, split.is_static, extent)
+        cost = _cost(head, (*split.rest, new))
+        return cost if self._parts.has(split.key) else cost + _cost(split.kept, split.part)
 
 
-def _atom(name: str, variables: Sequence[str]) -> Atom:
-    return Compound(name, tuple(map(Variable, variables))) if variables else Symbol(name)
+# -------------------------------------------------------------------- what can be split off
+
+
+def _splits(head: Sequence[str], body: Sequence[_Condition]) -> Iterator[_Split]:
+    """The rule in two parts, one without some variables that are not in the head."""
+    names = [name for name in dict.fromkeys(n for x in body for n in x.names) if name not in head]
+    most = len(names) if len(names) <= MAX_VARIABLES else MAX_TOGETHER
+    for number in range(1, most + 1):
+        for dropped in combinations(names, number):
+            split = _without(frozenset(dropped), head, body)
+            if split is not None:
+                yield split
+
+
+def _without(
+    dropped: frozenset[str], head: Sequence[str], body: Sequence[_Condition]
+) -> _Split | None:
+    """The rule split so that the rest does not have the dropped variables.
+
+    Conditions that become facts and have no variables but those of the part go with it.
+    """
+    part = [x for x in body if not dropped.isdisjoint(x.names)]
+    rest = [x for x in body if dropped.isdisjoint(x.names)]
+    bound = {name for x in part if x.extent for name in x.names}
+    if not rest or not dropped <= bound:
+        return None
+    binders = _binders(part, rest, bound)
+    part += [x for x in rest if x.is_static and bound.issuperset(x.names)]
+    rest = [x for x in rest if not (x.is_static and bound.issuperset(x.names))]
+    if not rest:
+        return None
+    part += [x for x in binders if x not in part]
+    needed = set(head).union(*(x.names for x in rest))
+    kept = dict.fromkeys(name for x in part for name in x.names if name in needed)
+    return _Split(tuple(part), tuple(kept), tuple(rest))
+
+
+def _binders(
+    part: Sequence[_Condition], rest: Sequence[_Condition], bound: set[str]
+) -> list[_Condition]:
+    """Copies of conditions of the rest that bind what the tests of the part need.
+
+    Their other variables are renamed. Adds to `bound` what they bind.
+    """
+    binders = []
+    for name in (name for x in part if not x.extent for name in x.names):
+        if name not in bound:
+            candidates = [(x, x.extent) for x in rest if x.extent and name in x.names]
+            best, extent = min(candidates, key=lambda x: (not x[0].is_static, x[1].size))
+            fresh = {each: f"{each};{name}" for each in best.names if each != name}
+            terms: dict[str, Term] = {each: Variable(new) for each, new in fresh.items()}
+            binders.append(
+                _Condition(
+                    Literal(_renamed(best.literal.atom, terms)),
+                    tuple(fresh.get(each, each) for each in best.names),
+                    best.is_static,
+                    Extent(
+                        extent.size,
+                        {fresh.get(n, n): number for n, number in extent.values.items()},
+                    ),
+                )
+            )
+            bound.add(name)
+    return binders
+
+
+# -------------------------------------------------------------------- what rules cost
+
+
+def _cost(head: Sequence[str], body: Sequence[_Condition]) -> float:
+    """What the ground instances of a rule with these variables in its head cost."""
+    whole = _joined(body)
+    moving = [condition for condition in body if not condition.is_static]
+    if not moving:
+        return GROUNDING_COST * whole.size
+    matter = set(head).union(*(condition.names for condition in moving))
+    instances = min(whole.size, prod(whole.values[name] for name in matter))
+    return instances * (1 + len(moving)) + GROUNDING_COST * whole.size
+
+
+def _joined(body: Iterable[_Condition]) -> Extent:
+    return join(condition.extent for condition in body if condition.extent)
+
+
+def _atom(name: str, kept: Sequence[str]) -> Atom:
+    return Compound(name, tuple(map(Variable, kept))) if kept else Symbol(name)
 
 
 def _renamed(atom: Atom, names: dict[str, Term]) -> Atom:

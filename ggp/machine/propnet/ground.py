@@ -70,7 +70,7 @@ def _smaller_rules(program: Program) -> list[NormalRule]:
     static -= relations_reaching(rules, (TRUE, DOES))
     fixed = [rule for rule in rules if signature(rule.head) in static]
     moving = [rule for rule in rules if signature(rule.head) not in static]
-    fixed = decompose(fixed, Extents(rules, static, {}), frozenset())
+    fixed = decompose(fixed, Extents(rules, static, {}), prefix="fixed")
     extents = Extents(rules, static, _count(fixed))
     return [*fixed, *decompose(moving, extents, program.recursive)]
 
@@ -86,7 +86,9 @@ def _count(rules: Sequence[NormalRule]) -> dict[Signature, Table]:
         relation = translation.relation(name)
         if relation is not None and arity:
             atoms = islice(control.symbolic_atoms.by_signature(name, arity), MAX_COUNTED)
-            tables[relation, arity] = table_of([atom.symbol.arguments for atom in atoms])
+            rows = [atom.symbol.arguments for atom in atoms]
+            if rows:
+                tables[relation, arity] = table_of(rows)
     return tables
 
 

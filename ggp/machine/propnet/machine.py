@@ -270,6 +270,20 @@ class PropnetMachine:
             tuple(sorted([*always, *(names[f] for f in np.flatnonzero(lane))])) for lane in held
         ]
 
+    def cones(self) -> list[dict[str, str | int]]:
+        """Gates and literals of what is evaluated together, by name."""
+        queries = self._queries
+        tapes = {
+            "playout, every step: legal and terminal": queries.playout.look,
+            "playout, every step: next": queries.playout.act,
+            "playout, at the end: goals": queries.playout.judge,
+            "step: next and sees": queries.step.tape,
+        }
+        return [
+            {"name": name, "gates": len(tape.outputs), "literals": len(tape.inputs)}
+            for name, tape in tapes.items()
+        ]
+
     def close(self) -> None:
         self._closed = True
 

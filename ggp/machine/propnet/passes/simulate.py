@@ -1,4 +1,4 @@
-"""Random matches on a circuit: which nets might be constant, equal or exclude each other."""
+"""Random matches on a circuit, many at once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,12 @@ _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class Samples(NamedTuple):
-    """What nets said in random matches: `values[P, S, W]`, and `running[S, W]`, whether moves
-    were made (as opposed to a game that was over, or stuck)."""
+    """What was so in random matches.
+
+    Attributes:
+        values: `[F, S, W]` fluents at each of S steps.
+        running: `[S, W]` whether moves were made: the game was neither over nor stuck.
+    """
 
     values: Words
     running: Words
@@ -116,7 +120,7 @@ def sample(circuit: Circuit, *, num_words: int, num_steps: int, seed: int) -> Sa
     rng = np.random.default_rng(seed)
     evaluator = Evaluator(circuit)
     num_fluents = len(circuit.fluents)
-    values = np.zeros((evaluator.num_nets, num_steps, num_words), dtype=np.uint64)
+    values = np.zeros((num_fluents, num_steps, num_words), dtype=np.uint64)
     running = np.zeros((num_steps, num_words), dtype=np.uint64)
     initial = np.where(circuit.initial, _ONES, np.uint64(0))[:, None]
     terminal = np.array([circuit.terminal], dtype=np.int32)
@@ -135,7 +139,7 @@ def sample(circuit: Circuit, *, num_words: int, num_steps: int, seed: int) -> Sa
             first += len(chosen)
         nets[1 + num_fluents : first] &= going
         evaluator.evaluate(nets)
-        values[:, step] = nets
+        values[:, step] = states
         running[step] = going
         states = read_words(nets, circuit.next) & going | initial & ~going
     return Samples(values, running)

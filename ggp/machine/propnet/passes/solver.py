@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from clingo import Control, Model
 from clingo.backend import Backend
@@ -10,8 +12,15 @@ from clingo.backend import Backend
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.passes.draft import gates_of
 
-MAX_CONFLICTS = 20_000
-"""Questions that are harder are left open. Not a time, so that answers can be repeated."""
+Example = Callable[[int], bool]
+"""Says whether a sign holds in an example."""
+
+
+class Limit(NamedTuple):
+    """How hard to try: conflicts, so that answers can be repeated, and a monotonic time."""
+
+    conflicts: int
+    until_s: float
 
 
 class Solver:
@@ -21,7 +30,8 @@ class Solver:
     not known that they are least fixpoints.
     """
 
-    def __init__(self, circuit: Circuit) -> None:
+    def __init__(self, circuit: Circuit, roots: Iterable[int]) -> None:
+        """`roots`: literals whose nets, and those they depend on, there are questions about."""
         self._control = Control(["--warn=none"])
         self._atoms: list[int] = []
         first_net = 1 + circuit.num_inputs
@@ -29,12 +39,20 @@ class Solver:
         free = set(range(1, first_net))
         for loop in circuit.loops:
             free.update(range(first_net + loop.start, first_net + loop.end))
+        needed = [net in free or not net for net in range(first_net + len(gates))]
+        for root in roots:
+            needed[root >> 1] = True
+        for net in range(len(needed) - 1, first_net - 1, -1):
+            if needed[net] and net not in free:
+                for literal in gates[net - first_net]:
+                    needed[literal >> 1] = True
         with self._control.backend() as backend:
-            self._atoms = [backend.add_atom() for _ in range(first_net + len(gates))]
+            # Net 0 has an atom that no rule makes true.
+            self._atoms = [backend.add_atom() if each else 0 for each in needed]
             for net, atom in enumerate(self._atoms):
                 if net in free:
                     backend.add_rule([atom], [], True)
-                elif net:
+                elif atom and net:
                     backend.add_rule([atom], [self.sign(x) for x in gates[net - first_net]])
 
     def sign(self, literal: int) -> int:
@@ -47,22 +65,25 @@ class Solver:
         return Additions(self._control.backend())
 
     def find(
-        self,
-        assumed: Sequence[int],
-        on_model: Callable[[Callable[[int], bool]], None] | None = None,
-        max_conflicts: int = MAX_CONFLICTS,
+        self, assumed: Sequence[int], on_example: Callable[[Example], None], limit: Limit
     ) -> bool | None:
         """Whether signs can hold together; None if that is too hard to say.
 
-        `on_model` is called with a function that says which signs hold in an example.
+        Args:
+            assumed: the signs.
+            on_example: is called with an example if there is one.
+            limit: how hard to try.
         """
 
         def tell(model: Model) -> None:
-            if on_model is not None:
-                on_model(model.is_true)
+            on_example(model.is_true)
 
-        self._control.configuration.solve.solve_limit = str(max_conflicts)  # type: ignore[union-attr]
-        return self._control.solve(assumptions=assumed, on_model=tell).satisfiable
+        # `configuration.solve` is made up at run time.
+        self._control.configuration.solve.solve_limit = str(limit.conflicts)  # type: ignore[union-attr]
+        with self._control.solve(assumptions=assumed, on_model=tell, async_=True) as search:
+            if not search.wait(max(0.0, limit.until_s - time.monotonic())):
+                search.cancel()
+            return search.get().satisfiable
 
 
 class Additions:

@@ -1,0 +1,125 @@
+"""Guesses proved by induction: they hold initially, and no legal step breaks any of them.
+
+All guesses are assumed of a state, and some are found to fail after a step. They go, and the
+others have to do without them; when none fails any more, all that are left are proved.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.passes.guesses import Guess
+from ggp.machine.propnet.passes.knowledge import moves_of_roles
+from ggp.machine.propnet.passes.solver import Additions, Example, Limit, Solver
+
+REFUTE_CONFLICTS = 1_000
+PROVE_CONFLICTS = 20_000
+PROVE_ONE_CONFLICTS = 2_000
+"""How hard to look for failing guesses: at first, at last, and at last for one of them."""
+
+
+def prove(circuit: Circuit, guesses: Sequence[Guess], until_s: float) -> list[Guess]:
+    """The guesses that hold together in every reachable state; none if time runs out."""
+    left = [guess for guess in guesses if guess.may_be(circuit.initial)]
+    # Assumptions that can be taken back save rounds, but make proofs long.
+    step = _Step(circuit, left, retractable=True)
+    step.drop_refuted(Limit(REFUTE_CONFLICTS, until_s))
+    while step.guesses() and time.monotonic() < until_s:
+        left = step.guesses()
+        step = _Step(circuit, left, retractable=False)
+        step.drop_unproved(until_s)
+        if step.guesses() == left:
+            return left
+    return []
+
+
+class _Step:
+    """One step from a state of which guesses are assumed."""
+
+    def __init__(self, circuit: Circuit, guesses: Sequence[Guess], *, retractable: bool) -> None:
+        self._guesses = guesses
+        self._retractable = retractable
+        self._left = dict.fromkeys(range(len(guesses)))
+        roots = [circuit.terminal, *(x for each in circuit.legal for x in each.literals.tolist())]
+        for guess in guesses:
+            roots += [int(circuit.next[(x >> 1) - 1]) for x in guess.literals]
+        self._solver = Solver(circuit, roots)
+        self._asked: list[int] = []
+        self._fails: list[int] = []
+        with self._solver.add() as add:
+            assume_legal_moves(circuit, self._solver, add)
+            for guess in guesses:
+                sign = [self._solver.sign(x) for x in guess.literals]
+                after = [
+                    self._solver.sign(int(circuit.next[(x >> 1) - 1]) ^ (x & 1))
+                    for x in guess.literals
+                ]
+                asked = add.free()
+                add.forbid([_wrong(guess, sign, add), *([asked] if retractable else [])])
+                self._asked.append(asked)
+                self._fails.append(add.all_of([asked, _wrong(guess, after, add)]))
+            self._some_fail = add.any_of(self._fails)
+
+    def guesses(self) -> list[Guess]:
+        """Those that are left."""
+        return [self._guesses[place] for place in self._left]
+
+    def drop_refuted(self, limit: Limit) -> bool:
+        """Drop guesses that are seen to fail; whether it is certain that no other does."""
+        while self._left:
+            failed = self._failing(self._some_fail, limit)
+            if not failed:
+                return failed is not None
+        return True
+
+    def drop_unproved(self, until_s: float) -> None:
+        """Drop guesses that fail, or may."""
+        if self.drop_refuted(Limit(PROVE_CONFLICTS, until_s)):
+            return
+        for place in list(self._left):
+            while place in self._left:
+                failed = self._failing(self._fails[place], Limit(PROVE_ONE_CONFLICTS, until_s))
+                if failed is None:
+                    del self._left[place]
+                elif not failed:
+                    break
+
+    def _failing(self, fails: int, limit: Limit) -> list[int] | None:
+        """Drop and return guesses that fail in an example where `fails` holds.
+
+        None if it is too hard to say whether there is one.
+        """
+        failed: list[int] = []
+
+        def collect(example: Example) -> None:
+            failed.extend(i for i in self._left if example(self._fails[i]))
+
+        assumed = [
+            sign if place in self._left else -sign
+            for place, sign in enumerate(self._asked)
+            if self._retractable or place not in self._left
+        ]
+        found = self._solver.find([*assumed, fails], collect, limit)
+        for place in failed:
+            del self._left[place]
+        return None if found is None else failed
+
+
+def _wrong(guess: Guess, signs: Sequence[int], add: Additions) -> int:
+    """The sign of a guess being wrong."""
+    if guess.least == 0:
+        return add.all_of([-sign for sign in signs])
+    return add.all_of(signs) if guess.least == len(signs) else add.two_of(signs)
+
+
+def assume_legal_moves(circuit: Circuit, solver: Solver, add: Additions) -> None:
+    """Every role makes exactly one legal move, and the game is not over."""
+    add.forbid([solver.sign(circuit.terminal)])
+    for outputs, nets in zip(circuit.legal, moves_of_roles(circuit), strict=True):
+        moves = [solver.sign(2 * net) for net in nets]
+        add.forbid([add.two_of(moves)])
+        add.forbid([-move for move in moves])
+        for move, legal in zip(moves, outputs.literals.tolist(), strict=True):
+            add.forbid([move, -solver.sign(legal)])

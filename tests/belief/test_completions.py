@@ -1,0 +1,173 @@
+"""Drawing completions of many particles side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.belief.belief import never
+from ggp.belief.completions import (
+    Completions,
+    Evidence,
+    OpenMoves,
+    draw_completions,
+    list_completions,
+    open_moves,
+)
+from ggp.machine import Machine
+from ggp.machine.base import UNKNOWN, FloatArray, IntArray, States
+from tests.support.games import machine_of_rules
+
+NUMBERS = 60
+
+PICKS = (
+    "(role random) (role left) (role seer)"
+    + "".join(f"(number {i})" for i in range(NUMBERS))
+    + "".join(f"(special {i})" for i in range(0, NUMBERS, 4))
+    + """
+    (init (at 0))
+    (<= (legal random (pick ?x)) (number ?x))
+    (legal left a) (legal left b)
+    (legal seer wait)
+    (<= (next (at 1)) (true (at 0)))
+    (<= (next (at 2)) (true (at 1)))
+    (<= (next (picked ?x)) (does random (pick ?x)))
+    (<= (next (did ?x)) (does left ?x))
+    (<= (sees seer special) (does random (pick ?x)) (special ?x))
+    (<= (sees seer rare) (does random (pick 8)) (does left b))
+    (<= terminal (true (at 2)))
+    (goal random 0) (goal left 0) (goal seer 0)
+    """
+)
+"""A turn has 120 completions: 29 of them give `special`, 1 gives `rare special`."""
+
+SEER = 2
+
+
+@pytest.fixture(name="machine")
+def _machine() -> Machine:
+    return machine_of_rules(PICKS)
+
+
+def opened(machine: Machine, count: int) -> tuple[States, OpenMoves]:
+    states = machine.initial(count)
+    wait = np.full(count, machine.move_id("wait"))
+    unknown = np.full(count, UNKNOWN)
+    return states, open_moves(machine, SEER, states, Evidence(wait, unknown, unknown))
+
+
+def draw(
+    machine: Machine, wanted: IntArray, shares: IntArray, limits: IntArray, seed: int
+) -> tuple[Completions, IntArray]:
+    states, options = opened(machine, len(wanted))
+    return draw_completions(
+        machine,
+        SEER,
+        states,
+        options,
+        np.arange(len(wanted)),
+        wanted,
+        shares,
+        limits,
+        np.random.default_rng(seed),
+        never,
+    )
+
+
+def percepts(machine: Machine, *texts: str) -> int:
+    found = machine.percept_id(texts)
+    assert found is not None
+    return found
+
+
+def estimates(found: Completions, lanes: int) -> FloatArray:
+    """`[L]` estimated number of matching completions of each lane."""
+    return np.bincount(found.lanes, found.stands_for, minlength=lanes)
+
+
+class TestDraws:
+    @pytest.mark.parametrize("share", [1, 2, 10, 100])
+    @pytest.mark.parametrize(("texts", "number"), [(("special",), 29), (("rare", "special"), 1)])
+    @pytest.mark.parametrize("limit", [16, 1000])
+    def test_number_of_matches_is_estimated_without_bias(
+        self, machine: Machine, share: int, texts: tuple[str, ...], number: int, limit: int
+    ) -> None:
+        lanes = 4_000
+        wanted = np.full(lanes, percepts(machine, *texts))
+        found, drawn = draw(machine, wanted, np.full(lanes, share), np.full(lanes, limit), 0)
+        estimate = estimates(found, lanes)
+        error = estimate.std() / np.sqrt(lanes)
+        assert estimate.mean() == pytest.approx(number, abs=4 * error + 1e-9)
+        assert (drawn <= min(limit, 2 * NUMBERS)).all()
+        assert (np.bincount(found.lanes, minlength=lanes) <= share).all()
+
+    def test_every_completion_is_drawn_as_often_as_any(self, machine: Machine) -> None:
+        lanes = 20_000
+        wanted = np.full(lanes, percepts(machine, "special"))
+        found, _ = draw(machine, wanted, np.full(lanes, 2), np.full(lanes, 1000), 1)
+        _, counts = np.unique(found.joint_moves, axis=0, return_counts=True)
+        assert len(counts) == 29
+        mean = counts.mean()
+        assert np.abs(counts - mean).max() < 5 * np.sqrt(mean)
+
+    def test_no_completion_is_drawn_twice_and_all_are_if_there_is_room(
+        self, machine: Machine
+    ) -> None:
+        wanted = np.full(50, percepts(machine, "special"))
+        found, drawn = draw(machine, wanted, np.full(50, 29), np.full(50, 1000), 2)
+        rows = np.column_stack([found.lanes, found.joint_moves])
+        assert len(np.unique(rows, axis=0)) == len(rows) == 50 * 29
+        assert found.stands_for == pytest.approx(np.ones(len(rows)))
+        assert (drawn == 2 * NUMBERS).all()
+
+    def test_lanes_of_different_kinds_do_not_disturb_each_other(self, machine: Machine) -> None:
+        kinds = [percepts(machine, "special"), percepts(machine, "rare", "special"), UNKNOWN]
+        wanted = np.array(kinds * 40)
+        shares = np.arange(120) % 7 + 1
+        found, drawn = draw(machine, wanted, shares, np.full(120, 1000), 3)
+        number = np.bincount(found.lanes, minlength=120)
+        assert (number == np.minimum(shares, np.array([29, 1, 120] * 40))).all()
+        for lane, told in zip(found.lanes, found.percepts[:, SEER], strict=True):
+            assert wanted[lane] in (UNKNOWN, told)
+        assert (drawn[2::3] == shares[2::3] + 1).all()  # the first draws all match
+
+    def test_a_stop_leaves_what_was_drawn(self, machine: Machine) -> None:
+        states, options = opened(machine, 3_000)
+        wanted = np.full(3_000, percepts(machine, "special"))
+        found, drawn = draw_completions(
+            machine,
+            SEER,
+            states,
+            options,
+            np.arange(3_000),
+            wanted,
+            np.full(3_000, 5),
+            np.full(3_000, 1000),
+            np.random.default_rng(0),
+            lambda: True,
+        )
+        assert 0 < len(found.lanes) < 15_000
+        assert (drawn[: found.lanes.max()] > 0).all()
+
+
+def test_listing_finds_all_matches_and_none_else(machine: Machine) -> None:
+    states, options = opened(machine, 4)
+    wanted = np.array(
+        [percepts(machine), percepts(machine, "special"), UNKNOWN, percepts(machine, "rare")]
+    )
+    found, done = list_completions(
+        machine, SEER, states, options, np.array([0, 1, 2, 3]), wanted, never
+    )
+    assert done == 4
+    assert np.bincount(found.lanes, minlength=4).tolist() == [90, 29, 120, 0]
+    assert found.log_factors == pytest.approx(np.full(239, -np.log(2 * NUMBERS)))
+
+
+def test_a_stop_leaves_lanes_out_at_the_end(machine: Machine) -> None:
+    states, options = opened(machine, 1_000)
+    wanted = np.full(1_000, UNKNOWN)
+    found, done = list_completions(
+        machine, SEER, states, options, np.arange(1_000), wanted, lambda: True
+    )
+    assert 0 < done < 1_000
+    assert np.bincount(found.lanes).tolist() == [2 * NUMBERS] * done

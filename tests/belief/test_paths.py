@@ -1,0 +1,173 @@
+"""The tree of incomplete paths and the table of exact sets against dictionaries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ggp.belief import PathTree
+from ggp.belief.paths import Turn
+from ggp.belief.rows import RowIndex
+from ggp.belief.segments import Segments, initial_segments
+from ggp.belief.table import SetTable
+from ggp.machine import Machine
+from ggp.machine.base import UNKNOWN, IntArray
+from tests.support.games import machine_of_game
+
+Batches = list[list[tuple[int, int]]]
+
+BATCHES: st.SearchStrategy[Batches] = st.lists(
+    st.lists(
+        st.tuples(st.integers(-3, 3), st.integers(0, 2) | st.integers(-(1 << 63), (1 << 63) - 1)),
+        max_size=30,
+    ),
+    max_size=6,
+)
+
+
+@given(BATCHES)
+def test_rows_are_numbered_in_the_order_they_are_added(batches: Batches) -> None:
+    index = RowIndex(2)
+    numbers: dict[tuple[int, int], int] = {}
+    for batch in batches:
+        rows = np.array(batch, dtype=np.int64).reshape(-1, 2)
+        assert index.find(rows).tolist() == [numbers.get(row, -1) for row in batch]
+        new = list(dict.fromkeys(row for row in batch if row not in numbers))
+        added = index.add(np.array(new, dtype=np.int64).reshape(-1, 2))
+        numbers.update(zip(new, added.tolist(), strict=True))
+        assert index.find(rows).tolist() == [numbers[row] for row in batch]
+        assert index.rows.tolist() == [list(row) for row in numbers]
+
+
+def test_many_rows_are_found_again() -> None:
+    rng = np.random.default_rng(0)
+    rows = np.unique(rng.integers(0, 200, (30_000, 3)), axis=0)
+    index = RowIndex(3)
+    for start in range(0, len(rows), 7_000):
+        part = rows[start : start + 7_000]
+        assert (index.find(part) == -1).all()
+        index.add(part)
+    order = rng.permutation(len(rows))
+    assert np.array_equal(index.find(rows[order]), order)
+
+
+class Growth:
+    """A tree, and every node's turns told by themselves."""
+
+    def __init__(self, seed: int, *, batches: int, machine: Machine) -> None:
+        self.tree = PathTree(machine)
+        self.paths: dict[int, tuple[int, list[Turn]]] = {r: (r, []) for r in range(2)}
+        rng = np.random.default_rng(seed)
+        for _ in range(batches):
+            nodes = rng.choice(list(self.paths), 20)
+            turns = rng.integers(-1, 2, (20, 3))
+            found = self.tree.extend(nodes, *turns.T)
+            for before, turn, node in zip(nodes.tolist(), turns.tolist(), found, strict=True):
+                role, done = self.paths[before]
+                expected = (role, [*done, Turn(*turn)])
+                assert self.paths.setdefault(int(node), expected) == expected
+
+
+@pytest.fixture(name="machine")
+def _machine() -> Machine:
+    return machine_of_game("krieg_tic_tac_toe")
+
+
+def test_a_node_stands_for_its_turns(machine: Machine) -> None:
+    growth = Growth(0, batches=12, machine=machine)
+    tree, nodes = growth.tree, np.array(list(growth.paths))
+    assert len({(role, *turns) for role, turns in growth.paths.values()}) == len(nodes)
+    assert len(tree) == len(nodes)
+    for node, (role, turns) in growth.paths.items():
+        assert tree.turns(node) == turns
+        assert tree.depth(node) == len(turns)
+        assert tree.ancestors(np.array([node]), 0).tolist() == [role]
+    for depth in range(1, 5):
+        for node, before in zip(nodes, tree.ancestors(nodes, depth).tolist(), strict=True):
+            assert tree.turns(before) == tree.turns(node)[:depth]
+    parents = tree.parents(nodes)
+    for node, parent in zip(nodes, parents.tolist(), strict=True):
+        assert tree.turns(parent) == tree.turns(node)[:-1]
+    deep = nodes[tree.depths(nodes) > 0]
+    assert [Turn(*t) for t in tree.last_turns(deep).tolist()] == [tree.turns(n)[-1] for n in deep]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pruning_keeps_beginnings_and_continuations(seed: int, machine: Machine) -> None:
+    growth = Growth(seed, batches=12, machine=machine)
+    tree, paths = growth.tree, growth.paths
+    long = [n for n in paths if len(paths[n][1]) > 1]
+    living = np.random.default_rng(seed).choice(long, 3)
+    held = np.random.default_rng(seed + 100).choice(long, 4)
+    numbers = tree.prune(living, held)
+    assert len(tree) == (numbers >= 0).sum()
+
+    def begins(left: tuple[int, list[Turn]], right: tuple[int, list[Turn]]) -> bool:
+        return left[0] == right[0] and left[1] == right[1][: len(left[1])]
+
+    for node, path in paths.items():
+        kept = (
+            not path[1]
+            or any(begins(path, paths[int(n)]) for n in [*living, *held])
+            or any(begins(paths[int(n)], path) for n in living)
+        )
+        assert (numbers[node] >= 0) == kept
+        if kept:
+            assert tree.turns(int(numbers[node])) == path[1]
+            assert tree.depth(int(numbers[node])) == len(path[1])
+    again = tree.extend(numbers[living], np.array([7] * 3), np.array([8] * 3))
+    for node, longer in zip(living, again.tolist(), strict=True):
+        assert tree.turns(longer) == [*paths[int(node)][1], Turn(7, 8, UNKNOWN)]
+
+
+def labelled(machine: Machine, labels: list[int]) -> Segments:
+    """For each label a set of `label % 4` entries that bear it as weights."""
+    counts = np.array(labels, dtype=np.int64) % 4
+    start = initial_segments(machine, int(counts.sum()), keep_views=False)
+    return Segments(
+        np.concatenate([[0], np.cumsum(counts)]),
+        start.states,
+        np.repeat(np.array(labels, dtype=np.float64), counts),
+        np.ones(len(labels), dtype=np.bool_),
+        counts.astype(np.float64),
+    )
+
+
+def labels_of(sets: Segments) -> list[list[float]]:
+    return [s.tolist() for s in np.split(sets.log_weights, sets.offsets[1:-1])] if len(sets) else []
+
+
+class TestSetTable:
+    def test_sets_put_are_got(self, machine: Machine) -> None:
+        rng = np.random.default_rng(0)
+        table = SetTable(machine, 10_000)
+        nodes = rng.permutation(500)
+        for some in np.split(nodes[:400], [3, 10, 11, 100, 250]):
+            table.put(some, labelled(machine, some.tolist()))
+        assert np.array_equal(table.holds(nodes), np.arange(500) < 400)
+        asked = rng.choice(nodes[:400], 700)
+        assert labels_of(table.get(asked)) == [[float(n)] * (n % 4) for n in asked.tolist()]
+        assert table.num_entries == 400 + (nodes[:400] % 4).sum()
+
+    def test_least_recently_used_sets_are_forgotten(self, machine: Machine) -> None:
+        table = SetTable(machine, 100)
+        for start in (0, 50):
+            nodes = np.arange(start, start + 50)
+            table.put(nodes, labelled(machine, nodes.tolist()))
+        table.get(np.arange(20))
+        table.trim()
+        assert 0 < table.num_entries <= 50
+        held = np.flatnonzero(table.holds(np.arange(100)))
+        assert set(range(19)) <= set(held.tolist())
+        assert labels_of(table.get(held)) == [[float(n)] * (n % 4) for n in held.tolist()]
+
+    def test_sets_follow_their_nodes(self, machine: Machine) -> None:
+        table = SetTable(machine, 1_000)
+        nodes = np.arange(30)
+        table.put(nodes, labelled(machine, nodes.tolist()))
+        numbers: IntArray = np.where(nodes % 3 == 0, nodes // 3, -1)
+        table.renumber(numbers)
+        assert table.holds(np.arange(30)).tolist() == [n < 10 for n in range(30)]
+        assert labels_of(table.get(np.arange(10))) == [[3.0 * n] * (3 * n % 4) for n in range(10)]

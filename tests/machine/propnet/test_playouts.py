@@ -1,0 +1,184 @@
+"""Playouts side by side: every lane is a legal match of its own, whatever its neighbours do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.machine.base import IntArray
+from ggp.machine.propnet.machine import PropnetMachine
+from ggp.machine.propnet.playouts import Block, PlayoutPlan, Queue, new_block, play
+from ggp.machine.propnet.vectors import NARROW, WIDE, words_of
+from tests.support.games import GAMES, machine_of_game, machine_of_rules, machine_of_shared
+
+SHARED = ["gdl1/connectFour.kif", "gdl2/kriegTTT_4x4.gdl", "gdl2/transit.gdl"]
+
+LOTTERY = """
+(role a) (role random)
+(init (left 9))
+(succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5) (succ 5 6) (succ 6 7) (succ 7 8) (succ 8 9)
+(legal a wait)
+(<= (legal random ?x) (succ ?x ?y) (true (left ?z)))
+(<= (next (left ?x)) (true (left ?y)) (succ ?x ?y))
+(<= (next (drawn ?x)) (does random ?x))
+(<= terminal (true (drawn 0)))
+(<= terminal (true (left 0)))
+(<= (goal a 100) (true (drawn 0)))
+(<= (goal a 0) (not (true (drawn 0))))
+"""
+"""Nine equal chances a step: lanes end one by one. Won with probability 1 - (8/9)^9."""
+
+
+def machine_of(name: str) -> PropnetMachine:
+    if name == "lottery":
+        machine = machine_of_rules(LOTTERY, "propnet")
+    elif name in GAMES:
+        machine = machine_of_game(name, "propnet")
+    else:
+        machine = machine_of_shared(name, "propnet")
+    assert isinstance(machine, PropnetMachine)
+    return machine
+
+
+def bits(block: Block, rows: IntArray, words: int) -> np.ndarray:
+    """`[K, lanes]` the bits of some rows."""
+    picked = block.rows.reshape(-1, words)[rows]
+    return np.unpackbits(picked.view(np.uint8), axis=-1, bitorder="little").astype(np.bool_)
+
+
+def lanes_of(masks: np.ndarray) -> np.ndarray:
+    return np.flatnonzero(np.unpackbits(masks.view(np.uint8), bitorder="little"))
+
+
+def moves_made(plan: PlayoutPlan, block: Block, lanes: IntArray, words: int) -> IntArray:
+    """`[L, R]` place of the move of each role among its moves; exactly one in every lane."""
+    columns = []
+    for first, end in zip(plan.role_moves, plan.role_moves[1:], strict=False):
+        made = bits(block, plan.move_rows[first:end], words)[:, lanes]
+        assert (made.sum(axis=0) == 1).all()
+        columns.append(made.argmax(axis=0))
+    return np.stack(columns, axis=1)
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE], ids=["narrow", "wide"])
+@pytest.mark.parametrize("name", [*GAMES, *SHARED, "lottery"])
+def test_every_lane_of_a_block_plays_a_legal_match(name: str, width: tuple[int, ...]) -> None:
+    machine = machine_of(name)
+    words = words_of(width)
+    num = 3 * 64 * words + 77
+    plan = machine._queries.playout
+    current = machine.initial(num).packed.copy()
+    queue = Queue(
+        current.copy(),
+        np.zeros((num, len(machine.roles))),
+        np.zeros(num, dtype=np.int64),
+        np.zeros(num, dtype=np.bool_),
+        np.zeros((len(machine.roles), 2), dtype=np.bool_),
+    )
+    block = new_block(plan.num_rows, width, 0, num, 12345)
+    steps = np.zeros(num, dtype=np.int64)
+    done = False
+    first = True
+    while not done:
+        if first:  # lanes come in within the first step
+            before, places = np.arange(64 * words), np.arange(64 * words)
+        else:
+            before, places = lanes_of(block.masks[:words]), block.lane_of.copy()
+        first = False
+        ended = queue.finished.copy()
+        done = play(plan, queue, block, 1000, 1, width)
+        moved = before[~(queue.finished & ~ended)[places[before]]]
+        if not len(moved):
+            continue
+        lanes = places[moved]
+        columns = moves_made(plan, block, moved, words)
+        joint = np.stack([machine._names[r][columns[:, r]] for r in range(columns.shape[1])], 1)
+        states = machine.initial(0)
+        states = type(states)(machine, current[lanes])
+        for role in range(len(machine.roles)):
+            legal = machine.legal(states, role)
+            owner = np.repeat(np.arange(len(lanes)), legal.counts)
+            hits = np.bincount(owner[legal.values == joint[owner, role]], minlength=len(lanes))
+            assert (hits == 1).all()
+        current[lanes] = machine.step(states, joint).states.packed
+        steps[lanes] += 1
+    final = type(machine.initial(0))(machine, current)
+    assert queue.finished.all()
+    assert machine.terminal(final).all()
+    assert np.array_equal(queue.steps, steps)
+    assert np.array_equal(queue.goals, machine.goals(final))
+
+
+def test_moves_are_uniform_and_lanes_independent() -> None:
+    machine = machine_of("lottery")
+    won = machine.playout(machine.initial(200_000), np.random.default_rng(1)).goals[:, 0] == 100
+    expected = 1 - (8 / 9) ** 9
+    assert won.mean() == pytest.approx(expected, abs=4 * (expected * (1 - expected) / 2e5) ** 0.5)
+    # Neighbours, and lanes one word apart, win together as often as any two lanes.
+    for apart in (1, 64, 512, 2048):
+        together = (won[apart:] & won[:-apart]).mean()
+        assert together == pytest.approx(expected**2, abs=0.006)
+
+
+@pytest.mark.parametrize("choices", [1, 2, 3, 5, 7, 8, 9, 31, 33, 100])
+def test_each_of_many_moves_is_as_likely_as_the_others(choices: int) -> None:
+    rules = "(role a) (init start) (goal a 0)" + "".join(
+        f"(legal a m{i}) (<= (next (got {i})) (does a m{i})) (<= terminal (true (got {i})))"
+        f"(<= (goal a {i + 1}) (true (got {i})))"
+        for i in range(choices)
+    )
+    machine = machine_of_rules(rules, "propnet")
+    num = 40_000
+    goals = machine.playout(machine.initial(num), np.random.default_rng(choices)).goals[:, 0]
+    counts = np.bincount(goals.astype(np.int64), minlength=choices + 1)[1:]
+    assert counts.sum() == num
+    expected = num / choices
+    # Chi-squared: mean `choices - 1`, variance twice that.
+    freedom = choices - 1
+    assert ((counts - expected) ** 2 / expected).sum() <= freedom + 5 * (2 * freedom) ** 0.5
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_number_of_threads_changes_nothing(threads: int) -> None:
+    one = machine_of("krieg_tic_tac_toe")
+    other = PropnetMachine(one.circuit, is_gdl2=True, threads=threads)
+    num = 40_000
+    found = [m.playout(m.initial(num), np.random.default_rng(7)) for m in (one, other)]
+    for a, b in zip(*found, strict=True):
+        assert np.array_equal(a, b)
+    states = [m.initial(num) for m in (one, other)]
+    assert np.array_equal(*(m.terminal(s) for m, s in zip((one, other), states, strict=True)))
+
+
+def test_playouts_stop_in_time_and_say_how_far_they_came() -> None:
+    endless = "(role a) (init p) (legal a m) (<= (next p) (true p)) (goal a 0)"
+    endless += "(<= terminal (true q)) (<= (next q) (true q))"
+    machine = machine_of_rules(endless, "propnet")
+    played = machine.playout(machine.initial(1000), np.random.default_rng(0), 1 << 40, 0.3)
+    assert not played.finished.any()
+    assert (played.steps > 0).all()
+
+
+def test_neighbours_full_of_garbage_change_nothing() -> None:
+    machine = machine_of("gdl2/kriegTTT_4x4.gdl")
+    rng = np.random.default_rng(3)
+    words = machine.initial(1).packed.shape[1]
+    used = np.uint64(2 ** (len(machine.circuit.fluents) % 64) - 1)
+    garbage = rng.integers(0, 1 << 64, size=(900, words), dtype=np.uint64)
+    garbage[:, -1] &= used
+    mixed = garbage.copy()
+    lanes = np.arange(0, 900, 7)
+    mixed[lanes] = machine.initial(1).packed[0]
+    kind = type(machine.initial(0))
+    alone, among = machine.initial(len(lanes)), kind(machine, mixed)
+    assert np.array_equal(machine.terminal(among)[lanes], machine.terminal(alone))
+    legal = [machine.legal(alone, role) for role in range(2)]
+    crowd = [machine.legal(among, role, allow_stuck=True) for role in range(2)]
+    for role in range(2):
+        for i, lane in enumerate(lanes):
+            assert np.array_equal(crowd[role][lane], legal[role][i])
+    moves = np.stack([np.zeros(900, dtype=np.int64) + legal[r][0][0] for r in range(2)], axis=1)
+    moves[lanes] = np.stack([legal[r].values[legal[r].offsets[:-1]] for r in range(2)], axis=1)
+    stepped, expected = machine.step(among, moves), machine.step(alone, moves[lanes])
+    assert np.array_equal(stepped.states.packed[lanes], expected.states.packed)  # type: ignore[attr-defined]
+    assert np.array_equal(stepped.percepts[lanes], expected.percepts)

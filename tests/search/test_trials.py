@@ -1,0 +1,219 @@
+"""Trials of many bags at once against one bag at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ggp.belief import Bags
+from ggp.belief.segments import Segments, initial_segments
+from ggp.machine import Machine
+from ggp.machine.arrays import offsets_of, ragged
+from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Ragged
+from ggp.search.estimates import TIE_TOLERANCE, Estimates, Tally, best_moves
+from ggp.search.trials import Results, Trials, allocate, plan_trials
+from tests.support.games import machine_of_game
+
+
+def weighted_bags(machine: Machine, sets: list[list[float]], segment: list[int]) -> Bags:
+    counts = np.array([len(s) for s in sets])
+    offsets = offsets_of(counts)
+    with np.errstate(divide="ignore"):
+        logs = np.concatenate([np.log(np.array(s) / sum(s)) for s in sets])
+    states = initial_segments(machine, int(offsets[-1]), keep_views=False).states
+    exact = np.ones(len(sets), dtype=np.bool_)
+    return Bags(
+        0,
+        np.zeros(len(segment), dtype=np.int64),
+        np.array(segment),
+        Segments(offsets, states, logs, exact, counts.astype(np.float64)),
+    )
+
+
+def random_bags(seed: int) -> tuple[Bags, Ragged]:
+    rng = np.random.default_rng(seed)
+    sets = [
+        np.where(rng.random(n) < 0.2, 0.0, rng.integers(1, 5, n)).tolist()
+        for n in rng.integers(1, 12, 6)
+    ]
+    sets = [s if sum(s) else [1.0] for s in sets]
+    segment = rng.integers(0, 6, 9).tolist()
+    moves = ragged([rng.integers(0, 50, n) for n in rng.integers(0, 4, 9)])
+    return weighted_bags(machine_of_game("krieg_tic_tac_toe"), sets, segment), moves
+
+
+def allocate_one(weights: FloatArray, count: int, start: float) -> IntArray:
+    """The definition, for one bag."""
+
+    def systematic(weights: FloatArray, count: int) -> IntArray:
+        ends = np.cumsum(weights)
+        points = (start + np.arange(count)) * (ends[-1] / count)
+        at = np.minimum(np.searchsorted(ends, points, side="right"), len(weights) - 1)
+        return np.bincount(at, minlength=len(weights))
+
+    if count < len(weights):
+        return systematic(weights, count)
+    trials = np.ones(len(weights), dtype=np.int64)
+    if count > len(weights):
+        missing = np.maximum(weights * count - 1.0, 0.0)
+        trials += systematic(missing, count - len(weights))
+    return trials
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 12, 64])
+@pytest.mark.parametrize("seed", range(10))
+def test_trials_are_allocated_to_each_bag_as_to_it_alone(count: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sets = [rng.random(n) for n in rng.integers(1, 20, 12)]
+    weights = np.concatenate([s / s.sum() for s in sets])
+    offsets = offsets_of(np.array([len(s) for s in sets]))
+    found = allocate(weights, offsets, count, np.random.default_rng(seed))
+    starts = np.random.default_rng(seed).random(len(sets))
+    for b in range(len(sets)):
+        mine = slice(offsets[b], offsets[b + 1])
+        assert found[mine].sum() == count
+        assert found[mine].tolist() == allocate_one(weights[mine], count, starts[b]).tolist()
+
+
+@pytest.mark.parametrize("count", [1, 3, 8, 40])
+@pytest.mark.parametrize("seed", range(8))
+def test_plans_of_many_bags_are_plans_of_each(count: int, seed: int) -> None:
+    bags, moves = random_bags(seed)
+    chosen = np.flatnonzero(np.arange(len(bags)) % 3 != 1)
+    trials = plan_trials(bags, moves, count, np.random.default_rng(seed), chosen)
+    starts = np.random.default_rng(seed).random(len(chosen))
+    expected = []
+    for bag, start in zip(chosen.tolist(), starts, strict=True):
+        weights = bags.weights_of(bag)
+        repeats = allocate_one(weights, count, start)
+        first = bags.sets.offsets[bags.segment[bag]]
+        for candidate in range(moves.offsets[bag], moves.offsets[bag + 1]):
+            for entry in np.flatnonzero(repeats):
+                share = repeats[entry] / count if len(weights) > count else weights[entry]
+                expected.append(
+                    (candidate, moves.values[candidate], first + entry, repeats[entry], share)
+                )
+    columns = [trials.candidate, trials.moves, trials.lanes, trials.counts, trials.share]
+    found = list(zip(*(c.tolist() for c in columns), strict=True))
+    assert found == [pytest.approx(row) for row in expected]
+    assert len(trials) == sum(row[3] for row in expected)
+
+
+def planned(seed: int, count: int) -> tuple[Trials, int]:
+    bags, moves = random_bags(seed)
+    return plan_trials(bags, moves, count, np.random.default_rng(seed)), len(moves.values)
+
+
+@pytest.mark.parametrize("size", [1, 4, 7, 1000])
+@pytest.mark.parametrize("seed", range(4))
+def test_results_added_in_parts_are_the_same(size: int, seed: int) -> None:
+    trials, num_candidates = planned(seed, 9)
+    goals = np.random.default_rng(seed).integers(0, 5, len(trials)) * 25.0
+    results = Results(trials)
+    for start in range(0, len(trials), size):
+        assert not results.complete(num_candidates)[trials.candidate[-1]]
+        results.add(start, goals[start : start + size])
+    stratum = np.repeat(np.arange(len(trials.counts)), trials.counts)
+    assert results.counts.tolist() == trials.counts.tolist()
+    assert results.totals.tolist() == np.bincount(stratum, goals).tolist()
+    assert results.squares is not None
+    assert results.squares.tolist() == np.bincount(stratum, goals**2).tolist()
+    assert results.complete(num_candidates).sum() == len(set(trials.candidate.tolist()))
+    weights = np.repeat(trials.share / trials.counts, trials.counts)
+    values = np.bincount(trials.candidate[stratum], weights * goals, num_candidates)
+    assert results.values(num_candidates) == pytest.approx(values)
+
+
+def variance_one(trials: Trials, goals: FloatArray, candidate: int, *, exact: bool) -> float:
+    """The definition, for one candidate."""
+    strata = np.flatnonzero(trials.candidate == candidate)
+    parts = [goals[trials.offsets[s] : trials.offsets[s + 1]] for s in strata]
+    share = trials.share[strata]
+    mean = np.array([p.mean() for p in parts])
+    value = float(share @ mean)
+    together = np.concatenate(parts)
+    freedom = len(together) - len(parts)
+    within = sum(float(((p - p.mean()) ** 2).sum()) for p in parts)
+    pooled = (
+        within / freedom if freedom else ((together - value) ** 2).sum() / max(len(together) - 1, 1)
+    )
+    own = np.array([p.var(ddof=1) if len(p) > 1 else pooled for p in parts])
+    by_playouts = float((share**2 * own / [len(p) for p in parts]).sum())
+    if exact:
+        return by_playouts
+    spread = float(((share * (mean - value)) ** 2).sum())
+    return max(by_playouts, spread * len(parts) / max(len(parts) - 1, 1))
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 9, 60])
+def test_errors_are_those_of_each_candidate(count: int, exact: bool) -> None:
+    bags, moves = random_bags(count)
+    trials = plan_trials(bags, moves, count, np.random.default_rng(0))
+    goals = np.random.default_rng(1).integers(0, 3, len(trials)) * 50.0
+    results = Results(trials)
+    results.add(0, goals)
+    tally = Tally(len(moves.values))
+    tally.add(results, count, exact=exact)
+    found = tally.estimates(moves)
+    for candidate in range(len(moves.values)):
+        variance = variance_one(trials, goals, candidate, exact=exact)
+        assert found.stderrs[candidate] == pytest.approx(np.sqrt(variance))
+        assert found.visits[candidate] == count
+
+
+def test_a_round_cut_short_counts_for_candidates_that_are_complete() -> None:
+    bags, moves = random_bags(3)
+    tally = Tally(len(moves.values))
+    trials = plan_trials(bags, moves, 6, np.random.default_rng(0))
+    whole = Results(trials)
+    whole.add(0, np.full(len(trials), 100.0))
+    tally.add(whole, 6, exact=True)
+    part = Results(trials)
+    part.add(0, np.full(6 * 4 + 1, 40.0))
+    tally.add(part, 6, exact=True)
+    found = tally.estimates(moves)
+    assert found.visits.tolist() == [12] * 4 + [6] * (len(moves.values) - 4)
+    assert found.values == pytest.approx([70.0] * 4 + [100.0] * (len(moves.values) - 4))
+
+
+VALUES = st.lists(
+    st.lists(st.sampled_from([0.0, 50.0, 50.0 * (1 + 1e-10), 50.1, -3.0, 1e9]), max_size=5),
+    max_size=6,
+)
+
+
+@given(VALUES, st.integers(0, 100))
+def test_best_moves_are_among_the_ties_of_each_bag(values: list[list[float]], seed: int) -> None:
+    moves = Ragged(
+        offsets_of(np.array([len(v) for v in values], dtype=np.int64)),
+        np.arange(sum(map(len, values))),
+    )
+    flat = np.array([v for some in values for v in some])
+    chosen = best_moves(moves, flat, np.random.default_rng(seed))
+    assert len(chosen) == len(values)
+    for b, some in enumerate(values):
+        if not some:
+            assert chosen[b] == UNKNOWN
+            continue
+        at = chosen[b] - moves.offsets[b]
+        scale = max(map(abs, some))
+        assert some[at] >= max(some) - TIE_TOLERANCE * scale
+
+
+def test_ties_are_broken_evenly() -> None:
+    bags = 30_000
+    values = np.tile([1.0, 2.0, 2.0, 2.0 - 1e-12], bags)
+    moves = Ragged(4 * np.arange(bags + 1), np.tile(np.arange(4), bags))
+    chosen = best_moves(moves, values, np.random.default_rng(0))
+    shares = np.bincount(chosen, minlength=4) / bags
+    assert shares == pytest.approx([0, 1 / 3, 1 / 3, 1 / 3], abs=0.02)
+
+
+def test_candidates_that_were_tried_come_first() -> None:
+    moves = ragged([np.array([7, 8, 9])])
+    values, visits = np.array([0.0, -5.0, 0.0]), np.array([0, 3, 0])
+    estimates = Estimates(moves, values, np.zeros(3), visits)
+    assert estimates.choose(np.random.default_rng(0)).tolist() == [8]
