@@ -270,7 +270,7 @@ def paths_of_matches(
     machine: Machine, role: int, turns: int, count: int
 ) -> list[list[tuple[int, int]]]:
     """What a role did and saw in random matches that last long enough, some of them equal."""
-    found = []
+    found: list[list[tuple[int, int]]] = []
     for seed in range(100):
         path = random_paths(machine, turns, seed)[role]
         if len(path) == turns and len(found) < count:

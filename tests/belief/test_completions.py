@@ -82,7 +82,7 @@ def percepts(machine: Machine, *texts: str) -> int:
 
 def estimates(found: Completions, lanes: int) -> FloatArray:
     """`[L]` estimated number of matching completions of each lane."""
-    return np.bincount(found.lanes, found.stands_for, minlength=lanes)
+    return np.asarray(np.bincount(found.lanes, found.stands_for, minlength=lanes), np.float64)
 
 
 class TestDraws:

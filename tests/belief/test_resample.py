@@ -117,12 +117,12 @@ def test_weights_of_many_magnitudes_are_thinned_exactly() -> None:
     assert 0 in kept
 
 
-def systematic(weights: FloatArray, count: int, start: float) -> list[int]:
+def systematic(weights: FloatArray, count: int, start: float) -> IntArray:
     """How often each entry is drawn."""
     ends = np.cumsum(weights)
     points = (start + np.arange(count)) * (ends[-1] / count)
     at = np.minimum(np.searchsorted(ends, points, side="right"), len(weights) - 1)
-    return np.bincount(at, minlength=len(weights)).tolist()
+    return np.bincount(at, minlength=len(weights))
 
 
 @given(SETS, st.lists(st.integers(0, 20), min_size=6, max_size=6), st.integers(0, 1000))

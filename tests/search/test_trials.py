@@ -44,6 +44,11 @@ def random_bags(seed: int) -> tuple[Bags, Ragged]:
     return weighted_bags(machine_of_game("krieg_tic_tac_toe"), sets, segment), moves
 
 
+def random_goals(seed: int, count: int) -> FloatArray:
+    goals = np.random.default_rng(seed).integers(0, 5, count) * 25
+    return goals.astype(np.float64)
+
+
 def allocate_one(weights: FloatArray, count: int, start: float) -> IntArray:
     """The definition, for one bag."""
 
@@ -110,7 +115,7 @@ def planned(seed: int, count: int) -> tuple[Trials, int]:
 @pytest.mark.parametrize("seed", range(4))
 def test_results_added_in_parts_are_the_same(size: int, seed: int) -> None:
     trials, num_candidates = planned(seed, 9)
-    goals = np.random.default_rng(seed).integers(0, 5, len(trials)) * 25.0
+    goals = random_goals(seed, len(trials))
     results = Results(trials)
     for start in range(0, len(trials), size):
         assert not results.complete(num_candidates)[trials.candidate[-1]]
@@ -152,7 +157,7 @@ def variance_one(trials: Trials, goals: FloatArray, candidate: int, *, exact: bo
 def test_errors_are_those_of_each_candidate(count: int, exact: bool) -> None:
     bags, moves = random_bags(count)
     trials = plan_trials(bags, moves, count, np.random.default_rng(0))
-    goals = np.random.default_rng(1).integers(0, 3, len(trials)) * 50.0
+    goals = random_goals(1, len(trials))
     results = Results(trials)
     results.add(0, goals)
     tally = Tally(len(moves.values))

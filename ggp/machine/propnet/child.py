@@ -1,8 +1,8 @@
-"""Work that may take any time and memory, done in a child process that is bounded and thrown away.
+"""Work that may take any time and memory, done in a child process with limits.
 
 Grounding a stranger's rules may explode, and nothing can stop it from within. The child gets a
-task's name on its command line and the task's pickled argument on its standard input. It answers on its
-standard output: a kind, a length, and that many bytes. It dies with its parent.
+task's name on its command line and the task's pickled argument on its standard input. It
+answers on its standard output: a kind, a length, and that many bytes. It dies with its parent.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from ggp.machine.propnet.vectors import (
     but_not,
     bxor,
     load,
+    out_of_line,
     plus,
     reduce_or,
     shift_left,
@@ -71,6 +72,7 @@ def count_legal(
     `planes`: `[MAX_PLANES, W]`, overwritten. Planes above those returned are all zero or
     undefined.
     """
+    out_of_line()
     words = words_of(width)
     ones = splat(np.uint64(0), width)
     twos = ones
@@ -117,6 +119,7 @@ def draw_below(
 
     Lanes outside the mask get anything. `scratch`: `[2 * MAX_PLANES, W]`.
     """
+    out_of_line()
     words = words_of(width)
     above = MAX_PLANES * words
     # scratch[:MAX_PLANES]: highest number allowed; scratch[MAX_PLANES:]: the bits it needs.
@@ -154,6 +157,7 @@ def pick(
     width: tuple[int, ...],
 ) -> None:
     """Set the row of the n-th legal move, n the sliced numbers in `planes` (used up)."""
+    out_of_line()
     words = words_of(width)
     for m in range(first, end):
         x = bxor(

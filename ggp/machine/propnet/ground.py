@@ -50,29 +50,36 @@ _WITH_ROLE = frozenset({"does", "legal", "sees", "goal"})
 _TOKEN = re.compile(r"f?([0-9]+)(\()?|,")
 
 
-def ground(program: Program) -> GroundProgram:
+def ground(program: Program, *, split: bool = True) -> GroundProgram:
     """The ground rules of a game.
+
+    Args:
+        program: normalised rules.
+        split: whether to split rules where that gives fewer ground rules.
 
     Raises:
         MachineError: clingo failed.
         ReasonerLimitError: a term is too large.
         MemoryError: there is not enough memory.
     """
-    translation = translate(program.roles, _smaller_rules(program))
+    rules = project_locals(program.rules)
+    if split:
+        rules = _split(rules, program.recursive)
+    translation = translate(program.roles, rules)
     observer = _Observer(_TermSizes(terms_grow(program.rules, MAX_UNCHECKED_DEPTH)))
     _run_clingo(translation.text, observer)
     return _ground_program(program.roles, translation, observer)
 
 
-def _smaller_rules(program: Program) -> list[NormalRule]:
-    rules = project_locals(program.rules)
+def _split(rules: Sequence[NormalRule], recursive: frozenset[Signature]) -> list[NormalRule]:
+    """Rules with fewer instances; first those that become facts, which can then be counted."""
     static = frozenset(signature(rule.head) for rule in rules)
     static -= relations_reaching(rules, (TRUE, DOES))
     fixed = [rule for rule in rules if signature(rule.head) in static]
     moving = [rule for rule in rules if signature(rule.head) not in static]
     fixed = decompose(fixed, Extents(rules, static, {}), prefix="fixed")
     extents = Extents(rules, static, _count(fixed))
-    return [*fixed, *decompose(moving, extents, program.recursive)]
+    return [*fixed, *decompose(moving, extents, recursive)]
 
 
 def _count(rules: Sequence[NormalRule]) -> dict[Signature, Table]:
@@ -165,7 +172,6 @@ def _run_clingo(text: str, observer: clingo.Observer) -> clingo.Control:
 def _ground_program(
     roles: tuple[str, ...], translation: Translation, observed: _Observer
 ) -> GroundProgram:
-    initial = [atom for text, atom in observed.atoms if text.startswith("init(")]
     rules = simplify(
         GroundRules(
             heads=np.array(observed.heads, dtype=np.int32),
@@ -173,7 +179,6 @@ def _ground_program(
             conditions=np.array(observed.conditions, dtype=np.int32),
         ),
         inputs=np.array(observed.inputs, dtype=np.int32),
-        decide=np.array(initial, dtype=np.int32),
     )
     tables = _Tables(translation.names, rules.atoms)
     for text, atom in observed.atoms:

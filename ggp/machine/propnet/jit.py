@@ -20,7 +20,7 @@ def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
     Machine code is cached on disk where that is possible. A full disk, a folder that cannot
     be written or a broken file mean compiling again, not an error.
     """
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
         compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError as error:  # there is no folder to cache in

@@ -18,6 +18,7 @@ from ggp.machine.propnet.vectors import (
     count_ones,
     load,
     lowest_one,
+    out_of_line,
     reduce_or,
     splat,
     store,
@@ -30,6 +31,7 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 @inlined
 def run_tape(tape: Tape, rows: U64, width: tuple[int, ...]) -> None:
     """Evaluate the gates of a tape in every lane of a block."""
+    out_of_line()
     words = words_of(width)
     at = 0
     for s in range(len(tape.segments)):
@@ -53,6 +55,7 @@ def _run_loop(
     tape: Tape, first: int, end: int, start: int, rows: U64, width: tuple[int, ...]
 ) -> int:
     """Evaluate a loop to its least fixpoint; returns where the inputs of the next gate are."""
+    out_of_line()
     words = words_of(width)
     for g in range(first, end):
         store(rows, np.int64(tape.outputs[g]) * words, splat(tape.initial[g], width))
@@ -108,6 +111,7 @@ def load_lanes(
     Bits of rows from lane `at` on must be zero. `row_of`: `[F]` row of each fluent, -1 where
     it is not wanted. `square`: `[64]` scratch.
     """
+    out_of_line()
     for start in range(0, count, 64):
         num = min(64, count - start)
         word, shift = (at + start) >> 6, np.uint64((at + start) & 63)
@@ -131,6 +135,7 @@ def store_lanes(
     rows: U64, wires: Wires, count: int, packed: U64, first: int, words: int, square: U64
 ) -> None:
     """Pack K literals of lanes 0 .. count of a block into `packed[first ...]`, `[L, K / 64]`."""
+    out_of_line()
     num = len(wires.rows)
     for start in range(0, count, 64):
         word = start >> 6

@@ -35,7 +35,7 @@ from ggp.machine.propnet.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.playouts import Block, Queue, new_block, play
 from ggp.machine.propnet.queries import Queries, Query, words_for
 from ggp.machine.propnet.row_table import RowTable
-from ggp.machine.propnet.vectors import NARROW, WIDE, words_of
+from ggp.machine.propnet.vectors import WIDTH
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
@@ -187,7 +187,6 @@ class PropnetMachine:
         asked = self._queries.step
         rows = self._rows_of_moves(joint_moves)
         out = np.zeros((len(packed), asked.starts[-1]), dtype=np.uint64)
-        width = _width(len(packed))
 
         def run(first: int, end: int) -> None:
             advance(
@@ -198,7 +197,7 @@ class PropnetMachine:
                 asked.wires,
                 asked.num_rows,
                 out[first:end],
-                width,
+                WIDTH,
             )
 
         self._split(run, len(packed))
@@ -354,7 +353,6 @@ class PropnetMachine:
 
     def _ask(self, asked: Query, packed: Packed) -> Packed:
         out = np.zeros((len(packed), asked.starts[-1]), dtype=np.uint64)
-        width = _width(len(packed))
 
         def run(first: int, end: int) -> None:
             query(
@@ -364,7 +362,7 @@ class PropnetMachine:
                 asked.wires,
                 asked.num_rows,
                 out[first:end],
-                width,
+                WIDTH,
             )
 
         self._split(run, len(packed))
@@ -386,15 +384,14 @@ class PropnetMachine:
     ) -> None:
         """Play lanes `first .. end` of a queue, seeded by `key`."""
         plan = self._queries.playout
-        width = _width(end - first)
-        block = new_block(plan.num_rows, width, first, end, key)
+        block = new_block(plan.num_rows, WIDTH, first, end, key)
         budget = 1
         while True:
             started = time.monotonic()
             if started >= until_s:
                 _leave(queue, block)
                 return
-            if play(plan, queue, block, max_steps, budget, width):
+            if play(plan, queue, block, max_steps, budget, WIDTH):
                 return
             took = time.monotonic() - started
             if took < min(LOOK_AT_CLOCK_S, 0.25 * (until_s - started)):
@@ -424,10 +421,6 @@ def _leave(queue: Queue, block: Block) -> None:
             queue.steps[block.lane_of[lane]] = step - block.started[lane]
         elif int(block.masks[words + (lane >> 6)]) >> (lane & 63) & 1:
             queue.finished[block.lane_of[lane]] = False
-
-
-def _width(num_lanes: int) -> tuple[int, ...]:
-    return NARROW if num_lanes <= 64 * words_of(NARROW) else WIDE
 
 
 def _packed(bits: BoolArray) -> Packed:

@@ -25,6 +25,7 @@ from ggp.machine.propnet.vectors import (
     count_ones,
     load,
     lowest_one,
+    out_of_line,
     reduce_or,
     shift_right,
     splat,
@@ -179,6 +180,7 @@ def _end_lanes(
     plan: PlayoutPlan, queue: Queue, block: Block, max_steps: int, width: tuple[int, ...]
 ) -> None:
     """Take lanes that are over, or have played long enough, out of those that play on."""
+    out_of_line()
     words = words_of(width)
     masks, at = block.masks, block.at
     playing = load(masks, 0, width)
@@ -214,6 +216,7 @@ def _end_lanes(
 @inlined
 def _stop(queue: Queue, block: Block, finished: bool, words: int) -> None:
     """Write down the lanes of the third mask."""
+    out_of_line()
     for w in range(words):
         bits = block.masks[2 * words + w]
         while bits:
@@ -227,6 +230,7 @@ def _stop(queue: Queue, block: Block, finished: bool, words: int) -> None:
 @inlined
 def _judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
     """Write down the goals of the lanes of the second mask."""
+    out_of_line()
     for role in range(len(plan.role_goals) - 1):
         first, end = plan.role_goals[role], plan.role_goals[role + 1]
         for w in range(words):
@@ -260,6 +264,7 @@ def _judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
 @inlined
 def _move(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:
     """Make random moves in the lanes that play on; the others stay as they are."""
+    out_of_line()
     words = words_of(width)
     rows, masks, planes = block.rows, block.masks, block.planes
     scratch = planes[MAX_PLANES * words :]
@@ -296,6 +301,7 @@ def _move(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...])
 @inlined
 def _compact(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> None:
     """Move the lanes that play on together, to the beginning of the block."""
+    out_of_line()
     words = words_of(width)
     masks, at, rows, squares = block.masks, block.at, block.rows, block.squares
     used = 0
@@ -328,6 +334,7 @@ def _compact(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> None:
 @inlined
 def _compress_masks(masks: U64, squares: U64, width: tuple[int, ...]) -> None:
     """What `_compress_row` moves in each of six rounds: Hacker's Delight, section 7-4."""
+    out_of_line()
     words = words_of(width)
     for w in range(words):
         mask = masks[w]
@@ -345,6 +352,7 @@ def _compress_masks(masks: U64, squares: U64, width: tuple[int, ...]) -> None:
 @inlined
 def _compress_row(rows: U64, at: int, masks: U64, squares: U64, width: tuple[int, ...]) -> None:
     """Move the bits of a mask to the beginning of a row, the others become zero."""
+    out_of_line()
     words = words_of(width)
     row = band(load(rows, at, width), load(masks, 0, width))
     for i in range(6):
@@ -373,6 +381,7 @@ def _compress_row(rows: U64, at: int, masks: U64, squares: U64, width: tuple[int
 @inlined
 def _fill(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
     """Let lanes of the queue in where there is room."""
+    out_of_line()
     at = block.at
     count = min(64 * words - at[_USED], at[_END] - at[_NEXT])
     if count <= 0:

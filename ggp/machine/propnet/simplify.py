@@ -44,13 +44,12 @@ class Simplified(GroundRules):
     atoms: Atoms
 
 
-def simplify(rules: GroundRules, inputs: Atoms, decide: Atoms) -> Simplified:
+def simplify(rules: GroundRules, inputs: Atoms) -> Simplified:
     """The same rules without those that are decided or said before.
 
     Args:
         rules: as the grounder gives them.
         inputs: atoms that may hold or not.
-        decide: atoms that depend on no input, so that they must come out as always or never.
     """
     num_atoms = 1 + max(
         (int(np.abs(part).max()) for part in (rules.heads, rules.conditions, inputs) if len(part)),
@@ -60,10 +59,6 @@ def simplify(rules: GroundRules, inputs: Atoms, decide: Atoms) -> Simplified:
     is_input[inputs] = True
     known = _Known(rules, is_input)
     known.spread()
-    while (known.values[decide[decide > 0]] == 0).any():
-        if not known.deny_unfounded():
-            break
-        known.spread()
     rest = _without_repeats(known.remaining())
     return _renumbered(rest, known.values, is_input)
 
@@ -111,37 +106,6 @@ class _Known:
                 if value and not self.values[head]:
                     self.values[head] = value
                     pending.append(int(head))
-
-    def deny_unfounded(self) -> bool:
-        """Deny atoms that only hold if they hold; whether there were any."""
-        rules = self._rules
-        possible = self._is_input | (self.values > 0)
-        positive = np.maximum(rules.conditions, 0)
-        needed = np.array(
-            [len(np.unique(part[part > 0])) for part in np.split(positive, self._offsets[1:-1])]
-            if len(rules.heads)
-            else [],
-            dtype=np.int64,
-        )
-        pending = np.flatnonzero(possible).tolist()
-        pending += self._reach(rules.heads[(needed == 0) & (self._missing >= 0)], possible)
-        while pending:
-            atom = pending.pop()
-            touched = {rule for rule, sign in self._uses(atom) if sign}
-            for rule in touched:
-                needed[rule] -= 1
-                if needed[rule] == 0 and self._missing[rule] >= 0:
-                    pending += self._reach(rules.heads[rule : rule + 1], possible)
-        unfounded = np.flatnonzero(~possible & (self.values == 0))
-        for atom in unfounded.tolist():
-            self._support[atom] = 0
-        return len(unfounded) > 0
-
-    @staticmethod
-    def _reach(heads: Atoms, possible: NDArray[np.bool_]) -> list[int]:
-        new: list[int] = np.unique(heads[~possible[heads]]).tolist()
-        possible[new] = True
-        return new
 
     def _uses(self, atom: int) -> Iterable[tuple[int, bool]]:
         """The rules with an atom in their conditions, and whether it must hold there."""

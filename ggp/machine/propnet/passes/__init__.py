@@ -15,6 +15,7 @@ from ggp.machine.propnet.passes.implied import implied
 from ggp.machine.propnet.passes.invariants import use_invariants
 from ggp.machine.propnet.passes.knowledge import Knowledge
 from ggp.machine.propnet.passes.simple import flatten
+from ggp.machine.propnet.passes.sweep import sweep
 
 Pass = Callable[[Circuit, Knowledge], Circuit]
 
@@ -35,6 +36,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("implied", implied),
     ("extract", extract),
     ("flatten", lambda circuit, _: flatten(circuit)),
+    ("sweep", sweep),
     ("factor", lambda circuit, _: factor(circuit)),
     ("implied", implied),
     ("extract", extract),

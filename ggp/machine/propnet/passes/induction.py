@@ -15,7 +15,7 @@ from ggp.machine.propnet.passes.knowledge import moves_of_roles
 from ggp.machine.propnet.passes.solver import Additions, Example, Limit, Solver
 
 REFUTE_CONFLICTS = 1_000
-PROVE_CONFLICTS = 20_000
+PROVE_CONFLICTS = 5_000
 PROVE_ONE_CONFLICTS = 2_000
 """How hard to look for failing guesses: at first, at last, and at last for one of them."""
 

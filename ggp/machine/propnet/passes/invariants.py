@@ -24,7 +24,8 @@ def use_invariants(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     """Fluents that are constant or equal to others become that; groups go to `knowledge`."""
     affordable = SAMPLED_WORDS // (NUM_WORDS * (1 + circuit.num_literals))
     steps = max(MIN_STEPS, min(MAX_STEPS, affordable))
-    values = sample(circuit, num_words=NUM_WORDS, num_steps=steps, seed=0).values
+    fluents = range(1, 1 + len(circuit.fluents))
+    values = sample(circuit, fluents, num_words=NUM_WORDS, num_steps=steps, seed=0).values
     becomes = equal_fluents(circuit, values)
     meant = {net: equality(net, literal) for net, literal in becomes.items()}
     guesses = [guess for pair in meant.values() for guess in pair]

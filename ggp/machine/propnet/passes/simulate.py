@@ -20,7 +20,7 @@ class Samples(NamedTuple):
     """What was so in random matches.
 
     Attributes:
-        values: `[F, S, W]` fluents at each of S steps.
+        values: `[N, S, W]` some nets at each of S steps.
         running: `[S, W]` whether moves were made: the game was neither over nor stuck.
     """
 
@@ -115,12 +115,14 @@ def _levels(circuit: Circuit) -> list[_Level | Loop]:
     return ordered
 
 
-def sample(circuit: Circuit, *, num_words: int, num_steps: int, seed: int) -> Samples:
+def sample(
+    circuit: Circuit, nets_wanted: range, *, num_words: int, num_steps: int, seed: int
+) -> Samples:
     """Play random matches in 64 lanes a word; where one is over, another begins."""
     rng = np.random.default_rng(seed)
     evaluator = Evaluator(circuit)
     num_fluents = len(circuit.fluents)
-    values = np.zeros((num_fluents, num_steps, num_words), dtype=np.uint64)
+    values = np.zeros((len(nets_wanted), num_steps, num_words), dtype=np.uint64)
     running = np.zeros((num_steps, num_words), dtype=np.uint64)
     initial = np.where(circuit.initial, _ONES, np.uint64(0))[:, None]
     terminal = np.array([circuit.terminal], dtype=np.int32)
@@ -139,7 +141,7 @@ def sample(circuit: Circuit, *, num_words: int, num_steps: int, seed: int) -> Sa
             first += len(chosen)
         nets[1 + num_fluents : first] &= going
         evaluator.evaluate(nets)
-        values[:, step] = states
+        values[:, step] = nets[nets_wanted.start : nets_wanted.stop]
         running[step] = going
         states = read_words(nets, circuit.next) & going | initial & ~going
     return Samples(values, running)

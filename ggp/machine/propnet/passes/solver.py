@@ -83,7 +83,8 @@ class Solver:
         with self._control.solve(assumptions=assumed, on_model=tell, async_=True) as search:
             if not search.wait(max(0.0, limit.until_s - time.monotonic())):
                 search.cancel()
-            return search.get().satisfiable
+            found: bool | None = search.get().satisfiable
+            return found
 
 
 class Additions:

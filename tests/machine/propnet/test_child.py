@@ -1,0 +1,227 @@
+"""Work in a child process: results come back whole, and whatever goes wrong is an error of ours."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
+from ggp.gdl import parse
+from ggp.gdl.normalize import load, normalize
+from ggp.machine.propnet.child import run_limited
+from ggp.machine.propnet.ground import ground
+from tests.support.games import REPOSITORY
+
+TASKS = "tests.support.child_tasks"
+GIGABYTE = 1 << 30
+
+INFINITE = "(role a) (init (at z)) (legal a m) (<= (next (at (s ?x))) (true (at ?x)))" + (
+    "(<= terminal (true (at q))) (goal a 1)"
+)
+"""There is no end of fluents."""
+
+
+def run(
+    task: str, argument: object = None, *, seconds: float = 30.0, memory_bytes: int = 2 * GIGABYTE
+) -> bytes:
+    return run_limited(
+        f"{TASKS}:{task}", argument, seconds=seconds, memory_bytes=memory_bytes, doing="the work"
+    )
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process exists and is not just waiting to be buried."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def wait_until_dead(pid: int) -> bool:
+    until_s = time.monotonic() + 10
+    while is_alive(pid) and time.monotonic() < until_s:
+        time.sleep(0.02)
+    return not is_alive(pid)
+
+
+def pid_in(path: Path) -> int:
+    until_s = time.monotonic() + 10
+    while not (path.exists() and path.read_text()):
+        assert time.monotonic() < until_s
+        time.sleep(0.02)
+    return int(path.read_text())
+
+
+# -------------------------------------------------------------------- results
+
+
+def test_child_grounds_as_this_process_does() -> None:
+    program = load("kuhn_poker")
+    there = pickle.loads(run("grounded", program))
+    here = ground(program)
+    assert there.conditions.tolist() == here.conditions.tolist()
+    assert (there.fluents, there.does) == (here.fluents, here.does)
+
+
+def test_same_rules_give_the_same_bytes() -> None:
+    program = load("krieg_tic_tac_toe")
+    assert run("grounded", program) == run("grounded", program)
+
+
+@pytest.mark.parametrize("size", [0, 20_000_000])
+def test_result_of_any_size_comes_back_whole(size: int) -> None:
+    data = bytes(range(256)) * (size // 256 + 1)
+    assert pickle.loads(run("echo", data[:size])) == data[:size]
+
+
+def test_printing_does_not_spoil_the_result() -> None:
+    assert run("noise", b"whole") == b"whole"
+
+
+def test_child_starts_soon_and_finds_the_same_modules() -> None:
+    start_s = time.monotonic()
+    seen = pickle.loads(run("environment"))
+    assert time.monotonic() - start_s < 5.0
+    assert seen["path"] == sys.path
+    assert seen["threads"] == "1"
+    assert seen["input"] == ""
+    assert not {"pyswip", "numba", "rich", "click"} & set(seen["modules"])
+
+
+def test_child_finds_modules_from_any_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(REPOSITORY), *sys.path])
+    monkeypatch.chdir("/")
+    assert pickle.loads(run("echo", 5)) == 5
+
+
+# -------------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize("task", ["sleep", "spin"])
+def test_task_that_takes_too_long_is_stopped(task: str) -> None:
+    start_s = time.monotonic()
+    with pytest.raises(ReasonerLimitError, match="the work passed the limit of 1 seconds; the ru"):
+        run(task, seconds=0.6)
+    assert time.monotonic() - start_s < 5.0
+
+
+def test_task_that_needs_too_much_memory_is_stopped() -> None:
+    with pytest.raises(ReasonerLimitError, match=r"the limit of 536,870,912 bytes of memory"):
+        run("hoard", memory_bytes=GIGABYTE // 2)
+
+
+def test_too_little_memory_to_begin_with_is_named() -> None:
+    with pytest.raises(ReasonerLimitError, match="the limit of 1,000,000 bytes of memory"):
+        run("grounded", load("tic_tac_toe"), memory_bytes=1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "memory_bytes", "reached"),
+    [(1.0, GIGABYTE, r"1 seconds|functions in one term"), (20.0, 3 << 26, r"bytes|functions")],
+)
+def test_endless_grounding_passes_a_limit(seconds: float, memory_bytes: int, reached: str) -> None:
+    program = normalize(parse(INFINITE))
+    with pytest.raises(ReasonerLimitError, match=reached):
+        run("grounded", program, seconds=seconds, memory_bytes=memory_bytes)
+
+
+def test_large_grounding_runs_out_of_memory() -> None:
+    numbers = "".join(f"(number {i})" for i in range(60))
+    product = " ".join(f"(number ?{name})" for name in "bcdefgh")
+    rules = f"(role a) (init z) (<= (legal a (j ?b ?c ?d ?e ?f ?g ?h)) {product}) {numbers}"
+    program = normalize(parse(rules + "(<= terminal (true q)) (goal a 1)"))
+    with pytest.raises(ReasonerLimitError, match="bytes of memory"):
+        run("grounded", program, memory_bytes=1 << 28)
+
+
+# -------------------------------------------------------------------- what goes wrong
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "message"),
+    [
+        ("machine", MachineError, "^the rules are odd$"),
+        ("limit", ReasonerLimitError, "the work passed the limit of 12 functions in one term"),
+        ("unavailable", BackendUnavailableError, "clingo is not usable: install it"),
+        ("module", BackendUnavailableError, "numba is not usable: .*pip install numba"),
+        ("bug", MachineError, "the work failed in its child process: ZeroDivisionError: .*prolog"),
+        ("exit", MachineError, r"the work crashed in its child process \(exit status 3\)"),
+    ],
+)
+def test_error_of_the_task_is_raised_here(
+    kind: str, error: type[MachineError], message: str
+) -> None:
+    with pytest.raises(error, match=message) as caught:
+        run("fail", kind)
+    assert type(caught.value) is error
+
+
+@pytest.mark.parametrize(
+    ("number", "message"),
+    [
+        (signal.SIGKILL, r"killed from outside \(signal 9\), perhaps .* out of memory; lower"),
+        (
+            signal.SIGSEGV,
+            r"crashed in its child process \(signal 11\); play with `--backend prolog`",
+        ),
+        (signal.SIGABRT, r"crashed in its child process \(signal 6\)"),
+    ],
+)
+def test_killed_child_is_an_error(number: int, message: str) -> None:
+    with pytest.raises(MachineError, match=message):
+        run("die", number)
+
+
+def test_child_that_leaves_without_an_answer_is_an_error() -> None:
+    with pytest.raises(MachineError, match=r"\(exit status 0\).*it said: last words"):
+        run("leave", 0)
+
+
+def test_missing_interpreter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with pytest.raises(BackendUnavailableError, match="child process is not usable.*prolog"):
+        run("echo")
+    monkeypatch.setattr(sys, "executable", "")
+    with pytest.raises(BackendUnavailableError, match="no Python interpreter"):
+        run("echo")
+
+
+# -------------------------------------------------------------------- nothing is left behind
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+
+
+@needs_proc
+def test_child_is_killed_when_it_is_late(tmp_path: Path) -> None:
+    with pytest.raises(ReasonerLimitError):
+        run("sleep", str(tmp_path / "pid"), seconds=1.5)
+    assert not is_alive(pid_in(tmp_path / "pid"))
+
+
+@needs_proc
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_child_dies_with_its_parent(number: int, tmp_path: Path) -> None:
+    path = tmp_path / "pid"
+    code = (
+        "from ggp.machine.propnet.child import run_limited\n"
+        f"run_limited('{TASKS}:sleep', {str(path)!r}, seconds=60, memory_bytes=1 << 30)"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=REPOSITORY,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+    )
+    child = pid_in(path)
+    assert is_alive(child)
+    parent.send_signal(number)
+    parent.wait(timeout=10)
+    assert wait_until_dead(child)
