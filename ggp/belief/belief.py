@@ -161,6 +161,8 @@ class Belief:
         for d in range(self.tree.depth(int(starts[0])) + 1, self.tree.depth(int(paths[0])) + 1):
             if self.stop():
                 raise GivenUp
+            if not len(sets.states):
+                break  # nothing comes of nothing
             grown = self._grow(role, sets, self.tree.ancestors(paths, d), capacity, rng)
             sets, stepped = grown.sets, stepped + grown.stepped
         return Grown(sets, stepped)

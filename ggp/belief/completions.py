@@ -243,7 +243,7 @@ def draw_completions(
 
 
 class _Drawn(NamedTuple):
-    """K completions drawn: whose, the how manieth of its lane (from 0), and which."""
+    """K completions drawn: of which lane, as which of its draws (from 0), and what they are."""
 
     owners: IntArray
     places: IntArray

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
 
 from ggp.gdl.dependencies import strong_components
 from ggp.machine.propnet.ground_program import ALWAYS, GroundProgram, Named
-from tests.support.reference import Moved
+from tests.support.reference import Moved, Reference
 
 State = frozenset[str]
 
 
 class GroundGame:
-    """A game like `Reference`, made of ground rules; terms are KIF texts."""
+    """A game of ground rules, with the methods of `Reference`; states are sets of KIF texts."""
 
     def __init__(self, program: GroundProgram, *, is_gdl2: bool = True) -> None:
         self.program = program
@@ -29,20 +30,28 @@ class GroundGame:
         self._known: tuple[object, set[int]] = (None, set())
 
     def initial(self) -> State:
+        """The initial state."""
         return frozenset(self.program.initial)
 
     def terminal(self, state: State) -> bool:
+        """Whether the game is over."""
         terminal = self.program.terminal
         return terminal is not None and terminal in self._model(state, {})
 
     def legal(self, state: State, role: str) -> tuple[str, ...]:
+        """The legal moves of a role, sorted."""
         return self._holding(self.program.legal[self.roles.index(role)], self._model(state, {}))
 
+    def goals(self, state: State, role: str) -> tuple[str, ...]:
+        """All goal values of a role, sorted as text."""
+        return self._holding(self.program.goals[self.roles.index(role)], self._model(state, {}))
+
     def goal(self, state: State, role: str) -> float:
-        named = self.program.goals[self.roles.index(role)]
-        return max(map(float, self._holding(named, self._model(state, {}))), default=0.0)
+        """The highest goal value of a role, 0 if it has none."""
+        return max(map(float, self.goals(state, role)), default=0.0)
 
     def step(self, state: State, moves: Mapping[str, str]) -> Moved:
+        """What the joint move `moves` (one for every role) leads to."""
         model = self._model(state, moves)
         following = frozenset(self._holding(self.program.next, model))
         if not self._is_gdl2:
@@ -52,6 +61,7 @@ class GroundGame:
         return Moved(following, {role: self._holding(named, model) for role, named in seen})
 
     def texts(self, state: State) -> tuple[str, ...]:
+        """The fluents as KIF, sorted."""
         return tuple(sorted(state))
 
     def _holding(self, named: Named, model: set[int]) -> tuple[str, ...]:
@@ -91,3 +101,28 @@ class GroundGame:
             if component[0] in self._rules:
                 ordered.append(component)
         return ordered
+
+
+def play_alike(game: GroundGame, reference: Reference, *, seed: int, max_steps: int) -> int:
+    """Play one random match and assert that both say the same at every step.
+
+    Returns:
+        The number of joint moves made.
+    """
+    rng = random.Random(seed)
+    state, expected = game.initial(), reference.initial()
+    for step in range(max_steps + 1):
+        where = reference.texts(expected)
+        assert game.texts(state) == where
+        assert game.terminal(state) == reference.terminal(expected), where
+        moves = {role: reference.legal(expected, role) for role in reference.roles}
+        for role, legal in moves.items():
+            assert game.legal(state, role) == legal, f"{role} in {where}"
+            assert game.goals(state, role) == reference.goals(expected, role), f"{role} in {where}"
+        if step == max_steps or reference.terminal(expected) or not all(moves.values()):
+            return step
+        chosen = {role: rng.choice(legal) for role, legal in moves.items()}
+        moved, told = game.step(state, chosen), reference.step(expected, chosen)
+        assert moved.percepts == told.percepts, f"{chosen} in {where}"
+        state, expected = moved.state, told.state
+    raise AssertionError("unreachable")

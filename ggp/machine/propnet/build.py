@@ -6,6 +6,7 @@ import logging
 from typing import NamedTuple
 
 from ggp.errors import MachineError
+from ggp.errors import ReasonerLimitError
 from ggp.gdl.program import Program
 from ggp.machine.base import Limits
 from ggp.machine.propnet.cache import DiskCache, user_cache
@@ -18,6 +19,10 @@ _log = logging.getLogger(__name__)
 
 OPTIMISE_SHARE = 0.3
 """Share of the time for grounding that optimising the circuit may take."""
+
+
+_refused: dict[tuple[str, float, int], ReasonerLimitError] = {}
+"""Rules that passed these limits in this process: a match has several machines of a game."""
 
 
 class Built(NamedTuple):
@@ -49,12 +54,19 @@ def build(program: Program, limits: Limits, cache: DiskCache | None = None) -> B
         except Exception as error:  # whatever reading a foreign file raises
             _log.info("the cached circuit of %s is ignored: %s", program.source.name, error)
             cache.discard(key)
-    data = run_limited(
-        f"{__name__}:make",
-        (program, OPTIMISE_SHARE * limits.grounding_seconds),
-        seconds=limits.grounding_seconds,
-        memory_bytes=limits.grounding_bytes,
-    )
+    attempt = (program.digest, limits.grounding_seconds, limits.grounding_bytes)
+    if attempt in _refused:
+        raise _refused[attempt]
+    try:
+        data = run_limited(
+            f"{__name__}:make",
+            (program, OPTIMISE_SHARE * limits.grounding_seconds),
+            seconds=limits.grounding_seconds,
+            memory_bytes=limits.grounding_bytes,
+        )
+    except ReasonerLimitError as error:
+        _refused[attempt] = error
+        raise
     cache.put(key, data)
     return Built(*from_bytes(data))
 

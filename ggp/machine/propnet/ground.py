@@ -99,6 +99,10 @@ def _count(rules: Sequence[NormalRule]) -> dict[Signature, Table]:
     return tables
 
 
+class _TermTooLarge(Exception):
+    """What an observer raises clingo makes anew from its class: it must need no arguments."""
+
+
 class _TermSizes:
     """Refuses atoms with terms that would be too large as text."""
 
@@ -114,7 +118,7 @@ class _TermSizes:
             found = [each for each in pending.pop().arguments if each.type is _FUNCTION]
             size += len(found)
             if size > MAX_TERM_SIZE:
-                raise ReasonerLimitError("functions in one term", MAX_TERM_SIZE, "grounding")
+                raise _TermTooLarge
             pending += found
 
 
@@ -163,6 +167,10 @@ def _run_clingo(text: str, observer: clingo.Observer) -> clingo.Control:
         control.register_observer(observer, replace=True)
         control.add("base", [], text)
         control.ground([("base", [])])
+    except _TermTooLarge as error:
+        raise ReasonerLimitError(
+            "functions in one term", MAX_TERM_SIZE, "grounding the rules"
+        ) from error
     except RuntimeError as error:
         said = "; ".join([str(error), *messages[:3]])
         raise MachineError(f"clingo cannot ground the rules: {said}") from error

@@ -32,7 +32,7 @@ from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.kernels import advance, count_bits, list_bits, query, sum_keys
 from ggp.machine.propnet.passes import PassReport
 from ggp.machine.propnet.percepts import PerceptTable, RowPercepts
-from ggp.machine.propnet.playouts import Block, Queue, new_block, play
+from ggp.machine.propnet.playouts import Block, PlayoutPlan, Queue, new_block, play
 from ggp.machine.propnet.queries import Queries, Query, words_for
 from ggp.machine.propnet.row_table import RowTable
 from ggp.machine.propnet.vectors import WIDTH
@@ -268,6 +268,11 @@ class PropnetMachine:
         return [
             tuple(sorted([*always, *(names[f] for f in np.flatnonzero(lane))])) for lane in held
         ]
+
+    @property
+    def playout_plan(self) -> PlayoutPlan:
+        """What random playouts evaluate."""
+        return self._queries.playout
 
     def cones(self) -> list[dict[str, str | int]]:
         """Gates and literals of what is evaluated together, by name."""

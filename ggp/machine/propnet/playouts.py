@@ -159,7 +159,7 @@ def play(
             run_tape(plan.judge, block.rows, width)
             _judge(plan, queue, block, words)
         if alive:
-            _move(plan, queue, block, width)
+            move_lanes(plan, queue, block, width)
         at[_STEP] += 1
         if tidy:
             _compact(plan, block, width)
@@ -262,7 +262,7 @@ def _judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
 
 
 @inlined
-def _move(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:
+def move_lanes(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:
     """Make random moves in the lanes that play on; the others stay as they are."""
     out_of_line()
     words = words_of(width)

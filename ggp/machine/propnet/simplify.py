@@ -57,20 +57,34 @@ def simplify(rules: GroundRules, inputs: Atoms) -> Simplified:
     )
     is_input = np.zeros(num_atoms, dtype=np.bool_)
     is_input[inputs] = True
-    known = _Known(rules, is_input)
-    known.spread()
-    rest = _without_repeats(known.remaining())
-    return _renumbered(rest, known.values, is_input)
+    values = np.zeros(num_atoms, dtype=np.int8)
+    values[ALWAYS] = 1
+    while True:
+        known = _Known(rules, is_input, values)
+        known.spread()
+        rules = known.remaining()
+        useless = _useless(rules)
+        if not useless.any():
+            return _renumbered(_without_repeats(rules), values, is_input)
+        # An atom may have lost its last rule.
+        rules = _kept(rules, ~useless)
 
 
 class _Known:
-    """What is known of each atom: 1 it holds, -1 it does not, 0 unknown."""
+    """What is known of each atom: 1 it holds, -1 it does not, 0 unknown.
 
-    def __init__(self, rules: GroundRules, is_input: NDArray[np.bool_]) -> None:
+    Args:
+        rules: of atoms of which nothing is known.
+        is_input: whether each atom may hold or not.
+        values: what is known of each atom; more is added.
+    """
+
+    def __init__(
+        self, rules: GroundRules, is_input: NDArray[np.bool_], values: NDArray[np.int8]
+    ) -> None:
         self._rules = rules
         self._is_input = is_input
-        self.values = np.zeros(len(is_input), dtype=np.int8)
-        self.values[ALWAYS] = 1
+        self.values = values
         self._offsets = np.zeros(len(rules.sizes) + 1, dtype=np.int64)
         np.cumsum(rules.sizes, out=self._offsets[1:])
         self._missing = rules.sizes.copy()
@@ -130,35 +144,50 @@ class _Known:
         return GroundRules(rules.heads[keep], sizes.astype(np.int32), rules.conditions[chosen])
 
 
-def _without_repeats(rules: GroundRules) -> GroundRules:
-    """Without repeated conditions and rules, and without rules that never add anything."""
-    owner = np.repeat(np.arange(len(rules.heads)), rules.sizes)
-    conditions = rules.conditions
-    atoms = np.abs(conditions)
-    order = np.lexsort((conditions, atoms, owner))
-    owner, atoms, conditions = owner[order], atoms[order], conditions[order]
-    same = np.zeros(len(owner), dtype=np.bool_)
-    same[1:] = (owner[1:] == owner[:-1]) & (atoms[1:] == atoms[:-1])
-    repeated = same.copy()
-    repeated[1:] &= conditions[1:] == conditions[:-1]
+def _kept(rules: GroundRules, keep: NDArray[np.bool_]) -> GroundRules:
+    conditions = rules.conditions[np.repeat(keep, rules.sizes)]
+    return GroundRules(rules.heads[keep], rules.sizes[keep], conditions)
+
+
+def _owners(rules: GroundRules) -> NDArray[np.int64]:
+    """The rule of each condition."""
+    return np.repeat(np.arange(len(rules.heads)), rules.sizes)
+
+
+def _useless(rules: GroundRules) -> NDArray[np.bool_]:
+    """Rules that contradict themselves, or need what they are to show."""
+    owner = _owners(rules)
+    atoms = np.abs(rules.conditions)
+    order = np.lexsort((atoms, owner))
+    found, signs = atoms[order], np.sign(rules.conditions[order])
+    same = (owner[1:] == owner[:-1]) & (found[1:] == found[:-1]) & (signs[1:] != signs[:-1])
     useless = np.zeros(len(rules.heads), dtype=np.bool_)
-    useless[owner[same & ~repeated]] = True
-    useless[owner[conditions == rules.heads[owner]]] = True
-    keep = ~repeated & ~useless[owner]
-    owner, conditions = owner[keep], conditions[keep]
-    sizes = np.bincount(owner, minlength=len(rules.heads)).astype(np.int32)
-    first = ~useless & _first_of_equals(rules.heads, sizes, conditions)
-    return GroundRules(rules.heads[first], sizes[first], conditions[np.repeat(first, sizes)])
+    useless[owner[1:][same]] = True
+    useless[owner[rules.conditions == rules.heads[owner]]] = True
+    return useless
 
 
-def _first_of_equals(heads: Atoms, sizes: Atoms, conditions: Atoms) -> NDArray[np.bool_]:
+def _without_repeats(rules: GroundRules) -> GroundRules:
+    """Without repeated conditions and rules."""
+    owner = _owners(rules)
+    order = np.lexsort((rules.conditions, owner))
+    conditions = rules.conditions[order]
+    new = np.ones(len(owner), dtype=np.bool_)
+    new[1:] = (owner[1:] != owner[:-1]) | (conditions[1:] != conditions[:-1])
+    sizes = np.bincount(owner[new], minlength=len(rules.heads)).astype(np.int32)
+    rules = GroundRules(rules.heads, sizes, conditions[new])
+    return _kept(rules, _first_of_equals(rules))
+
+
+def _first_of_equals(rules: GroundRules) -> NDArray[np.bool_]:
     """Of rules that are equal, the first: told apart by 128 bits of digest."""
-    ends = np.cumsum(sizes, dtype=np.int64)
+    heads, conditions = rules.heads, rules.conditions
+    ends = np.cumsum(rules.sizes, dtype=np.int64)
     digests = []
     for seed in _MIX:
         total = np.zeros(len(conditions) + 1, dtype=np.uint64)
         np.cumsum(_mixed(conditions, seed), out=total[1:])
-        digests.append(total[ends] - total[ends - sizes])
+        digests.append(total[ends] - total[ends - rules.sizes])
     order = np.lexsort((np.arange(len(heads)), *digests, heads))
     columns = [heads[order], *(digest[order] for digest in digests)]
     new = np.ones(len(heads), dtype=np.bool_)

@@ -16,8 +16,11 @@ from ggp.machine.propnet.passes.solver import Additions, Example, Limit, Solver
 
 REFUTE_CONFLICTS = 1_000
 PROVE_CONFLICTS = 5_000
-PROVE_ONE_CONFLICTS = 2_000
-"""How hard to look for failing guesses: at first, at last, and at last for one of them."""
+PROVE_SOME_CONFLICTS = 2_000
+"""How hard to look for failing guesses: at first, at last, and at last for some of them."""
+
+CHUNK = 24
+"""Guesses that are proved together where that is too hard for all at once."""
 
 
 def prove(circuit: Circuit, guesses: Sequence[Guess], until_s: float) -> list[Guess]:
@@ -60,31 +63,41 @@ class _Step:
                 add.forbid([_wrong(guess, sign, add), *([asked] if retractable else [])])
                 self._asked.append(asked)
                 self._fails.append(add.all_of([asked, _wrong(guess, after, add)]))
-            self._some_fail = add.any_of(self._fails)
+            self._chunks = [
+                range(start, min(start + CHUNK, len(guesses)))
+                for start in range(0, len(guesses), CHUNK)
+            ]
+            self._chunk_fails = [
+                add.any_of([self._fails[place] for place in chunk]) for chunk in self._chunks
+            ]
+            self._some_fail = add.any_of(self._chunk_fails)
 
     def guesses(self) -> list[Guess]:
         """Those that are left."""
         return [self._guesses[place] for place in self._left]
 
-    def drop_refuted(self, limit: Limit) -> bool:
-        """Drop guesses that are seen to fail; whether it is certain that no other does."""
-        while self._left:
-            failed = self._failing(self._some_fail, limit)
-            if not failed:
-                return failed is not None
-        return True
+    def drop_refuted(self, limit: Limit) -> None:
+        """Drop guesses that are easily seen to fail."""
+        self._drop(self._some_fail, limit)
 
     def drop_unproved(self, until_s: float) -> None:
         """Drop guesses that fail, or may."""
-        if self.drop_refuted(Limit(PROVE_CONFLICTS, until_s)):
+        if self._drop(self._some_fail, Limit(PROVE_CONFLICTS, until_s)):
             return
-        for place in list(self._left):
-            while place in self._left:
-                failed = self._failing(self._fails[place], Limit(PROVE_ONE_CONFLICTS, until_s))
-                if failed is None:
-                    del self._left[place]
-                elif not failed:
-                    break
+        limit = Limit(PROVE_SOME_CONFLICTS, until_s)
+        for chunk, fails in zip(self._chunks, self._chunk_fails, strict=True):
+            if not self._drop(fails, limit):
+                for place in chunk:
+                    if place in self._left and not self._drop(self._fails[place], limit):
+                        del self._left[place]
+
+    def _drop(self, fails: int, limit: Limit) -> bool:
+        """Drop guesses as long as `fails` can be; whether it is certain that it cannot."""
+        while self._left:
+            failed = self._failing(fails, limit)
+            if not failed:
+                return failed is not None
+        return True
 
     def _failing(self, fails: int, limit: Limit) -> list[int] | None:
         """Drop and return guesses that fail in an example where `fails` holds.

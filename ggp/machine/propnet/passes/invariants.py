@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.passes.draft import Draft
-from ggp.machine.propnet.passes.guesses import Guess, equal_fluents, equality, exclusive_fluents
+from ggp.machine.propnet.passes.guesses import (
+    Guess,
+    equal_fluents,
+    equality,
+    exclusive_fluents,
+    never_together,
+)
 from ggp.machine.propnet.passes.induction import prove
-from ggp.machine.propnet.passes.knowledge import Group, Knowledge
+from ggp.machine.propnet.passes.knowledge import Group, Knowledge, Pair
 from ggp.machine.propnet.passes.simulate import sample
 
 NUM_WORDS = 4
@@ -16,12 +23,16 @@ NUM_WORDS = 4
 
 MAX_STEPS = 250
 MIN_STEPS = 40
+TIME_SHARE = 0.4
+"""How much of the time that is left may be spent here."""
+
 SAMPLED_WORDS = 40_000_000
 """Literals times words times steps to spend on them."""
 
 
 def use_invariants(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     """Fluents that are constant or equal to others become that; groups go to `knowledge`."""
+    until_s = time.monotonic() + TIME_SHARE * (knowledge.until_s - time.monotonic())
     affordable = SAMPLED_WORDS // (NUM_WORDS * (1 + circuit.num_literals))
     steps = max(MIN_STEPS, min(MAX_STEPS, affordable))
     fluents = range(1, 1 + len(circuit.fluents))
@@ -29,14 +40,22 @@ def use_invariants(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     becomes = equal_fluents(circuit, values)
     meant = {net: equality(net, literal) for net, literal in becomes.items()}
     guesses = [guess for pair in meant.values() for guess in pair]
-    guesses += exclusive_fluents(circuit, values)
-    proved = frozenset(prove(circuit, guesses, knowledge.until_s))
-    knowledge.groups += _groups(circuit, [guess for guess in guesses if guess in proved])
+    groups = exclusive_fluents(circuit, values)
+    pairs = never_together(circuit, values)
+    proved = frozenset(prove(circuit, list(dict.fromkeys(guesses + groups + pairs)), until_s))
+    knowledge.groups += _groups(circuit, [guess for guess in groups if guess in proved])
+    knowledge.pairs += tuple(_pair(circuit, guess) for guess in pairs if guess in proved)
     draft = Draft(circuit)
     for net, pair in meant.items():
         if proved.issuperset(pair):
             draft.becomes[net] = becomes[net]
     return draft.finish()
+
+
+def _pair(circuit: Circuit, guess: Guess) -> Pair:
+    one, other = guess.literals
+    names = circuit.fluents[(one >> 1) - 1], circuit.fluents[(other >> 1) - 1]
+    return Pair(names, (not one & 1, not other & 1))
 
 
 def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[Group, ...]:
@@ -46,7 +65,7 @@ def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[Group, ...]:
     for guess in proved:
         if guess.least == 0:
             at_least_one.add(guess.literals)
-        elif not any(x & 1 for x in guess.literals):
+        else:
             groups_of.append(guess.literals)
     groups_of.sort(key=lambda literals: (-len(literals), literals))
     larger: dict[int, list[frozenset[int]]] = {}

@@ -1,0 +1,1 @@
+"""What the tables of docs/performance.md are made by."""

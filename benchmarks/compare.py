@@ -1,0 +1,40 @@
+"""`python -m benchmarks.compare BEFORE AFTER`: how two results differ, game by game."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import geometric_mean
+
+import click
+
+from ggp.console import print_json, print_rich, table_of
+
+
+@click.command()
+@click.argument("before", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("after", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--backend", default="propnet", show_default=True, help="Whose speed to compare.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def main(before: Path, after: Path, backend: str, as_json: bool) -> None:
+    """Ratios of states a second, AFTER to BEFORE, and their geometric mean."""
+    old, new = (_speeds(path, backend) for path in (before, after))
+    ratios = {game: new[game] / old[game] for game in old if game in new}
+    if not ratios:
+        raise click.UsageError(f"the two have no game in common on {backend}")
+    mean = geometric_mean(ratios.values())
+    if as_json:
+        print_json({"ratios": ratios, "geometric_mean": mean})
+        return
+    rows = [[game, f"{old[game]:,}", f"{new[game]:,}", f"{r:.3f}"] for game, r in ratios.items()]
+    rows.append(["geometric mean", "", "", f"{mean:.3f}"])
+    print_rich(table_of(["game", "#before", "#after", "#ratio"], rows))
+
+
+def _speeds(path: Path, backend: str) -> dict[str, float]:
+    rows = json.loads(path.read_text()).get("speed", [])
+    return {row["game"]: row[backend] for row in rows if backend in row}
+
+
+if __name__ == "__main__":
+    main()
