@@ -23,7 +23,7 @@ def test_bench_gives_the_agreed_fields() -> None:
         "playouts_per_s",
         "finished",
     ]
-    assert found["backend"] == "prolog"
+    assert found["backend"] == "propnet"
     assert found["playouts"] > 100
     assert found["states_per_s"] == pytest.approx(3 * found["playouts_per_s"], rel=0.01)
     assert found["finished"] == 1.0

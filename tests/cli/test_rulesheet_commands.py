@@ -125,7 +125,7 @@ def test_info_describes_the_bomb() -> None:
     assert found["language"] == "GDL-II"
     assert found["legal_moves"] == {"agent": 1, "random": 2}
     assert found["initial_fluents"] == 1
-    assert (found["warnings"], found["backend"]) == (0, "prolog")
+    assert (found["warnings"], found["backend"]) == (0, "propnet")
     assert len(found["digest"]) == 32
     assert found["build_s"] > 0
 

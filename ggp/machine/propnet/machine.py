@@ -419,7 +419,7 @@ class PropnetMachine:
 
 def _leave(queue: Queue, block: Block) -> None:
     """Note the steps of lanes that are given up."""
-    used, _, _, step, _ = block.at.tolist()
+    used, _, _, step, _, _ = block.at.tolist()
     words = len(block.masks) // 3
     for lane in range(used):
         if int(block.masks[lane >> 6]) >> (lane & 63) & 1:

@@ -54,6 +54,7 @@ class PlayoutPlan(NamedTuple):
         role_goals: `[R + 1]` where the goal values of each role begin.
         goals: literals.
         goal_values: the number each stands for.
+        turns: steps after which it may be the same role's turn again.
     """
 
     look: Tape
@@ -70,6 +71,7 @@ class PlayoutPlan(NamedTuple):
     role_goals: I32
     goals: Wires
     goal_values: NDArray[np.float64]
+    turns: int
 
 
 class Queue(NamedTuple):
@@ -102,7 +104,8 @@ class Block(NamedTuple):
         planes: `[3 * MAX_PLANES, W]` scratch.
         squares: `[7, max(64, W)]` scratch.
         at: number of lanes in use, next of the queue, end of the queue, steps of the block,
-            earliest step at which a lane in use began, joint moves made.
+            earliest step at which a lane in use began, step at which all lanes in use began
+            together.
     """
 
     rows: U64
@@ -115,7 +118,7 @@ class Block(NamedTuple):
     at: NDArray[np.int64]
 
 
-_USED, _NEXT, _END, _STEP, _OLDEST = range(5)
+_USED, _NEXT, _END, _STEP, _OLDEST, _TOGETHER = range(6)
 
 
 def new_block(num_rows: int, width: tuple[int, ...], first: int, end: int, key: int) -> Block:
@@ -129,7 +132,7 @@ def new_block(num_rows: int, width: tuple[int, ...], first: int, end: int, key: 
         np.array([key] + [0] * (2 * words - 1), dtype=np.uint64),
         np.zeros(3 * MAX_PLANES * words, dtype=np.uint64),
         np.zeros(7 * max(64, words), dtype=np.uint64),
-        np.array([0, first, end, 0, 0], dtype=np.int64),
+        np.array([0, first, end, 0, 0, 0], dtype=np.int64),
     )
 
 
@@ -154,7 +157,10 @@ def play(
         run_tape(plan.look, block.rows, width)
         _end_lanes(plan, queue, block, max_steps, width)
         alive = _count(block.masks, 0, words)
-        tidy = 4 * alive <= 3 * at[_USED]
+        # Where roles take turns, those with one legal move cost least if all lanes agree whose
+        # turn it is: new lanes wait for that.
+        in_turn = (at[_STEP] + 1 - at[_TOGETHER]) % plan.turns == 0
+        tidy = alive == 0 or (3 * alive <= 2 * at[_USED] and in_turn)
         if tidy:
             run_tape(plan.judge, block.rows, width)
             _judge(plan, queue, block, words)
@@ -162,6 +168,8 @@ def play(
             move_lanes(plan, queue, block, width)
         at[_STEP] += 1
         if tidy:
+            if alive == 0:
+                at[_TOGETHER] = at[_STEP]
             _compact(plan, block, width)
             _fill(plan, queue, block, words)
     return at[_USED] == 0

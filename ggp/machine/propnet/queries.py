@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.gdl.program import RANDOM
 from ggp.machine.goal_values import number_or_nan
 from ggp.machine.propnet.circuit import FALSE, Circuit, Literals, Outputs
 from ggp.machine.propnet.layout import I32, U64, Layout, Tape, Wires, cone
@@ -136,6 +137,7 @@ class Queries:
             goal_values=np.array(
                 [number_or_nan(name) for outputs in circuit.goals for name in outputs.names]
             ),
+            turns=max(1, sum(role != RANDOM for role in circuit.roles)),
         )
 
 

@@ -1,4 +1,8 @@
-"""Passes that make a circuit smaller without changing what it says about a game."""
+"""Passes that make a circuit smaller without changing what it says about a game.
+
+They may rely on it that states are reachable, and that every role makes one legal move in a
+state that is not terminal.
+"""
 
 from __future__ import annotations
 
@@ -7,40 +11,50 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.passes.complement import complement
-from ggp.machine.propnet.passes.constants import constant_nets
-from ggp.machine.propnet.passes.extract import extract
-from ggp.machine.propnet.passes.factor import factor
-from ggp.machine.propnet.passes.implied import implied
+from ggp.machine.propnet.passes.complements import complement
+from ggp.machine.propnet.passes.constants import fold_constants
+from ggp.machine.propnet.passes.extraction import extract
+from ggp.machine.propnet.passes.factoring import factor
+from ggp.machine.propnet.passes.flattening import flatten
+from ggp.machine.propnet.passes.implications import drop_implied
 from ggp.machine.propnet.passes.invariants import use_invariants
 from ggp.machine.propnet.passes.knowledge import Knowledge
-from ggp.machine.propnet.passes.simple import flatten
-from ggp.machine.propnet.passes.sweep import sweep
+from ggp.machine.propnet.passes.sweeping import sweep
 
 Pass = Callable[[Circuit, Knowledge], Circuit]
 
+LARGE = 30_000
+"""Literals of a circuit that is made smaller before its fluents are looked into."""
+
+
+def _extract_early(circuit: Circuit, knowledge: Knowledge) -> Circuit:
+    # It hides some of what `complement` looks for, so it waits where that costs little.
+    return extract(circuit, knowledge) if circuit.num_literals > LARGE else circuit
+
+
 PASSES: tuple[tuple[str, Pass], ...] = (
-    ("factor", lambda circuit, _: factor(circuit)),
-    ("constant nets", lambda circuit, _: constant_nets(circuit)),
-    ("flatten", lambda circuit, _: flatten(circuit)),
-    ("factor", lambda circuit, _: factor(circuit)),
-    ("factor", lambda circuit, _: factor(circuit)),
+    ("factor", factor),
+    ("constants", fold_constants),
+    ("flatten", flatten),
+    ("factor", factor),
+    ("factor", factor),
     ("complement", complement),
-    ("implied", implied),
-    ("flatten", lambda circuit, _: flatten(circuit)),
+    ("extract early", _extract_early),
+    ("implied", drop_implied),
+    ("flatten", flatten),
     ("invariants", use_invariants),
     ("complement", complement),
-    ("implied", implied),
-    ("constant nets", lambda circuit, _: constant_nets(circuit)),
-    ("factor", lambda circuit, _: factor(circuit)),
-    ("implied", implied),
+    ("implied", drop_implied),
+    ("constants", fold_constants),
+    ("factor", factor),
+    ("implied", drop_implied),
     ("extract", extract),
-    ("flatten", lambda circuit, _: flatten(circuit)),
+    ("flatten", flatten),
     ("sweep", sweep),
-    ("factor", lambda circuit, _: factor(circuit)),
-    ("implied", implied),
+    ("factor", factor),
+    ("implied", drop_implied),
     ("extract", extract),
-    ("flatten", lambda circuit, _: flatten(circuit)),
+    ("flatten", flatten),
 )
 """In the order in which they run."""
 
@@ -59,19 +73,18 @@ class PassReport(NamedTuple):
 def optimise(circuit: Circuit, max_seconds: float) -> tuple[Circuit, list[PassReport]]:
     """A smaller circuit of the same game.
 
-    For every reachable state, and every joint move that is legal there if the state is not
-    terminal, it gives the same successor, percepts, legal moves and goals.
+    In every reachable state it gives the same legal moves and goals, and for every legal joint
+    move in one that is not terminal the same successor and percepts.
 
     Args:
         circuit: of a game.
         max_seconds: no pass begins later than this, and long ones stop early.
     """
     reports = []
-    until_s = time.monotonic() + max_seconds
-    knowledge = Knowledge(until_s)
+    knowledge = Knowledge(time.monotonic() + max_seconds)
     for name, run in PASSES:
         start_s = time.monotonic()
-        if start_s >= until_s:
+        if start_s >= knowledge.until_s:
             break
         before, circuit = circuit, run(circuit, knowledge)
         reports.append(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
 from ggp.machine.propnet.passes.draft import Draft
+from ggp.machine.propnet.passes.knowledge import Knowledge
 
 UNKNOWN = 2
 
 
-def constant_nets(circuit: Circuit) -> Circuit:
+def fold_constants(circuit: Circuit, _: Knowledge) -> Circuit:
     """Nets that have one value in all reachable states become that value.
 
     Fluents among them are dropped, and so are moves that are never legal.

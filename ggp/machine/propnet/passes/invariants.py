@@ -16,7 +16,7 @@ from ggp.machine.propnet.passes.guesses import (
 )
 from ggp.machine.propnet.passes.induction import prove
 from ggp.machine.propnet.passes.knowledge import Group, Knowledge, Pair
-from ggp.machine.propnet.passes.simulate import sample
+from ggp.machine.propnet.passes.sampling import sample
 
 NUM_WORDS = 4
 """Random matches to guess from, 64 a word."""

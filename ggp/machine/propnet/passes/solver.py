@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
-
-from clingo import Control, Model
-from clingo.backend import Backend
+from typing import TYPE_CHECKING, NamedTuple
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.passes.draft import gates_of
+
+if TYPE_CHECKING:
+    from clingo import Model
+    from clingo.backend import Backend
 
 Example = Callable[[int], bool]
 """Says whether a sign holds in an example."""
@@ -32,6 +33,9 @@ class Solver:
 
     def __init__(self, circuit: Circuit, roots: Iterable[int]) -> None:
         """`roots`: literals whose nets, and those they depend on, there are questions about."""
+        # Not needed for circuits that have been optimised before.
+        from clingo import Control
+
         self._control = Control(["--warn=none"])
         self._atoms: list[int] = []
         first_net = 1 + circuit.num_inputs

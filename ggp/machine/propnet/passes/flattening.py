@@ -1,12 +1,13 @@
-"""Passes that only tidy up: what is true of them is true of any Boolean circuit."""
+"""ANDs of ANDs as one."""
 
 from __future__ import annotations
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.passes.draft import Draft
+from ggp.machine.propnet.passes.knowledge import Knowledge
 
 
-def flatten(circuit: Circuit) -> Circuit:
+def flatten(circuit: Circuit, _: Knowledge) -> Circuit:
     """Gates that only one other AND uses, as they are, become part of it."""
     draft = Draft(circuit)
     fan_out = draft.fan_out()

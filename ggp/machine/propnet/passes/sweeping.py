@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from ggp.machine.propnet.circuit import FALSE, Circuit
 from ggp.machine.propnet.passes.draft import Draft
 from ggp.machine.propnet.passes.induction import assume_legal_moves
 from ggp.machine.propnet.passes.knowledge import Knowledge
-from ggp.machine.propnet.passes.simulate import Words, sample
+from ggp.machine.propnet.passes.sampling import Words, sample
 from ggp.machine.propnet.passes.solver import Example, Limit, Solver
 
 MAX_GATES = 8_000
@@ -25,6 +25,9 @@ SAMPLED_WORDS = 4_000_000
 
 CONFLICTS = 300
 """How hard to try to prove each guess."""
+
+TIME_SHARE = 0.3
+"""How much of the time that is left may be spent here."""
 
 _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -47,7 +50,8 @@ def sweep(circuit: Circuit, knowledge: Knowledge) -> Circuit:
 class _Sweep:
     def __init__(self, draft: Draft, knowledge: Knowledge) -> None:
         self._draft = draft
-        self._until_s = knowledge.until_s
+        now = time.monotonic()
+        self._until_s = now + TIME_SHARE * (knowledge.until_s - now)
         circuit = draft.circuit
         num_nets = draft.first_net + circuit.num_gates
         steps = min(MAX_STEPS, max(1, SAMPLED_WORDS // (NUM_WORDS * num_nets)))
@@ -66,24 +70,24 @@ class _Sweep:
         guesses = list(self._alike())
         refuted: set[int] = set()
         for net, literal in guesses:
-            if net in refuted:
-                continue
-            solver = self._solvers[self._moves_matter[net]]
+            if time.monotonic() > self._until_s:
+                break
+            moves_matter = self._moves_matter[net]
 
-            def learn(example: Example, solver: Solver = solver) -> None:
+            def learn(
+                example: Example, solver: Solver = self._solvers[moves_matter], moves: bool = moves_matter
+            ) -> None:
                 for other, meant in guesses:
-                    if self._moves_matter[other] or solver is self._solvers[0]:
-                        sign = solver.sign(2 * other)
-                        if sign and example(sign) != example(solver.sign(meant)):
+                    # An example of a move says nothing of states in which there is none.
+                    if self._moves_matter[other] or not moves:
+                        if example(solver.sign(2 * other)) != example(solver.sign(meant)):
                             refuted.add(other)
 
-            if all(
-                self._never([2 * net + inverted, literal ^ inverted ^ 1], solver, learn)
+            if net not in refuted and all(
+                self._never(net, [2 * net + inverted, literal ^ inverted ^ 1], learn)
                 for inverted in (0, 1)
             ):
                 self._draft.becomes[net] = literal
-            if time.monotonic() > self._until_s:
-                break
 
     def drop_literals(self) -> None:
         """Drop literals that hold wherever the others of a gate do."""
@@ -92,13 +96,11 @@ class _Sweep:
             gate = draft.gates[net - draft.first_net]
             if net in draft.becomes or time.monotonic() > self._until_s:
                 continue
-            solver = self._solvers[self._moves_matter[net]]
             kept = list(gate)
             for literal in sorted(gate, reverse=True):
                 others = [x for x in kept if x != literal]
-                if self._never_seen(net, [*others, literal ^ 1]) and self._never(
-                    [*others, literal ^ 1], solver, lambda _: None
-                ):
+                question = [*others, literal ^ 1]
+                if self._never_seen(net, question) and self._never(net, question, _ignore):
                     kept = others
             if len(kept) < len(gate):
                 draft.change(net, kept)
@@ -134,12 +136,19 @@ class _Sweep:
                 return True
         return False
 
-    def _never(self, literals: list[int], solver: Solver, learn: object) -> bool:
-        """Whether it is certain that literals do not hold together."""
+    def _never(
+        self, net: int, literals: list[int], on_example: Callable[[Example], None]
+    ) -> bool:
+        """Whether it is certain that literals never hold together where a net matters."""
         if FALSE in literals:
             return True
-        limit = Limit(CONFLICTS, self._until_s)
-        return solver.find([solver.sign(x) for x in literals], learn, limit) is False  # type: ignore[arg-type]
+        solver = self._solvers[self._moves_matter[net]]
+        signs = [solver.sign(literal) for literal in literals]
+        return solver.find(signs, on_example, Limit(CONFLICTS, self._until_s)) is False
+
+
+def _ignore(example: Example) -> None:
+    pass
 
 
 def _efforts(draft: Draft) -> list[int]:

@@ -7,9 +7,10 @@ from heapq import heapify, heappop, heappush
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.passes.draft import GATE_COST, Draft
+from ggp.machine.propnet.passes.knowledge import Knowledge
 
 
-def factor(circuit: Circuit) -> Circuit:
+def factor(circuit: Circuit, _: Knowledge) -> Circuit:
     """`c & d or c & e or f` becomes `c & (d or e) or f` where that is cheaper.
 
     In terms of gates: a gate with inverted gates among its literals is an OR of ANDs (or,

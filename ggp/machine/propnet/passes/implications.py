@@ -17,7 +17,7 @@ MAX_COMPARED = 8
 _NOTHING: frozenset[int] = frozenset()
 
 
-def implied(circuit: Circuit, knowledge: Knowledge) -> Circuit:
+def drop_implied(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     """Drop literals that follow from others.
 
     A gate that is used once, and inverted, need only be right where the other literals of the
