@@ -1,7 +1,7 @@
 """`python -m benchmarks`: measure everything, print tables, write JSON.
 
-    python -m benchmarks --rulesheets FOLDER --out results.json
-    python -m benchmarks.compare before.json after.json
+python -m benchmarks --rulesheets FOLDER --out results.json
+python -m benchmarks.compare before.json after.json
 """
 
 from __future__ import annotations
@@ -76,9 +76,7 @@ def show(title: str, rows: list[dict[str, Any]]) -> None:
     if not rows:
         return
     print(title, file=sys.stdout)
-    titles = [
-        name if isinstance(value, str) else f"#{name}" for name, value in rows[0].items()
-    ]
+    titles = [name if isinstance(value, str) else f"#{name}" for name, value in rows[0].items()]
     print_rich(table_of(titles, [[_shown(value) for value in row.values()] for row in rows]))
 
 

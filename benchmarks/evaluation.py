@@ -28,12 +28,11 @@ def measure_evaluation(size: int) -> dict[str, Any]:
             player = make_player(
                 parse_spec(f"hyperplay2:n={size}"), machine, machine.roles.index(ROLE), rng
             )
-            player.start(None)
             before, started = machine.states_visited, time.perf_counter()
-            decision = player.choose(None)
+            decision = player.choose(value_forced=True)
             seconds[backend] = time.perf_counter() - started
             states[backend] = machine.states_visited - before
-            values[backend] = {v.move: (v.value, v.stderr) for v in decision.values}
+            values[backend] = {v.move: (v.value or 0.0, v.stderr or 0.0) for v in decision.values}
             if backend == "prolog":
                 break
     slow, fast = COMPARED

@@ -19,7 +19,8 @@ from ggp.machine.propnet.kernels import run_tape
 from ggp.machine.propnet.layout import U64, Tape
 from ggp.machine.propnet.machine import PropnetMachine
 from ggp.machine.propnet.playouts import Block, PlayoutPlan, Queue, move_lanes, new_block, play
-from ggp.machine.propnet.vectors import WIDTH, band, load as load_vector, store, words_of
+from ggp.machine.propnet.vectors import WIDTH, band, store, words_of
+from ggp.machine.propnet.vectors import load as load_vector
 
 LANES = 64 * words_of(WIDTH)
 
@@ -55,9 +56,7 @@ def vector_limit() -> float:
     return round(64 * LANES / took / 1e9, 1)
 
 
-def measure_profile(
-    game: Game, rulesheets: Path | None, limit: float
-) -> dict[str, Any] | None:
+def measure_profile(game: Game, rulesheets: Path | None, limit: float) -> dict[str, Any] | None:
     """One row: nanoseconds a state for each part of a step.
 
     `share_of_limit`: literals evaluated in playouts, times states a second, as a share of what

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import NamedTuple
 
-from ggp.errors import MachineError
 from ggp.errors import ReasonerLimitError
 from ggp.gdl.program import Program
 from ggp.machine.base import Limits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
 import numba
 from numba.extending import register_jitable
@@ -25,17 +25,20 @@ def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
         compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError as error:  # there is no folder to cache in
         _log.info("machine code is not cached: %s", error)
-        return cast(Callable[_P, _R], numba.njit(**options)(function))
+        uncached: Callable[_P, _R] = numba.njit(**options)(function)
+        return uncached
     cache = compiled._cache
     cache.load_overload = _or_none(cache.load_overload)
     cache.save_overload = _or_none(cache.save_overload)
-    return cast(Callable[_P, _R], compiled)
+    result: Callable[_P, _R] = compiled
+    return result
 
 
 def inlined(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """A part of kernels, compiled with them."""
     options = {"nogil": True, "error_model": "numpy"}
-    return cast(Callable[_P, _R], register_jitable(**options)(function))
+    result: Callable[_P, _R] = register_jitable(**options)(function)
+    return result
 
 
 def _or_none(method: Callable[..., Any]) -> Callable[..., Any]:

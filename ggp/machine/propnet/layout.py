@@ -148,9 +148,7 @@ def cone(
     closed = reached if known is None else known.tolist()
     offsets, nets = circuit.offsets.tolist(), (circuit.literals >> 1).tolist()
     following = (circuit.next >> 1).tolist()
-    loop_of = {
-        base + gate: loop for loop in circuit.loops for gate in range(loop.start, loop.end)
-    }
+    loop_of = {base + gate: loop for loop in circuit.loops for gate in range(loop.start, loop.end)}
     pending: list[int] = np.unique(targets >> 1).tolist()
     while pending:
         net = pending.pop()

@@ -172,7 +172,7 @@ def play(
                 at[_TOGETHER] = at[_STEP]
             _compact(plan, block, width)
             _fill(plan, queue, block, words)
-    return at[_USED] == 0
+    return bool(at[_USED] == 0)
 
 
 @inlined
@@ -257,9 +257,9 @@ def _judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
                     b = lowest_one(bits)
                     bits &= bits - np.uint64(1)
                     place = block.lane_of[64 * w + b]
-                    if not (again >> np.uint64(b)) & np.uint64(1):
-                        queue.goals[place, role] = value
-                    elif not value <= queue.goals[place, role]:
+                    first_value = not (again >> np.uint64(b)) & np.uint64(1)
+                    # A value that is not a number stays, and is reported.
+                    if first_value or value != value or value > queue.goals[place, role]:
                         queue.goals[place, role] = value
             if several:
                 queue.faults[role, 0] = True
@@ -328,7 +328,7 @@ def _compact(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> None:
     if used:
         _compress_masks(masks, squares, width)
         for k in range(len(plan.state_rows)):
-            _compress_row(rows, np.int64(plan.state_rows[k]) * words, masks, squares, width)
+            _compress_row(rows, plan.state_rows[k], masks, squares, width)
     else:
         for k in range(len(plan.state_rows)):
             store(rows, np.int64(plan.state_rows[k]) * words, splat(np.uint64(0), width))
@@ -358,15 +358,18 @@ def _compress_masks(masks: U64, squares: U64, width: tuple[int, ...]) -> None:
 
 
 @inlined
-def _compress_row(rows: U64, at: int, masks: U64, squares: U64, width: tuple[int, ...]) -> None:
+def _compress_row(
+    rows: U64, row: np.int32, masks: U64, squares: U64, width: tuple[int, ...]
+) -> None:
     """Move the bits of a mask to the beginning of a row, the others become zero."""
     out_of_line()
     words = words_of(width)
-    row = band(load(rows, at, width), load(masks, 0, width))
+    at = np.int64(row) * words
+    bits_of_row = band(load(rows, at, width), load(masks, 0, width))
     for i in range(6):
-        moved = band(row, load(squares, i * words, width))
-        row = bor(bxor(row, moved), shift_right(moved, np.uint64(1 << i)))
-    store(rows, at, row)
+        moved = band(bits_of_row, load(squares, i * words, width))
+        bits_of_row = bor(bxor(bits_of_row, moved), shift_right(moved, np.uint64(1 << i)))
+    store(rows, at, bits_of_row)
     word = shift = 0
     filled = np.uint64(0)
     for w in range(words):
@@ -403,7 +406,7 @@ def _fill(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
         block.rows,
         used,
         words,
-        block.squares[: 64],
+        block.squares[:64],
     )
     for i in range(count):
         block.lane_of[used + i] = at[_NEXT] + i

@@ -149,8 +149,14 @@ def _joined(first: Tape, second: Tape) -> Tape:
     """One tape after the other."""
     shift = np.array([len(first.plus), len(first.plus), 0], dtype=np.int32)
     segments = np.concatenate([first.segments, second.segments + shift])
-    rest = (np.concatenate(pair) for pair in zip(first[1:], second[1:], strict=True))
-    return Tape(segments, *rest)
+    return Tape(
+        segments,
+        np.concatenate([first.plus, second.plus]),
+        np.concatenate([first.minus, second.minus]),
+        np.concatenate([first.inputs, second.inputs]),
+        np.concatenate([first.outputs, second.outputs]),
+        np.concatenate([first.initial, second.initial]),
+    )
 
 
 def _fluents_that_matter(circuit: Circuit, targets: Literals) -> NDArray[np.int64]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_jitable, register_model
@@ -25,7 +25,17 @@ playouts, half as many up to a third in single ones; two widths take twice as lo
 WORDS_PER_ITEM = 8
 
 
-class Vector(types.Type):  # type: ignore[misc]
+def _function(module: Any, kind: Any, name: str) -> Any:
+    """A function of LLVM's."""
+    return cgutils.get_or_insert_function(module, kind, name)  # type: ignore[no-untyped-call]
+
+
+def _intrinsic(function: Callable[..., Any]) -> Any:
+    """numba's `intrinsic`, called without the typing context its function takes first."""
+    return intrinsic(function)
+
+
+class Vector(types.Type):
     """The numba type of a vector of words."""
 
     def __init__(self, words: int) -> None:
@@ -38,12 +48,12 @@ class Vector(types.Type):  # type: ignore[misc]
 
 
 @register_model(Vector)
-class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
+class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, vector: Vector) -> None:
-        super().__init__(manager, vector, vector.llvm)
+        super().__init__(manager, vector, vector.llvm)  # type: ignore[no-untyped-call]
 
 
-@register_jitable  # type: ignore[untyped-decorator]
+@register_jitable
 def words_of(width: tuple[int, ...]) -> int:
     """Words in a vector of this width; usable in kernels."""
     return WORDS_PER_ITEM * len(width)
@@ -55,7 +65,7 @@ def _address(context: Any, builder: Any, vector: Vector, array_type: Any, args: 
     return builder.bitcast(pointer, vector.llvm.as_pointer())
 
 
-@intrinsic
+@_intrinsic
 def load(typing: Any, array: Any, index: Any, width: Any) -> Any:
     """The vector at `array[index]`."""
     vector = Vector(WORDS_PER_ITEM * len(width))
@@ -67,7 +77,7 @@ def load(typing: Any, array: Any, index: Any, width: Any) -> Any:
     return vector(array, types.int64, width), generate
 
 
-@intrinsic
+@_intrinsic
 def store(typing: Any, array: Any, index: Any, vector: Any) -> Any:
     """Write a vector to `array[index]`."""
 
@@ -79,7 +89,7 @@ def store(typing: Any, array: Any, index: Any, vector: Any) -> Any:
     return types.void(array, types.int64, vector), generate
 
 
-@intrinsic
+@_intrinsic
 def out_of_line(typing: Any) -> Any:
     """Keeps the function it is called in from being inlined: kernels compile faster."""
 
@@ -98,7 +108,7 @@ def _binary(build: Callable[[Any, Any, Any], Any], doc: str) -> Any:
         return a(a, b), generate
 
     operation.__doc__ = doc
-    return intrinsic(operation)
+    return _intrinsic(operation)
 
 
 band = _binary(lambda b, x, y: b.and_(x, y), "x & y")
@@ -115,7 +125,7 @@ def _splat(builder: Any, vector: Vector, word: Any) -> Any:
     return builder.shuffle_vector(first, undefined, zeros)
 
 
-@intrinsic
+@_intrinsic
 def splat(typing: Any, word: Any, width: Any) -> Any:
     """The vector with this word everywhere."""
     vector = Vector(WORDS_PER_ITEM * len(width))
@@ -126,7 +136,7 @@ def splat(typing: Any, word: Any, width: Any) -> Any:
     return vector(types.uint64, width), generate
 
 
-@intrinsic
+@_intrinsic
 def shift_left(typing: Any, a: Any, by: Any) -> Any:
     """Every word shifted left."""
 
@@ -136,7 +146,7 @@ def shift_left(typing: Any, a: Any, by: Any) -> Any:
     return a(a, types.uint64), generate
 
 
-@intrinsic
+@_intrinsic
 def shift_right(typing: Any, a: Any, by: Any) -> Any:
     """Every word shifted right."""
 
@@ -150,7 +160,7 @@ def _reduction(name: str, doc: str) -> Any:
     def operation(typing: Any, a: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             intrinsic_type = ir.FunctionType(_WORD, [a.llvm])
-            function = cgutils.get_or_insert_function(
+            function = _function(
                 builder.module, intrinsic_type, f"llvm.vector.reduce.{name}.v{a.words}i64"
             )
             return builder.call(function, args)
@@ -158,7 +168,7 @@ def _reduction(name: str, doc: str) -> Any:
         return types.uint64(a), generate
 
     operation.__doc__ = doc
-    return intrinsic(operation)
+    return _intrinsic(operation)
 
 
 reduce_or = _reduction("or", "The words of a vector, all or-ed together.")
@@ -168,16 +178,14 @@ def _bit_count(name: str, doc: str, *, flag: bool) -> Any:
     def operation(typing: Any, word: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             params = [_WORD, ir.IntType(1)] if flag else [_WORD]
-            function = cgutils.get_or_insert_function(
-                builder.module, ir.FunctionType(_WORD, params), f"llvm.{name}.i64"
-            )
+            function = _function(builder.module, ir.FunctionType(_WORD, params), f"llvm.{name}.i64")
             extra = [ir.Constant(ir.IntType(1), 0)] if flag else []
             return builder.call(function, [*args, *extra])
 
         return types.int64(types.uint64), generate
 
     operation.__doc__ = doc
-    return intrinsic(operation)
+    return _intrinsic(operation)
 
 
 count_ones = _bit_count("ctpop", "Number of bits that are set.", flag=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from ggp.gdl.normalize import load
 from ggp.machine.propnet.build_circuit import build_circuit
-from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
 from ggp.machine.propnet.evaluate import Bits, evaluate, read
 from ggp.machine.propnet.ground import ground
 from tests.support.games import path_of_shared
@@ -72,3 +73,127 @@ def random_moves(circuit: Circuit, nets: Bits, rng: np.random.Generator) -> tupl
         chosen.append(one)
         stuck |= ~legal.any(axis=1)
     return np.concatenate(chosen, axis=1), stuck
+
+
+def differences(before: Circuit, after: Circuit, walk: Walk) -> list[str]:
+    """What two circuits of one game say differently of states and moves of the first."""
+    names = [(role, move) for role, o in enumerate(before.legal) for move in o.names]
+    kept = {(role, move) for role, o in enumerate(after.legal) for move in o.names}
+    columns = [place for place, name in enumerate(names) if name in kept]
+    found = [f"made {names[i]}" for i in np.flatnonzero(walk.moves.any(axis=0)) if i not in columns]
+    place = {name: i for i, name in enumerate(before.fluents)}
+    for name in sorted(place.keys() - set(after.fluents)):
+        held = walk.states[:, place[name]]
+        if held.any() != (name in after.constant) or held.all() != held.any():
+            found.append(f"fluent {name}")
+    if found:
+        return found
+    states = walk.states[:, [place[name] for name in after.fluents]]
+    nets = evaluate(after, states, walk.moves[:, columns])
+    expected, got = said(before, walk.nets, walk.over), said(after, nets, walk.over)
+    silent = np.zeros(len(states), dtype=np.bool_)
+    for what in sorted(expected.keys() | got.keys()):
+        if what[0] == "next" and what not in got:
+            continue
+        if not np.array_equal(expected.get(what, silent), got.get(what, silent)):
+            found.append(" ".join(map(str, what)))
+    return found
+
+
+def said(circuit: Circuit, nets: Bits, over: Bits) -> dict[tuple[str, ...], Bits]:
+    """All outputs by name; of lanes in which no move was made only what needs none."""
+    outputs = {("terminal",): read(nets, np.array([circuit.terminal], dtype=np.int32))[:, 0]}
+    successors = read(nets, circuit.next) & ~over[:, None]
+    for place, name in enumerate(circuit.fluents):
+        outputs["next", name] = successors[:, place]
+    for kind, group in (("legal", circuit.legal), ("goal", circuit.goals), ("sees", circuit.sees)):
+        for role, each in zip(circuit.roles, group, strict=True):
+            values = read(nets, each.literals)
+            if kind == "sees":
+                values &= ~over[:, None]
+            for place, name in enumerate(each.names):
+                outputs[kind, role, name] = values[:, place]
+    return outputs
+
+
+def random_circuit(seed: int, *, with_loop: bool = False) -> Circuit:
+    """A circuit of a small game that makes no sense: two roles, five fluents, any gates."""
+    rng = np.random.default_rng(seed)
+    num_fluents, num_moves = 5, 3
+    base = 1 + num_fluents + 2 * num_moves
+    state_nets = 1 + num_fluents
+    gates: list[list[int]] = []
+
+    def literals(nets: list[int], count: int) -> list[int]:
+        chosen = rng.choice(nets, size=min(count, len(nets)), replace=False)
+        return sorted(int(2 * net + rng.integers(2)) for net in chosen)
+
+    states = list(range(1, state_nets))
+    everything = list(range(1, base))
+    for _ in range(14):
+        gates.append(literals(states, int(rng.integers(2, 5))))
+        states.append(base + len(gates) - 1)
+        everything.append(states[-1])
+    loops: tuple[Loop, ...] = ()
+    if with_loop:
+        # "Not a" and "not b", where a holds if b or a fluent does, and b if a or one does.
+        start = len(gates)
+        first = 2 * (base + start)
+        gates.append([2 * int(rng.integers(1, state_nets)) + 1, first + 2])
+        gates.append([2 * int(rng.integers(1, state_nets)) + 1, first])
+        loops = (Loop(start, start + 2, np.array([True, True])),)
+        states += [base + start, base + start + 1]
+        everything += states[-2:]
+    for _ in range(24):
+        gates.append(literals(everything, int(rng.integers(2, 5))))
+        everything.append(base + len(gates) - 1)
+
+    def outputs(nets: list[int], names: list[str]) -> Outputs:
+        return Outputs(tuple(names), np.array(literals(nets, len(names)), dtype=np.int32))
+
+    moves = [f"m{place}" for place in range(num_moves)]
+    return Circuit(
+        roles=("left", "right"),
+        fluents=tuple(f"(f {place // 3} {place % 3})" for place in range(num_fluents)),
+        initial=rng.random(num_fluents) < 0.4,
+        constant=(),
+        offsets=np.cumsum([0, *map(len, gates)], dtype=np.int64),
+        literals=np.array([x for gate in gates for x in gate], dtype=np.int32),
+        loops=loops,
+        next=outputs(everything[-24:], ["x"] * num_fluents).literals,
+        legal=(outputs(states[5:], moves), outputs(states[5:], moves)),
+        sees=(outputs(everything, ["a", "b"]), outputs(everything, ["a", "b"])),
+        goals=(outputs(states, ["0", "50"]), outputs(states, ["0", "50"])),
+        terminal=int(2 * states[-1] + rng.integers(2)),
+    )
+
+
+def reachable(circuit: Circuit) -> Walk:
+    """Every reachable state with every legal joint move, and with none where it is over."""
+    num_moves = circuit.num_inputs - len(circuit.fluents)
+    seen = {circuit.initial.tobytes(): circuit.initial}
+    pending = [circuit.initial]
+    lanes: list[tuple[Bits, Bits, bool]] = []
+    while pending:
+        state = pending.pop()
+        nets = evaluate(circuit, state[None], np.zeros((1, num_moves), dtype=np.bool_))
+        over = bool(read(nets, np.array([circuit.terminal], dtype=np.int32))[0, 0])
+        legal = [np.flatnonzero(read(nets, o.literals)[0]).tolist() for o in circuit.legal]
+        joint = [] if over else list(product(*legal))
+        moves = np.zeros((max(len(joint), 1), num_moves), dtype=np.bool_)
+        for lane, chosen in enumerate(joint):
+            first = 0
+            for outputs, place in zip(circuit.legal, chosen, strict=True):
+                moves[lane, first + place] = True
+                first += len(outputs.names)
+        lanes += [(state, each, not joint) for each in moves]
+        if joint:
+            nets = evaluate(circuit, np.tile(state, (len(moves), 1)), moves)
+            for following in read(nets, circuit.next):
+                if following.tobytes() not in seen:
+                    seen[following.tobytes()] = following
+                    pending.append(following)
+    states, moves = np.array([x for x, _, _ in lanes]), np.array([x for _, x, _ in lanes])
+    return Walk(
+        states, moves, evaluate(circuit, states, moves), np.array([over for _, _, over in lanes])
+    )

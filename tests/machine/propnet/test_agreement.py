@@ -22,7 +22,9 @@ GROUNDING_S = float(os.environ.get("GGP_AGREEMENT_GROUNDING_S", "1"))
 time, a thorough look."""
 
 RULESHEETS = sorted(
-    str(path.relative_to(SHARED)) for folder in ("gdl1", "gdl2") for path in SHARED.glob(f"{folder}/*")
+    str(path.relative_to(SHARED))
+    for folder in ("gdl1", "gdl2")
+    for path in SHARED.glob(f"{folder}/*")
 )
 
 TOO_SLOW_ON_PROLOG = {"gdl1/amazonsTorus.kif", "gdl1/chess.kif"}

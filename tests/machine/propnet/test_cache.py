@@ -21,6 +21,7 @@ from ggp.machine import Limits, build_machine
 from ggp.machine.propnet import build as building
 from ggp.machine.propnet.build import build
 from ggp.machine.propnet.cache import DiskCache
+from ggp.machine.propnet.child import run_limited
 from ggp.machine.propnet.circuit_file import FORMAT_VERSION, from_bytes, to_bytes
 
 LIMITS = Limits()
@@ -43,7 +44,7 @@ def cache(tmp_path: Path) -> DiskCache:
 def count_children(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Notes every start of a child process."""
     started: list[str] = []
-    real = building.run_limited
+    real = run_limited
 
     def counted(task: str, *args: object, **options: object) -> bytes:
         started.append(task)
@@ -60,9 +61,7 @@ def test_circuit_reads_back_as_it_was_written(cache: DiskCache) -> None:
     assert to_bytes(*again) == to_bytes(*built)
 
 
-def test_second_start_needs_no_grounding(
-    cache: DiskCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_second_start_needs_no_grounding(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
     started = count_children(monkeypatch)
     first = build(load("kuhn_poker"), LIMITS, cache)
     second = build(load("kuhn_poker"), LIMITS, cache)
@@ -153,9 +152,7 @@ def test_least_recently_used_files_go_first(tmp_path: Path) -> None:
 def test_two_processes_may_build_a_game_at_once(tmp_path: Path) -> None:
     environment = {**os.environ, "GGP_CACHE_DIR": str(tmp_path / "circuits")}
     command = [sys.executable, "-m", "ggp", "info", "spy_vs_spy", "--json"]
-    running = [
-        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) for _ in range(2)
-    ]
+    running = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) for _ in range(2)]
     answers = [process.communicate(timeout=120)[0] for process in running]
     assert all(b'"backend": "propnet"' in answer for answer in answers)
     assert len(list((tmp_path / "circuits").iterdir())) == 1

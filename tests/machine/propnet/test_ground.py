@@ -50,7 +50,10 @@ ASP_NAMES = [
 ]
 """What means something in answer-set programs."""
 
-FRAME = "(role a) (role b) (<= (legal ?r wait) (role ?r)) (goal a 1) (goal b 2) "
+FRAME = (
+    "(role a) (role b) (<= (legal ?r wait) (role ?r)) (goal a 1) (goal b 2) "
+    "(<= terminal (true never)) "
+)
 STAY = "(<= (next ?f) (true ?f)) "
 
 ODD_RULES = {

@@ -75,13 +75,16 @@ class _Sweep:
             moves_matter = self._moves_matter[net]
 
             def learn(
-                example: Example, solver: Solver = self._solvers[moves_matter], moves: bool = moves_matter
+                example: Example,
+                solver: Solver = self._solvers[moves_matter],
+                moves: bool = moves_matter,
             ) -> None:
                 for other, meant in guesses:
-                    # An example of a move says nothing of states in which there is none.
-                    if self._moves_matter[other] or not moves:
-                        if example(solver.sign(2 * other)) != example(solver.sign(meant)):
-                            refuted.add(other)
+                    # An example of a state says nothing of what legal moves do.
+                    if (moves or not self._moves_matter[other]) and (
+                        example(solver.sign(2 * other)) != example(solver.sign(meant))
+                    ):
+                        refuted.add(other)
 
             if net not in refuted and all(
                 self._never(net, [2 * net + inverted, literal ^ inverted ^ 1], learn)
@@ -136,9 +139,7 @@ class _Sweep:
                 return True
         return False
 
-    def _never(
-        self, net: int, literals: list[int], on_example: Callable[[Example], None]
-    ) -> bool:
+    def _never(self, net: int, literals: list[int], on_example: Callable[[Example], None]) -> bool:
         """Whether it is certain that literals never hold together where a net matters."""
         if FALSE in literals:
             return True

@@ -1,0 +1,243 @@
+"""Passes make circuits smaller, and never change what they say about a game."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
+from ggp.machine.propnet.build_circuit import build_circuit
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.evaluate import evaluate
+from ggp.machine.propnet.ground import ground
+from ggp.machine.propnet.passes import PASSES, Pass, optimise
+from ggp.machine.propnet.passes.complements import complement
+from ggp.machine.propnet.passes.constants import fold_constants
+from ggp.machine.propnet.passes.extraction import extract
+from ggp.machine.propnet.passes.factoring import factor
+from ggp.machine.propnet.passes.flattening import flatten
+from ggp.machine.propnet.passes.implications import drop_implied
+from ggp.machine.propnet.passes.invariants import use_invariants
+from ggp.machine.propnet.passes.knowledge import Group, Knowledge
+from ggp.machine.propnet.passes.sampling import Evaluator
+from tests.machine.propnet.circuits import (
+    circuit_of,
+    differences,
+    random_circuit,
+    random_walk,
+    reachable,
+    said,
+)
+from tests.machine.propnet.test_circuit import REACH, assert_well_made
+from tests.support.games import GAMES
+
+SHARED = (
+    "gdl2/blind_breakthrough_5x5.gdl",
+    "gdl2/kriegTTT_4x4.gdl",
+    "gdl2/transit.gdl",
+    "gdl1/connectFour.kif",
+    "gdl1/eightPuzzle.kif",
+    "gdl1/snake_2009.kif",
+    "gdl1/cubicup_3player.kif",
+)
+
+WALKER = """
+(role walker) (role random)
+(cell 1) (cell 2) (cell 3) (cell 4) (cell 5) (cell 6)
+(succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5)
+(init (at 1)) (init (awake)) (init (wall 6))
+(<= (legal walker right) (true (at ?x)) (succ ?x ?y))
+(legal walker stay)
+(<= (legal walker (jump ?x)) (cell ?x) (true (at 7)))
+(legal random tick)
+(<= (next (at ?y)) (does walker right) (true (at ?x)) (succ ?x ?y))
+(<= (next (at ?x)) (does walker stay) (true (at ?x)))
+(<= (next (at ?x)) (does walker (jump ?x)))
+(<= (next (wall 6)) (true (wall 6)))
+(<= (next (awake)) (true (awake)) (does random tick))
+(<= (next (been ?x)) (true (at ?x)))
+(<= (next (been ?x)) (true (been ?x)))
+(<= elsewhere (true (at ?x)) (distinct ?x 2))
+(<= (goal walker 100) elsewhere)
+(<= (goal walker 0) (not elsewhere))
+(<= terminal (true (at 5)))
+(<= terminal (not (true (awake))))
+"""
+"""Cell 6 is never reached and the walker never jumps; `awake` and `(wall 6)` always hold."""
+
+
+def knowledge(seconds: float = 60.0) -> Knowledge:
+    return Knowledge(time.monotonic() + seconds)
+
+
+def circuit_of_rules(rules: str) -> Circuit:
+    return build_circuit(ground(normalize(parse(rules))))
+
+
+@pytest.mark.parametrize("game", [*GAMES, *SHARED])
+def test_every_pass_leaves_games_as_they_are(game: str) -> None:
+    circuit = circuit_of(game)
+    known = knowledge()
+    for seed, (name, run) in enumerate(PASSES):
+        before, circuit = circuit, run(circuit, known)
+        if circuit is not before:
+            walk = random_walk(before, seed, lanes=10, depth=16)
+            assert differences(before, circuit, walk) == [], name
+            assert_well_made(circuit)
+    walk = random_walk(circuit_of(game), 99, lanes=10, depth=30)
+    assert differences(circuit_of(game), circuit, walk) == []
+    assert circuit.num_literals <= circuit_of(game).num_literals
+
+
+@pytest.mark.parametrize("with_loop", [False, True], ids=["plain", "loop"])
+@pytest.mark.parametrize("seed", range(40))
+def test_circuits_stay_the_same_wherever_a_game_can_get(seed: int, with_loop: bool) -> None:
+    circuit = random_circuit(seed, with_loop=with_loop)
+    everywhere = reachable(circuit)
+    known = knowledge()
+    for name, run in PASSES:
+        circuit = run(circuit, known)
+        found = differences(random_circuit(seed, with_loop=with_loop), circuit, everywhere)
+        assert found == [], name
+    assert_well_made(circuit)
+
+
+@pytest.mark.parametrize("run", [factor, flatten, extract])
+@pytest.mark.parametrize("seed", range(30))
+def test_boolean_passes_hold_for_any_input(run: Pass, seed: int) -> None:
+    circuit = random_circuit(seed, with_loop=seed % 2 == 1)
+    after = run(circuit, knowledge())
+    rng = np.random.default_rng(seed)
+    states = rng.random((200, 5)) < 0.5
+    moves = rng.random((200, 6)) < 0.5
+    never = np.zeros(200, dtype=np.bool_)
+    expected = said(circuit, evaluate(circuit, states, moves), never)
+    got = said(after, evaluate(after, states, moves), never)
+    for what in expected:
+        assert np.array_equal(expected[what], got.get(what, never)), what
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_optimising_is_repeatable(game: str) -> None:
+    one, reports = optimise(circuit_of(game), 60.0)
+    other, _ = optimise(circuit_of(game), 60.0)
+    assert one.literals.tolist() == other.literals.tolist()
+    assert one.offsets.tolist() == other.offsets.tolist()
+    assert [report.name for report in reports] == [name for name, _ in PASSES]
+    assert (reports[-1].gates_after, reports[-1].literals_after) == (
+        one.num_gates,
+        one.num_literals,
+    )
+
+
+def test_without_time_nothing_is_done() -> None:
+    circuit = circuit_of("tic_tac_toe")
+    assert optimise(circuit, 0.0) == (circuit, [])
+
+
+def test_what_never_changes_is_no_fluent() -> None:
+    circuit = fold_constants(circuit_of_rules(WALKER), knowledge())
+    assert circuit.constant == ("(wall 6)", "awake") or circuit.constant == (
+        "(awake)",
+        "(wall 6)",
+    )
+    assert circuit.legal[0].names == ("right", "stay")
+
+
+def test_fluents_that_exclude_each_other_are_found() -> None:
+    known = knowledge()
+    circuit = use_invariants(fold_constants(circuit_of_rules(WALKER), knowledge()), known)
+    cells = tuple(f"(at {cell})" for cell in range(1, 6))
+    assert Group(cells, exact=True) in known.groups
+    assert "(at 6)" not in circuit.fluents
+
+
+def test_any_but_one_becomes_not_that_one() -> None:
+    known = knowledge()
+    circuit = use_invariants(fold_constants(circuit_of_rules(WALKER), knowledge()), known)
+    shortened = complement(circuit, known)
+    elsewhere = shortened.goals[0].literals[1]
+    fluent = shortened.fluents.index("(at 2)")
+    assert elsewhere == 2 * (1 + fluent) + 1
+
+
+def test_the_only_move_is_always_made() -> None:
+    circuit = complement(circuit_of_rules(WALKER), knowledge())
+    assert circuit.next[circuit.fluents.index("awake")] == 2 * (1 + circuit.fluents.index("awake"))
+
+
+def test_a_legal_move_implies_what_makes_it_legal() -> None:
+    rules = """
+    (role player) (init (left 3)) (init open)
+    (<= (legal player close) (true open))
+    (legal player wait)
+    (<= (next closed) (does player close) (true open))
+    (<= (next open) (true open) (not (does player close)))
+    (<= terminal (true closed))
+    (goal player 50)
+    """
+    circuit = drop_implied(circuit_of_rules(rules), knowledge())
+    close = 1 + len(circuit.fluents) + circuit.legal[0].names.index("close")
+    assert circuit.next[circuit.fluents.index("closed")] == 2 * close
+
+
+def test_common_factors_are_taken_out() -> None:
+    # not (f1 & f2) & not (f1 & f3) & not (f1 & f4), which is: not (f1 & (f2 or f3 or f4)).
+    circuit = gates_on_fluents([[2, 4], [2, 6], [2, 8], [13, 15, 17]], terminal=18)
+    after = factor(circuit, knowledge())
+    assert (after.num_gates, after.num_literals) == (2, 5)
+
+
+def test_common_parts_are_shared() -> None:
+    inner = [2, 4, 6, 8]
+    gates = [[*inner, 10], [*inner, 11], [3, *inner[1:], 10]]
+    circuit = gates_on_fluents(gates, terminal=12, goals=(14, 16))
+    circuit = replace(circuit, next=np.array([12, 14, 16, 2, 4], dtype=np.int32))
+    after = extract(circuit, knowledge())
+    assert after.num_literals < circuit.num_literals
+
+
+def gates_on_fluents(
+    gates: list[list[int]], *, terminal: int, goals: tuple[int, ...] = ()
+) -> Circuit:
+    """A circuit of five fluents and no roles; its gates are nets 6 and up."""
+    return Circuit(
+        roles=(),
+        fluents=tuple(f"f{place}" for place in range(1, 6)),
+        initial=np.zeros(5, dtype=np.bool_),
+        constant=(),
+        offsets=np.cumsum([0, *map(len, gates)], dtype=np.int64),
+        literals=np.array([x for gate in gates for x in gate], dtype=np.int32),
+        loops=(),
+        next=np.arange(2, 12, 2, dtype=np.int32),
+        legal=(),
+        sees=(),
+        goals=(),
+        terminal=terminal,
+    )
+
+
+def test_loops_are_kept_and_broken_up() -> None:
+    circuit = circuit_of_rules(REACH)
+    after, _ = optimise(circuit, 60.0)
+    assert differences(circuit, after, random_walk(circuit, 7, depth=6)) == []
+    assert len(after.loops) == 1
+
+
+@pytest.mark.parametrize("game", ["gdl1/cubicup_3player.kif", "gdl2/transit.gdl"])
+def test_many_lanes_are_evaluated_like_one(game: str) -> None:
+    circuit = circuit_of(game)
+    rng = np.random.default_rng(4)
+    words = rng.integers(0, 1 << 63, size=(1 + circuit.num_inputs + circuit.num_gates, 2))
+    nets = words.astype(np.uint64)
+    nets[0] = 0
+    Evaluator(circuit).evaluate(nets)
+    bits = np.unpackbits(nets.view(np.uint8), axis=1, bitorder="little").astype(np.bool_).T
+    num_fluents = len(circuit.fluents)
+    inputs = bits[:, 1 : 1 + circuit.num_inputs]
+    expected = evaluate(circuit, inputs[:, :num_fluents], inputs[:, num_fluents:])
+    assert np.array_equal(bits, expected)
