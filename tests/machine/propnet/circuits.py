@@ -102,7 +102,8 @@ def differences(before: Circuit, after: Circuit, walk: Walk) -> list[str]:
 
 def said(circuit: Circuit, nets: Bits, over: Bits) -> dict[tuple[str, ...], Bits]:
     """All outputs by name; of lanes in which no move was made only what needs none."""
-    outputs = {("terminal",): read(nets, np.array([circuit.terminal], dtype=np.int32))[:, 0]}
+    terminal = read(nets, np.array([circuit.terminal], dtype=np.int32))[:, 0]
+    outputs: dict[tuple[str, ...], Bits] = {("terminal",): terminal}
     successors = read(nets, circuit.next) & ~over[:, None]
     for place, name in enumerate(circuit.fluents):
         outputs["next", name] = successors[:, place]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
-from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
+from ggp.machine.propnet.circuit import FALSE, Circuit
 from ggp.machine.propnet.passes.draft import Draft
 from ggp.machine.propnet.passes.knowledge import Knowledge, moves_of_roles
 
@@ -86,7 +87,7 @@ class _Implied:
 
     def _shorten(self, net: int) -> None:
         draft = self._draft
-        where = self._where.pop(net, set())
+        where = self._where.pop(net, _NOTHING)
         known = set(where)
         literals: list[int] = []
         # What is known comes from the outside or from literals that are kept.
@@ -94,19 +95,19 @@ class _Implied:
             if literal in known:
                 continue
             literals.append(literal)
-            if self._contradicts(literal, known):
+            if any(x ^ 1 in known for x in (literal, *self._following[literal])):
                 draft.change(net, [FALSE])
                 return
             known.add(literal)
             known |= self._following[literal]
-        reduced = _without_weaker(draft, [self._reduced(x, known) for x in literals])
-        if set(reduced) != set(draft.gates[net - draft.first_net]):
-            draft.change(net, reduced)
+        literals = _without_weaker(draft, self._reduced(literals, where))
+        if set(literals) != set(draft.gates[net - draft.first_net]):
+            draft.change(net, literals)
         # Gates that are shortened here themselves may only rely on those before them.
         known = set(where)
         inner = []
-        for literal in reduced:
-            if literal & 1 and self._fan_out[literal >> 1] == 1 and draft.gate(literal >> 1):
+        for literal in literals:
+            if self._fan_out[literal >> 1] == 1 and self._inverted(literal) is not None:
                 inner.append(literal)
             else:
                 known.add(literal)
@@ -116,9 +117,6 @@ class _Implied:
             if not self._following[literal] <= known:
                 known = known | self._following[literal]
 
-    def _contradicts(self, literal: int, known: set[int]) -> bool:
-        return literal ^ 1 in known or any(x ^ 1 in known for x in self._following[literal])
-
     def _order(self, literal: int) -> tuple[int, int]:
         """Moves, gates from the top down, fluents."""
         if literal in self._moves:
@@ -127,17 +125,54 @@ class _Implied:
             return 1 + (literal & 1), -literal
         return 3 + (literal & 1), literal
 
-    def _reduced(self, literal: int, known: set[int]) -> int:
-        """What is left of an inverted gate where some literals are known to hold."""
-        gate = self._draft.gate(literal >> 1) if literal & 1 else None
-        if gate is None:
-            return literal
-        if any(self._contradicts(inner, known) for inner in gate):
-            return TRUE
-        rest = [inner for inner in gate if inner not in known]
-        if len(rest) > 1:
-            return literal
-        return rest[0] ^ 1 if rest else FALSE
+    def _inverted(self, literal: int) -> tuple[int, ...] | None:
+        """The literals of a gate that a literal inverts."""
+        return self._draft.gate(literal >> 1) if literal & 1 else None
+
+    def _reduced(self, literals: list[int], where: AbstractSet[int]) -> list[int]:
+        """Literals, with what is left of inverted gates where the others hold."""
+        known = set(where)
+        sources: dict[int, int] = {}
+        for literal in literals:
+            if self._inverted(literal) is None:
+                known.add(literal)
+                known |= self._following[literal]
+            else:
+                for x in (literal, *self._following[literal]):
+                    sources[x] = sources.get(x, 0) + 1
+        reduced = []
+        for literal in literals:
+            gate = self._inverted(literal)
+            if gate is None:
+                reduced.append(literal)
+                continue
+            # A gate is no reason for itself, nor for others once it is dropped.
+            for x in (literal, *self._following[literal]):
+                sources[x] -= 1
+            left = self._left(gate, known, sources)
+            if left is None:
+                continue
+            if len(left) > 1:
+                reduced.append(literal)
+                for x in (literal, *self._following[literal]):
+                    sources[x] += 1
+                continue
+            reduced.append(left[0] ^ 1 if left else FALSE)
+            known.add(reduced[-1])
+            known |= self._following[reduced[-1]]
+        return reduced
+
+    def _left(
+        self, gate: Sequence[int], known: AbstractSet[int], sources: Mapping[int, int]
+    ) -> list[int] | None:
+        """The literals of a gate that do not hold anyway; None if it cannot hold."""
+
+        def holds(literal: int) -> bool:
+            return literal in known or sources.get(literal, 0) > 0
+
+        if any(holds(x ^ 1) for inner in gate for x in (inner, *self._following[inner])):
+            return None
+        return [inner for inner in gate if not holds(inner)]
 
 
 def _without_weaker(draft: Draft, literals: list[int]) -> list[int]:
