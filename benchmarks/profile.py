@@ -14,11 +14,12 @@ from benchmarks.speed import Game, path_of
 from ggp.cli.bench import measure
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
+from ggp.machine.propnet.blocks import Block, PlayoutPlan, Queue, new_block
 from ggp.machine.propnet.jit import kernel
 from ggp.machine.propnet.kernels import run_tape
 from ggp.machine.propnet.layout import U64, Tape
 from ggp.machine.propnet.machine import PropnetMachine
-from ggp.machine.propnet.playouts import Block, PlayoutPlan, Queue, move_lanes, new_block, play
+from ggp.machine.propnet.playouts import move_lanes, play
 from ggp.machine.propnet.vectors import WIDTH, band, store, words_of
 from ggp.machine.propnet.vectors import load as load_vector
 
@@ -35,10 +36,13 @@ def _ands(rows: U64, count: int, times: int, width: tuple[int, ...]) -> None:
         store(rows, 0, value)
 
 
-@kernel
-def _repeat(tape: Tape, rows: U64, times: int, width: tuple[int, ...]) -> None:
+def repeat_tape(tape: Tape, rows: U64, times: int, width: tuple[int, ...]) -> None:
+    """Run a tape several times."""
     for _ in range(times):
         run_tape(tape, rows, width)
+
+
+_repeat = kernel(repeat_tape)
 
 
 @kernel

@@ -101,7 +101,7 @@ def info(ctx: click.Context, game: str, backend: str, as_json: bool) -> None:
     verbose = ctx.find_root().meta.get("verbose", 0) > 0
     circuit = describe_circuit(opened.machine) if verbose else None
     if as_json:
-        print_json(result if circuit is None else {**result, "circuit": circuit})
+        print_json({**result, "circuit": circuit} if verbose else result)
         return
     legal = result.pop("legal_moves")
     rows = [(name.replace("_", " "), _shown(value)) for name, value in result.items()]

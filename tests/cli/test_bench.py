@@ -78,3 +78,19 @@ def test_bench_takes_about_the_time_it_is_given(seconds_per_step: float, length:
     if length * seconds_per_step <= 5.0:
         assert speed.finished == speed.playouts
         assert speed.seconds >= 5.0 / 2
+
+
+def test_comparison_measures_both_backends_and_prints_their_ratio() -> None:
+    found = json_of("bench", "exploding_bomb", "--seconds", "0.2", "--compare")
+    assert list(found) == ["game", "results", "ratio"]
+    slow, fast = found["results"]
+    assert (slow["backend"], fast["backend"]) == ("prolog", "propnet")
+    assert found["ratio"] == pytest.approx(fast["states_per_s"] / slow["states_per_s"], rel=0.01)
+    shown = run("bench", "exploding_bomb", "--seconds", "0.1", "--compare").stdout
+    assert "times as many states a second as prolog" in shown
+
+
+def test_threads_play_the_same_game() -> None:
+    found = json_of("bench", "exploding_bomb", "--seconds", "0.2", "--threads", "2")
+    assert found["backend"] == "propnet"
+    assert found["finished"] == 1.0

@@ -169,3 +169,24 @@ def test_convert_lists_the_syntaxes() -> None:
     result = run("convert", "exploding_bomb", "--to", "latin")
     assert result.exit_code == 2
     assert "'kif', 'infix'" in result.stderr
+
+
+def test_info_says_how_the_circuit_became_smaller_when_asked() -> None:
+    assert "circuit" not in json_of("info", "kuhn_poker")
+    circuit = json_of("info", "kuhn_poker", "--verbose")["circuit"]
+    assert circuit["gates"] > 0
+    passes = circuit["passes"]
+    for before, after in zip(passes, passes[1:], strict=False):
+        assert before["gates_after"] == after["gates_before"]
+        assert before["literals_after"] == after["literals_before"]
+    assert passes[-1]["gates_after"] == circuit["gates"]
+    assert passes[-1]["literals_after"] == circuit["literals"]
+    shown = run("info", "kuhn_poker", "--verbose").stdout
+    assert "playout, every step: next" in shown
+    assert "pass" in shown
+
+
+def test_info_on_prolog_has_no_circuit_to_show() -> None:
+    found = json_of("info", "kuhn_poker", "--verbose", "--backend", "prolog")
+    assert found["backend"] == "prolog"
+    assert found["circuit"] is None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ggp.gdl.dependencies import strong_components
 from ggp.machine.propnet.ground_program import ALWAYS, GroundProgram, Named
-from tests.support.reference import Moved, Reference
+from tests.support.reference import Reference
 
 State = frozenset[str]
 
@@ -46,19 +46,17 @@ class GroundGame:
         """All goal values of a role, sorted as text."""
         return self._holding(self.program.goals[self.roles.index(role)], self._model(state, {}))
 
-    def goal(self, state: State, role: str) -> float:
-        """The highest goal value of a role, 0 if it has none."""
-        return max(map(float, self.goals(state, role)), default=0.0)
-
-    def step(self, state: State, moves: Mapping[str, str]) -> Moved:
-        """What the joint move `moves` (one for every role) leads to."""
+    def step(
+        self, state: State, moves: Mapping[str, str]
+    ) -> tuple[State, dict[str, tuple[str, ...]]]:
+        """The state and percepts that the joint move `moves` (one for every role) leads to."""
         model = self._model(state, moves)
         following = frozenset(self._holding(self.program.next, model))
         if not self._is_gdl2:
             told = tuple(sorted(f"(did {role} {move})" for role, move in moves.items()))
-            return Moved(following, dict.fromkeys(self.roles, told))
+            return following, dict.fromkeys(self.roles, told)
         seen = zip(self.roles, self.program.sees, strict=True)
-        return Moved(following, {role: self._holding(named, model) for role, named in seen})
+        return following, {role: self._holding(named, model) for role, named in seen}
 
     def texts(self, state: State) -> tuple[str, ...]:
         """The fluents as KIF, sorted."""
@@ -110,7 +108,8 @@ def play_alike(game: GroundGame, reference: Reference, *, seed: int, max_steps: 
         The number of joint moves made.
     """
     rng = random.Random(seed)
-    state, expected = game.initial(), reference.initial()
+    state = game.initial()
+    expected = reference.initial()
     for step in range(max_steps + 1):
         where = reference.texts(expected)
         assert game.texts(state) == where
@@ -122,7 +121,7 @@ def play_alike(game: GroundGame, reference: Reference, *, seed: int, max_steps: 
         if step == max_steps or reference.terminal(expected) or not all(moves.values()):
             return step
         chosen = {role: rng.choice(legal) for role, legal in moves.items()}
-        moved, told = game.step(state, chosen), reference.step(expected, chosen)
-        assert moved.percepts == told.percepts, f"{chosen} in {where}"
-        state, expected = moved.state, told.state
+        state, percepts = game.step(state, chosen)
+        expected, told = reference.step(expected, chosen)
+        assert percepts == told, f"{chosen} in {where}"
     raise AssertionError("unreachable")

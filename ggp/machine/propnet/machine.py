@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -28,41 +27,19 @@ from ggp.machine.base import (
     Stepped,
 )
 from ggp.machine.goal_values import GoalWarnings, goal_number, number_or_nan
+from ggp.machine.propnet.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.kernels import advance, count_bits, list_bits, query, sum_keys
+from ggp.machine.propnet.packed import Packed, PropnetStates, pack, unpack, words_for
 from ggp.machine.propnet.passes import PassReport
 from ggp.machine.propnet.percepts import PerceptTable, RowPercepts
-from ggp.machine.propnet.playouts import Block, PlayoutPlan, Queue, new_block, play
-from ggp.machine.propnet.queries import Queries, Query, words_for
+from ggp.machine.propnet.queries import Queries, Query
 from ggp.machine.propnet.row_table import RowTable
+from ggp.machine.propnet.runs import LANES_A_RUN, play_all
 from ggp.machine.propnet.vectors import WIDTH
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
-Packed = NDArray[np.uint64]
-
-LANES_A_RUN = 1 << 14
-"""Playouts that share one block, one after the other, and one stream of random bits."""
-
-LOOK_AT_CLOCK_S = 0.02
-"""How long a kernel plays between two looks at the clock."""
-
-
-class PropnetStates:
-    """A batch of states: `packed[L, ceil(F / 64)]`, bit f of a lane is fluent f."""
-
-    __slots__ = ("owner", "packed")
-
-    def __init__(self, owner: object, packed: Packed) -> None:
-        self.owner = owner
-        self.packed = packed
-
-    def __len__(self) -> int:
-        return len(self.packed)
-
-    def take(self, lanes: IntArray) -> PropnetStates:
-        """The lanes with these indices, in this order, repeats allowed."""
-        return PropnetStates(self.owner, self.packed[lanes])
 
 
 class PropnetMachine:
@@ -95,7 +72,7 @@ class PropnetMachine:
         self._closed = False
         self._threads = threads
         self._queries = Queries(circuit)
-        self._initial = _packed(circuit.initial)
+        self._initial = pack(circuit.initial)
         self._moves = sorted({name for outputs in circuit.legal for name in outputs.names})
         self._move_ids = {name: i for i, name in enumerate(self._moves)}
         self._names = [
@@ -139,7 +116,7 @@ class PropnetMachine:
         found = self._ask(asked, self._packed(states))
         values = np.zeros((len(found), len(self.roles)))
         for role, outputs in enumerate(self.circuit.goals):
-            held = _bits(asked.part(found, role), len(outputs.names))
+            held = unpack(asked.part(found, role), len(outputs.names))
             counts = held.sum(axis=1)
             if np.any(counts == 0):
                 self._goal_warnings.none(role)
@@ -219,25 +196,8 @@ class PropnetMachine:
         max_steps: int = DEFAULT_MAX_STEPS,
         max_seconds: float | None = None,
     ) -> Playouts:
-        packed = self._packed(states)
-        num_lanes, num_roles = len(packed), len(self.roles)
-        until_s = np.inf if max_seconds is None else time.monotonic() + max_seconds
-        queue = Queue(
-            packed,
-            np.zeros((num_lanes, num_roles)),
-            np.zeros(num_lanes, dtype=np.int64),
-            np.zeros(num_lanes, dtype=np.bool_),
-            np.zeros((num_roles, 2), dtype=np.bool_),
-        )
-        runs = [
-            (first, min(first + LANES_A_RUN, num_lanes), int(key))
-            for first, key in zip(
-                range(0, num_lanes, LANES_A_RUN),
-                rng.integers(0, 1 << 64, size=-(-num_lanes // LANES_A_RUN), dtype=np.uint64),
-                strict=True,
-            )
-        ]
-        self._map(lambda run: self._play(queue, *run, max_steps, until_s), runs)
+        plan, packed = self._queries.playout, self._packed(states)
+        queue = play_all(plan, packed, rng, max_steps, max_seconds, self._map)
         self.states_visited += int(queue.steps.sum())
         self._report_goals(queue)
         return Playouts(queue.goals, queue.steps, queue.finished)
@@ -262,7 +222,7 @@ class PropnetMachine:
             raise MachineError(f"there is no set of percepts number {percept}") from None
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
-        held = _bits(self._packed(states), len(self.circuit.fluents))
+        held = unpack(self._packed(states), len(self.circuit.fluents))
         names = self.circuit.fluents
         always = self.circuit.constant
         return [
@@ -384,26 +344,6 @@ class PropnetMachine:
         with ThreadPoolExecutor(self._threads) as pool:
             return list(pool.map(function, items))
 
-    def _play(
-        self, queue: Queue, first: int, end: int, key: int, max_steps: int, until_s: float
-    ) -> None:
-        """Play lanes `first .. end` of a queue, seeded by `key`."""
-        plan = self._queries.playout
-        block = new_block(plan.num_rows, WIDTH, first, end, key)
-        budget = 1
-        while True:
-            started = time.monotonic()
-            if started >= until_s:
-                _leave(queue, block)
-                return
-            if play(plan, queue, block, max_steps, budget, WIDTH):
-                return
-            took = time.monotonic() - started
-            if took < min(LOOK_AT_CLOCK_S, 0.25 * (until_s - started)):
-                budget *= 2
-            elif took > LOOK_AT_CLOCK_S:
-                budget = max(budget // 2, 1)
-
     def _report_goals(self, queue: Queue) -> None:
         for role, outputs in enumerate(self.circuit.goals):
             if queue.faults[role, 0]:
@@ -417,30 +357,6 @@ class PropnetMachine:
                 )
 
 
-def _leave(queue: Queue, block: Block) -> None:
-    """Note the steps of lanes that are given up."""
-    used, _, _, step, _, _ = block.at.tolist()
-    words = len(block.masks) // 3
-    for lane in range(used):
-        if int(block.masks[lane >> 6]) >> (lane & 63) & 1:
-            queue.steps[block.lane_of[lane]] = step - block.started[lane]
-        elif int(block.masks[words + (lane >> 6)]) >> (lane & 63) & 1:
-            queue.finished[block.lane_of[lane]] = False
-
-
-def _packed(bits: BoolArray) -> Packed:
-    row = np.zeros(64 * words_for(len(bits)), dtype=np.uint8)
-    row[: len(bits)] = bits
-    return np.packbits(row, bitorder="little").view("<u8").astype(np.uint64)
-
-
-def _bits(packed: Packed, count: int) -> BoolArray:
-    """`[L, count]` the first bits of packed rows."""
-    words = np.ascontiguousarray(packed.astype("<u8"))
-    as_bytes = words.view(np.uint8).reshape(len(packed), 8 * packed.shape[1])
-    return np.unpackbits(as_bytes, axis=1, count=count, bitorder="little").astype(np.bool_)
-
-
 def _canonical(text: str) -> str:
     try:
         return to_kif(parse_term(text))
@@ -450,6 +366,6 @@ def _canonical(text: str) -> str:
 
 def _speller(names: tuple[str, ...]) -> Callable[[Packed], tuple[str, ...]]:
     def spell(row: Packed) -> tuple[str, ...]:
-        return tuple(names[k] for k in np.flatnonzero(_bits(row[None], len(names))[0]))
+        return tuple(names[k] for k in np.flatnonzero(unpack(row[None], len(names))[0]))
 
     return spell

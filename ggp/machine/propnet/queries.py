@@ -10,14 +10,10 @@ from numpy.typing import NDArray
 
 from ggp.gdl.program import RANDOM
 from ggp.machine.goal_values import number_or_nan
+from ggp.machine.propnet.blocks import PlayoutPlan
 from ggp.machine.propnet.circuit import FALSE, Circuit, Literals, Outputs
 from ggp.machine.propnet.layout import I32, U64, Layout, Tape, Wires, cone
-from ggp.machine.propnet.playouts import PlayoutPlan
-
-
-def words_for(num_bits: int) -> int:
-    """Words of a packed row of bits; never none."""
-    return max(1, -(-num_bits // 64))
+from ggp.machine.propnet.packed import words_for
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ggp.gdl.normalize import load
 from ggp.machine.propnet.build_circuit import build_circuit
-from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
+from ggp.machine.propnet.circuit import TRUE, Circuit, Loop, Outputs
 from ggp.machine.propnet.evaluate import Bits, evaluate, read
 from ggp.machine.propnet.ground import ground
 from tests.support.games import path_of_shared
@@ -149,10 +149,17 @@ def random_circuit(seed: int, *, with_loop: bool = False) -> Circuit:
         gates.append(literals(everything, int(rng.integers(2, 5))))
         everything.append(base + len(gates) - 1)
 
+    # Few states are terminal, and often a move is always legal: games should not end at once.
+    gates.append(literals(states, 4))
+
+    def legal() -> Outputs:
+        found = literals(states[5:], num_moves)
+        found[0] = TRUE if rng.random() < 0.7 else found[0]
+        return Outputs(tuple(f"m{place}" for place in range(num_moves)), np.array(found, np.int32))
+
     def outputs(nets: list[int], names: list[str]) -> Outputs:
         return Outputs(tuple(names), np.array(literals(nets, len(names)), dtype=np.int32))
 
-    moves = [f"m{place}" for place in range(num_moves)]
     return Circuit(
         roles=("left", "right"),
         fluents=tuple(f"(f {place // 3} {place % 3})" for place in range(num_fluents)),
@@ -162,10 +169,10 @@ def random_circuit(seed: int, *, with_loop: bool = False) -> Circuit:
         literals=np.array([x for gate in gates for x in gate], dtype=np.int32),
         loops=loops,
         next=outputs(everything[-24:], ["x"] * num_fluents).literals,
-        legal=(outputs(states[5:], moves), outputs(states[5:], moves)),
+        legal=(legal(), legal()),
         sees=(outputs(everything, ["a", "b"]), outputs(everything, ["a", "b"])),
         goals=(outputs(states, ["0", "50"]), outputs(states, ["0", "50"])),
-        terminal=int(2 * states[-1] + rng.integers(2)),
+        terminal=2 * (base + len(gates) - 1),
     )
 
 

@@ -187,7 +187,7 @@ def test_child_that_leaves_without_an_answer_is_an_error() -> None:
 
 def test_missing_interpreter_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/no/such/python")
-    with pytest.raises(BackendUnavailableError, match="child process is not usable.*prolog"):
+    with pytest.raises(BackendUnavailableError, match=r"child process is not usable.*prolog"):
         run("echo")
     monkeypatch.setattr(sys, "executable", "")
     with pytest.raises(BackendUnavailableError, match="no Python interpreter"):

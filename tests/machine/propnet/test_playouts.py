@@ -7,8 +7,10 @@ import pytest
 from numpy.typing import NDArray
 
 from ggp.machine.base import BoolArray, IntArray
-from ggp.machine.propnet.machine import PropnetMachine, PropnetStates
-from ggp.machine.propnet.playouts import Block, PlayoutPlan, Queue, new_block, play
+from ggp.machine.propnet.blocks import Block, PlayoutPlan, Queue, new_block
+from ggp.machine.propnet.machine import PropnetMachine
+from ggp.machine.propnet.packed import PropnetStates
+from ggp.machine.propnet.playouts import play
 from ggp.machine.propnet.vectors import WIDTH, words_of
 from tests.support.games import GAMES, machine_of_game, machine_of_rules, machine_of_shared
 

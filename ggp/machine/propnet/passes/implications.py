@@ -158,6 +158,9 @@ class _Implied:
                     sources[x] += 1
                 continue
             reduced.append(left[0] ^ 1 if left else FALSE)
+            # This net is now used here as well.
+            self._fan_out[reduced[-1] >> 1] += 1
+            self._where.pop(reduced[-1] >> 1, None)
             known.add(reduced[-1])
             known |= self._following[reduced[-1]]
         return reduced

@@ -1,0 +1,47 @@
+"""States as packed bits, lane by lane: what batches hold."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.base import BoolArray, IntArray
+
+Packed = NDArray[np.uint64]
+"""`[L, words]`: bit b of word w of a lane is item `64 * w + b`."""
+
+
+class PropnetStates:
+    """A batch of states: `packed[L, ceil(F / 64)]`, item f of a lane is fluent f."""
+
+    __slots__ = ("owner", "packed")
+
+    def __init__(self, owner: object, packed: Packed) -> None:
+        self.owner = owner
+        self.packed = packed
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def take(self, lanes: IntArray) -> PropnetStates:
+        """The lanes with these indices, in this order, repeats allowed."""
+        return PropnetStates(self.owner, self.packed[lanes])
+
+
+def words_for(num_bits: int) -> int:
+    """Words of a packed row of bits; never none."""
+    return max(1, -(-num_bits // 64))
+
+
+def pack(bits: BoolArray) -> Packed:
+    """`[words]` one row of bits."""
+    row = np.zeros(64 * words_for(len(bits)), dtype=np.uint8)
+    row[: len(bits)] = bits
+    return np.packbits(row, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def unpack(packed: Packed, count: int) -> BoolArray:
+    """`[L, count]` the first bits of packed rows."""
+    words = np.ascontiguousarray(packed.astype("<u8"))
+    as_bytes = words.view(np.uint8).reshape(len(packed), 8 * packed.shape[1])
+    return np.unpackbits(as_bytes, axis=1, count=count, bitorder="little").astype(np.bool_)

@@ -1,0 +1,36 @@
+"""`python -m benchmarks.compare`: ratios of two results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.compare import main
+
+
+def result(folder: Path, name: str, **speeds: float) -> str:
+    rows = [{"game": game, "prolog": 1, "propnet": speed} for game, speed in speeds.items()]
+    path = folder / name
+    path.write_text(json.dumps({"speed": rows}))
+    return str(path)
+
+
+def test_ratios_are_those_of_common_games_and_their_geometric_mean(tmp_path: Path) -> None:
+    before = result(tmp_path, "a.json", chess=100, go=200, old=1)
+    after = result(tmp_path, "b.json", chess=200, go=1600, new=5)
+    found = json.loads(CliRunner().invoke(main, [before, after, "--json"]).stdout)
+    assert found["ratios"] == {"chess": 2.0, "go": 8.0}
+    assert found["geometric_mean"] == pytest.approx(4.0)
+    shown = CliRunner().invoke(main, [before, after]).stdout
+    assert "geometric mean" in shown
+    assert "4.000" in shown
+
+
+def test_results_without_a_common_game_are_refused(tmp_path: Path) -> None:
+    before, after = result(tmp_path, "a.json", chess=1), result(tmp_path, "b.json", go=1)
+    answer = CliRunner().invoke(main, [before, after])
+    assert answer.exit_code == 2
+    assert "no game in common" in answer.output
