@@ -25,6 +25,7 @@ from ggp.console import (
 from ggp.errors import GGPError, MatchError
 from ggp.gdl.normalize import load
 from ggp.gdl.program import RANDOM, Program
+from match_runner.comparison.cli import compare
 from match_runner.records import (
     MatchRecord,
     MatchResult,
@@ -142,6 +143,9 @@ def replay(file: Path, as_json: bool) -> int:
     else:
         print_rich(*show_record(record, sys.stdout.encoding))
     return _check(record)
+
+
+main.add_command(compare)
 
 
 def _check(record: MatchRecord) -> int:

@@ -14,7 +14,7 @@ from ggp.machine.base import Machine
 from ggp.players.base import Decision, MoveValue, Player
 from ggp.players.spec import PlayerSpec
 from ggp.players.tracker import Tracker
-from ggp.search.anytime import Deadline, run_search
+from ggp.search.anytime import Deadline, OutOfTime, run_search
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.playouts import PlayoutSearch, hyperplay_policy
 from ggp.search.simulations import SimulationSearch
@@ -29,6 +29,9 @@ OBSERVE_SHARE = 0.5
 
 NESTED_ATTEMPTS = 5_000
 """Lanes stepped in search of particles for one bag of a simulated role."""
+
+BUDGET_SHARE = 0.5
+"""Rounds take this share of the states that are left, as far as the round before tells."""
 
 Choice = tuple[int, tuple[MoveValue, ...]]
 
@@ -72,6 +75,7 @@ class BeliefPlayer:
         self._visited_before = machine.states_visited
         self._decided_at = machine.states_visited
         self._observed_s = 0.0
+        self._turn = 0
         self._fault: str | None = None
         self._candidates: list[int] = []
         self._tracker = Tracker(
@@ -111,6 +115,7 @@ class BeliefPlayer:
         deadline: Deadline | None = None,
     ) -> None:
         started = self._clock()
+        self._turn += 1
         if deadline is not None:
             left_s = OBSERVE_SHARE * deadline.left_s()
             deadline = Deadline(deadline.clock() + left_s, deadline.clock)
@@ -178,7 +183,7 @@ class BeliefPlayer:
 
     def _hyperplay(self, deadline: Deadline | None) -> Choice:
         search = PlayoutSearch(self._machine, self._tracker.bag, self._rng, deadline)
-        return self._best(run_search(search, self.spec.trials, deadline))
+        return self._best(self._values_of(search, deadline))
 
     def _hyperplay2(self, deadline: Deadline | None) -> Choice:
         self._nested.stop = deadline.passed if deadline is not None else never
@@ -187,15 +192,29 @@ class BeliefPlayer:
             self._machine, self._tracker.bag, self._nested, policy, self._rng, deadline
         )
         if deadline is None:
-            return self._best(run_search(search, self.spec.trials, None))
+            return self._best(self._values_of(search, None))
         # A few simulations of each candidate may take longer than there is time; HyperPlay values
         # are then better than none.
         early = Deadline(deadline.at_s - (1 - QUICK_SHARE) * deadline.left_s(), deadline.clock)
         first = PlayoutSearch(self._machine, self._tracker.bag, self._rng, early)
-        quick = run_search(first, self.spec.trials, early)
-        estimates = run_search(search, self.spec.trials, deadline)
+        quick = self._values_of(first, early, QUICK_SHARE)
+        estimates = self._values_of(search, deadline)
         enough = estimates.visits.min() >= self.spec.nested_particles
         return self._best(estimates if enough else quick)
+
+    def _values_of(
+        self,
+        search: PlayoutSearch | SimulationSearch,
+        deadline: Deadline | None,
+        share: float = 1.0,
+    ) -> Estimates:
+        """Values by count, by clock, or within a share of the budget of states."""
+        budgets = self.spec.states
+        if not budgets:
+            return run_search(search, self.spec.trials, deadline)
+        budget = share * budgets[min(self._turn, len(budgets) - 1)]
+        left = budget - (self._machine.states_visited - self._decided_at)
+        return spend_states(search, self._machine, left, deadline)
 
     def _best(self, estimates: Estimates) -> Choice:
         move = int(estimates.choose(self._rng)[0])
@@ -235,6 +254,38 @@ class BeliefPlayer:
         if not moves:
             raise MachineError(f"no legal move of {self._machine.roles[self._role]} is known")
         return int(moves[self._rng.integers(len(moves))])
+
+
+def spend_states(
+    search: PlayoutSearch | SimulationSearch,
+    machine: Machine,
+    budget: float,
+    deadline: Deadline | None = None,
+) -> Estimates:
+    """Values of rounds over all candidates that together visit about `budget` states.
+
+    Each candidate is tried at least once. Rounds become smaller towards the end, and none is
+    begun that would, going by the one before, pass the budget. A trial counts as one state
+    at least, so that there is an end where trials cost nothing any more.
+
+    Args:
+        machine: counts the states that the search visits.
+        budget: what is left of it; may be negative.
+        deadline: the one of the search, which ends it early.
+    """
+    size = 1
+    while True:
+        before = machine.states_visited
+        try:
+            search.round(size)
+        except OutOfTime:
+            break
+        spent = max(machine.states_visited - before, size * len(search.moves.values))
+        budget -= spent
+        if budget * size < spent:
+            break
+        size = max(1, int(BUDGET_SHARE * budget * size / spent))
+    return search.estimates()
 
 
 _STRATEGIES: dict[str, Callable[[BeliefPlayer, Deadline | None], Choice]] = {

@@ -189,7 +189,7 @@ def test_replay_takes_no_markup_or_escapes_from_a_record(tmp_path: Path) -> None
         ((*BOMB, "--seed", "-1"), "Invalid value for '--seed': -1 is not in the range x>=0"),
         ((*BOMB, "--backend", "x"), "unknown backend 'x'; backends: auto, propnet, prolog"),
         (("play",), "Missing argument 'GAME'; `match-runner play --help`"),
-        (("watch",), "unknown command 'watch'; commands: play, replay"),
+        (("watch",), "unknown command 'watch'; commands: compare, play, replay"),
         (("replay", "none.json"), "cannot read none.json: No such file or directory"),
     ],
 )

@@ -41,8 +41,6 @@ SHARED = (
     "gdl2/transit.gdl",
     "gdl1/connectFour.kif",
     "gdl1/eightPuzzle.kif",
-    "gdl1/snake_2009.kif",
-    "gdl1/cubicup_3player.kif",
 )
 
 WALKER = """
@@ -85,7 +83,7 @@ def test_every_pass_leaves_games_as_they_are(game: str) -> None:
     for seed, (name, run) in enumerate(PASSES):
         before, circuit = circuit, run(circuit, known)
         if circuit is not before:
-            walk = random_walk(before, seed, lanes=10, depth=16)
+            walk = random_walk(before, seed, lanes=10, depth=10)
             assert differences(before, circuit, walk) == [], name
             assert_well_made(circuit)
     walk = random_walk(circuit_of(game), 99, lanes=10, depth=30)

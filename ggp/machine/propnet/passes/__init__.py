@@ -19,6 +19,8 @@ from ggp.machine.propnet.passes.flattening import flatten
 from ggp.machine.propnet.passes.implications import drop_implied
 from ggp.machine.propnet.passes.invariants import use_invariants
 from ggp.machine.propnet.passes.knowledge import Knowledge
+from ggp.machine.propnet.passes.patience import TookTooLong, patience
+from ggp.machine.propnet.passes.resubstitution import resubstitute
 from ggp.machine.propnet.passes.sweeping import sweep
 
 Pass = Callable[[Circuit, Knowledge], Circuit]
@@ -51,6 +53,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("extract", extract),
     ("flatten", flatten),
     ("sweep", sweep),
+    ("resubstitute", resubstitute),
     ("factor", factor),
     ("implied", drop_implied),
     ("extract", extract),
@@ -78,7 +81,8 @@ def optimise(circuit: Circuit, max_seconds: float) -> tuple[Circuit, list[PassRe
 
     Args:
         circuit: of a game.
-        max_seconds: no pass begins later than this, and long ones stop early.
+        max_seconds: no pass begins later than this, long ones stop early, and one that does
+            not is broken off and counts for nothing.
     """
     reports = []
     knowledge = Knowledge(time.monotonic() + max_seconds)
@@ -86,7 +90,12 @@ def optimise(circuit: Circuit, max_seconds: float) -> tuple[Circuit, list[PassRe
         start_s = time.monotonic()
         if start_s >= knowledge.until_s:
             break
-        before, circuit = circuit, run(circuit, knowledge)
+        before = circuit
+        try:
+            with patience(knowledge.until_s):
+                circuit = run(circuit, knowledge)
+        except TookTooLong:
+            break
         reports.append(
             PassReport(
                 name,

@@ -16,6 +16,10 @@ GATE_COST = 1.5
 """What evaluating a gate costs besides its literals, each of which costs 1."""
 
 
+UNMADE = -1
+"""Stands for the literal of a net that has none yet."""
+
+
 class Draft:
     """The gates of a circuit as lists, for one pass to change and `finish`.
 
@@ -98,8 +102,9 @@ class _Assembly:
         circuit = draft.circuit
         self._draft = draft
         self._old = circuit
-        self._of: list[int | None] = [None] * (draft.first_net + len(draft.gates))
+        self._of = [UNMADE] * (draft.first_net + len(draft.gates))
         self._of[0] = FALSE
+        self._opened: set[int] = set()
         becomes = draft.becomes
         num_fluents = len(circuit.fluents)
         fluents = range(1, 1 + num_fluents)
@@ -168,19 +173,16 @@ class _Assembly:
 
     def _literal(self, literal: int) -> int:
         """The new literal of an old one whose net has been made."""
-        of = self._of[literal >> 1]
-        if of is None:
-            raise ValueError(f"net {literal >> 1} is used before it is made")
-        return of ^ (literal & 1)
+        return self._of[literal >> 1] ^ (literal & 1)
 
     def _emit(self, root: int) -> None:
         """Make a net and what it depends on."""
-        draft, of = self._draft, self._of
+        draft, of, opened = self._draft, self._of, self._opened
         becomes, gates, first_net = draft.becomes, draft.gates, draft.first_net
         pending = [root]
         while pending:
             net = pending[-1]
-            if of[net] is not None:
+            if of[net] != UNMADE:
                 pending.pop()
                 continue
             loop = draft.loop_of(net)
@@ -190,16 +192,18 @@ class _Assembly:
                 literals = gates[net - first_net]
             else:
                 literals = self._outside(loop)
-            missing = [literal >> 1 for literal in literals if of[literal >> 1] is None]
+            missing = [literal >> 1 for literal in literals if of[literal >> 1] == UNMADE]
             if missing:
+                if net in opened:
+                    raise ValueError(f"net {net} depends on itself")
+                opened.add(net)
                 pending += missing
                 continue
             pending.pop()
             if net in becomes:
                 of[net] = self._literal(becomes[net])
             elif loop is None:
-                # `of` holds no None here; spelled out because this is the busiest line.
-                of[net] = self._builder.all_of([of[x >> 1] ^ (x & 1) for x in literals])  # type: ignore[operator]
+                of[net] = self._builder.all_of([of[x >> 1] ^ (x & 1) for x in literals])
             else:
                 self._make_loop(loop)
 

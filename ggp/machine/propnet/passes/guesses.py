@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import combinations
 from typing import NamedTuple
 
@@ -92,6 +93,25 @@ def exclusive_fluents(circuit: Circuit, values: Words) -> list[Guess]:
         if at_least_one:
             guesses[Guess(0, literals)] = None
     return list(guesses)
+
+
+def strongest(guesses: Iterable[Guess]) -> list[Guess]:
+    """The guesses about groups that do not follow from others of them.
+
+    At most one of a group means at most one of a part of it, and at least one of it at least
+    one of anything it is part of.
+    """
+    kept: list[Guess] = []
+    sets: dict[tuple[int, int], list[frozenset[int]]] = {}
+    for guess in sorted(guesses, key=lambda x: -len(x.literals) if x.least else len(x.literals)):
+        members = frozenset(guess.literals)
+        known = (each for x in guess.literals for each in sets.get((guess.least, x), ()))
+        if any(members <= each if guess.least else each <= members for each in known):
+            continue
+        kept.append(guess)
+        for literal in guess.literals if guess.least else guess.literals[:1]:
+            sets.setdefault((guess.least, literal), []).append(members)
+    return kept
 
 
 def never_together(circuit: Circuit, values: Words) -> list[Guess]:

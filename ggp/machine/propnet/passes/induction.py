@@ -23,15 +23,24 @@ CHUNK = 24
 """Guesses that are proved together where that is too hard for all at once."""
 
 
-def prove(circuit: Circuit, guesses: Sequence[Guess], until_s: float) -> list[Guess]:
-    """The guesses that hold together in every reachable state; none if time runs out."""
+def prove(
+    circuit: Circuit, guesses: Sequence[Guess], known: Sequence[Guess], until_s: float
+) -> list[Guess]:
+    """The guesses that hold together in every reachable state; none if time runs out.
+
+    Args:
+        circuit: of a game.
+        guesses: what to prove.
+        known: what has been proved before.
+        until_s: monotonic time.
+    """
     left = [guess for guess in guesses if guess.may_be(circuit.initial)]
     # Assumptions that can be taken back save rounds, but make proofs long.
-    step = _Step(circuit, left, retractable=True)
+    step = _Step(circuit, left, known, retractable=True)
     step.drop_refuted(Limit(REFUTE_CONFLICTS, until_s))
     while step.guesses() and time.monotonic() < until_s:
         left = step.guesses()
-        step = _Step(circuit, left, retractable=False)
+        step = _Step(circuit, left, known, retractable=False)
         step.drop_unproved(until_s)
         if step.guesses() == left:
             return left
@@ -41,7 +50,14 @@ def prove(circuit: Circuit, guesses: Sequence[Guess], until_s: float) -> list[Gu
 class _Step:
     """One step from a state of which guesses are assumed."""
 
-    def __init__(self, circuit: Circuit, guesses: Sequence[Guess], *, retractable: bool) -> None:
+    def __init__(
+        self,
+        circuit: Circuit,
+        guesses: Sequence[Guess],
+        known: Sequence[Guess],
+        *,
+        retractable: bool,
+    ) -> None:
         self._guesses = guesses
         self._retractable = retractable
         self._left = dict.fromkeys(range(len(guesses)))
@@ -53,6 +69,9 @@ class _Step:
         self._fails: list[int] = []
         with self._solver.add() as add:
             assume_legal_moves(circuit, self._solver, add)
+            for guess in known:
+                sign = [self._solver.sign(x) for x in guess.literals]
+                add.forbid([_wrong(guess, sign, add)])
             for guess in guesses:
                 sign = [self._solver.sign(x) for x in guess.literals]
                 after = [
@@ -86,10 +105,13 @@ class _Step:
             return
         limit = Limit(PROVE_SOME_CONFLICTS, until_s)
         for chunk, fails in zip(self._chunks, self._chunk_fails, strict=True):
-            if not self._drop(fails, limit):
-                for place in chunk:
-                    if place in self._left and not self._drop(self._fails[place], limit):
-                        del self._left[place]
+            if self._drop(fails, limit):
+                continue
+            for place in chunk:
+                if time.monotonic() > until_s:
+                    return
+                if place in self._left and not self._drop(self._fails[place], limit):
+                    self._left.pop(place, None)
 
     def _drop(self, fails: int, limit: Limit) -> bool:
         """Drop guesses as long as `fails` can be; whether it is certain that it cannot."""

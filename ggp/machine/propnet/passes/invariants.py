@@ -13,6 +13,7 @@ from ggp.machine.propnet.passes.guesses import (
     equality,
     exclusive_fluents,
     never_together,
+    strongest,
 )
 from ggp.machine.propnet.passes.induction import prove
 from ggp.machine.propnet.passes.knowledge import Group, Knowledge, Pair
@@ -23,8 +24,9 @@ NUM_WORDS = 4
 
 MAX_STEPS = 250
 MIN_STEPS = 40
-TIME_SHARE = 0.4
-"""How much of the time that is left may be spent here."""
+TIME_SHARE = 0.5
+REST_TIME_SHARE = 0.2
+"""How much of the time that is left may be spent on proofs."""
 
 SAMPLED_WORDS = 40_000_000
 """Literals times words times steps to spend on them."""
@@ -41,13 +43,20 @@ def use_invariants(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     meant = {net: equality(net, literal) for net, literal in becomes.items()}
     guesses = [guess for pair in meant.values() for guess in pair]
     groups = exclusive_fluents(circuit, values)
+    first = strongest(groups)
+    proved = dict.fromkeys(prove(circuit, guesses + first, [], until_s))
+    # Fewer of the rest are true, and less follows from them.
+    until_s = time.monotonic() + REST_TIME_SHARE * (knowledge.until_s - time.monotonic())
+    tried = frozenset(first)
+    rest = strongest(guess for guess in groups if guess in proved or guess not in tried)
     pairs = never_together(circuit, values)
-    proved = frozenset(prove(circuit, list(dict.fromkeys(guesses + groups + pairs)), until_s))
+    rest = [guess for guess in dict.fromkeys(rest + pairs) if guess not in proved]
+    proved.update(dict.fromkeys(prove(circuit, rest, list(proved), until_s)))
     knowledge.groups += _groups(circuit, [guess for guess in groups if guess in proved])
     knowledge.pairs += tuple(_pair(circuit, guess) for guess in pairs if guess in proved)
     draft = Draft(circuit)
     for net, pair in meant.items():
-        if proved.issuperset(pair):
+        if all(guess in proved for guess in pair):
             draft.becomes[net] = becomes[net]
     return draft.finish()
 
@@ -60,11 +69,11 @@ def _pair(circuit: Circuit, guess: Guess) -> Pair:
 
 def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[Group, ...]:
     """The fluents that exclude each other; no group is part of another, unless it is exact."""
-    at_least_one = set()
+    at_least_one: dict[int, list[frozenset[int]]] = {}
     groups_of: list[tuple[int, ...]] = []
     for guess in proved:
         if guess.least == 0:
-            at_least_one.add(guess.literals)
+            at_least_one.setdefault(guess.literals[0], []).append(frozenset(guess.literals))
         else:
             groups_of.append(guess.literals)
     groups_of.sort(key=lambda literals: (-len(literals), literals))
@@ -72,7 +81,7 @@ def _groups(circuit: Circuit, proved: Iterable[Guess]) -> tuple[Group, ...]:
     groups = []
     for literals in groups_of:
         members = frozenset(literals)
-        exact = literals in at_least_one
+        exact = any(each <= members for x in literals for each in at_least_one.get(x, ()))
         if not exact and any(members < other for other in larger.get(literals[0], ())):
             continue
         for literal in literals:

@@ -80,29 +80,40 @@ def read_words(nets: Words, literals: Literals) -> Words:
     return words
 
 
+def net_levels(circuit: Circuit) -> list[int]:
+    """The longest way from an input to each net; the same for all gates of a loop."""
+    first_net = 1 + circuit.num_inputs
+    gates = gates_of(circuit)
+    levels = [0] * (first_net + len(gates))
+    in_loop = {gate: loop for loop in circuit.loops for gate in range(loop.start, loop.end)}
+    for place, gate in enumerate(gates):
+        loop = in_loop.get(place)
+        if loop is None:
+            levels[first_net + place] = 1 + max(levels[literal >> 1] for literal in gate)
+        elif place == loop.start:
+            inner = gates[loop.start : loop.end]
+            level = 1 + max(levels[literal >> 1] for each in inner for literal in each)
+            levels[first_net + loop.start : first_net + loop.end] = [level] * len(inner)
+    return levels
+
+
 def _levels(circuit: Circuit) -> list[_Level | Loop]:
     """Levels and loops in an order in which they can be evaluated."""
     first_net = 1 + circuit.num_inputs
     gates = gates_of(circuit)
-    level = [0] * (first_net + len(gates))
-    loop_of = {gate: loop for loop in circuit.loops for gate in range(loop.start, loop.end)}
+    in_loop = {gate: loop for loop in circuit.loops for gate in range(loop.start, loop.end)}
     members: dict[int, list[int]] = {}
     loops: dict[int, list[Loop]] = {}
-    for place, gate in enumerate(gates):
-        loop = loop_of.get(place)
+    for place, level in enumerate(net_levels(circuit)[first_net:]):
+        loop = in_loop.get(place)
         if loop is None:
-            found = 1 + max(level[literal >> 1] for literal in gate)
-            members.setdefault(found, []).append(place)
-            level[first_net + place] = found
+            members.setdefault(level, []).append(place)
         elif place == loop.start:
-            inner = range(loop.start, loop.end)
-            found = 1 + max(level[literal >> 1] for each in inner for literal in gates[each])
-            loops.setdefault(found, []).append(loop)
-            level[first_net + loop.start : first_net + loop.end] = [found] * len(inner)
+            loops.setdefault(level, []).append(loop)
     ordered: list[_Level | Loop] = []
-    for found in sorted(members.keys() | loops.keys()):
-        ordered += loops.get(found, [])
-        places = members.get(found)
+    for level in sorted(members.keys() | loops.keys()):
+        ordered += loops.get(level, [])
+        places = members.get(level)
         if places:
             sizes = [len(gates[place]) for place in places]
             ordered.append(

@@ -1,0 +1,55 @@
+"""Equal resources: budgets of states, measured on the first player.
+
+What a player visits depends on its role and on the turn: one that moves first knows less, and
+early games are longer. So budgets are means for each role and turn over the measured matches,
+over decisions between several moves only, because a forced move needs no budget.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from match_runner.comparison.plan import Options, PlannedMatch, with_states
+from match_runner.comparison.store import PlayedMatch
+
+Budgets = Mapping[str, tuple[int, ...]]
+"""For each role the states a decision, turn by turn."""
+
+
+def measured_budgets(options: Options, measured: Sequence[PlayedMatch]) -> Budgets:
+    """What the first player visits on average in each role at each turn.
+
+    A turn at which it never had a choice in a role takes the budget of the turn before, the
+    first ones that of the turn after: in another match there may be a choice.
+    """
+    visited: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    longest = 0
+    for match in measured:
+        for row in match.outcome.decisions:
+            longest = max(longest, row.turn + 1)
+            if row.candidates > 1:
+                visited[row.role][row.turn].append(row.states)
+    return {role: _filled(visited[role], longest) for role in options.seats}
+
+
+def _filled(visited: Mapping[int, Sequence[int]], length: int) -> tuple[int, ...]:
+    means = {turn: max(1, round(sum(v) / len(v))) for turn, v in visited.items()}
+    if not means:
+        return (1,)
+    last = means[min(means)]
+    budgets = []
+    for turn in range(length):
+        last = means.get(turn, last)
+        budgets.append(last)
+    return tuple(budgets)
+
+
+def specs_of(options: Options, match: PlannedMatch, budgets: Budgets | None) -> dict[str, str]:
+    """The spec of every role's player in a match, with its budget where it has one."""
+    return {
+        role: options.players[player]
+        if budgets is None or player == 0
+        else with_states(options.players[player], budgets[role])
+        for role, player in match.seating.items()
+    }

@@ -1,0 +1,51 @@
+"""The worker's side of `LocalPool`. It imports what a function needs when it is asked for it."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import pickle
+import signal
+import sys
+import traceback
+from typing import Any
+
+from ggp.errors import GGPError
+
+_PR_SET_PDEATHSIG = 1
+
+
+def serve(parent: int) -> None:
+    """Answer questions `(function, arguments)` with `(failed, result or text)` until they end.
+
+    Args:
+        parent: the process that asks; without it there is nothing to do.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # Linux only; elsewhere the pipe's end does
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+    if os.getppid() != parent:
+        os._exit(1)
+    questions = sys.stdin.buffer
+    with os.fdopen(os.dup(1), "wb") as answers:
+        os.dup2(2, 1)  # what anybody prints goes to standard error
+        with contextlib.suppress(EOFError, BrokenPipeError):
+            while True:
+                answers.write(pickle.dumps(_answer(questions)))
+                answers.flush()
+    os._exit(0)
+
+
+def _answer(questions: Any) -> tuple[bool, Any]:
+    try:
+        function, args = pickle.load(questions)
+    except EOFError:
+        raise
+    except Exception:
+        return True, traceback.format_exc()
+    try:
+        return False, function(*args)
+    except GGPError as error:
+        return True, str(error)
+    except Exception:
+        return True, traceback.format_exc()

@@ -1,0 +1,116 @@
+"""Plays what is missing of a comparison and stores it."""
+
+from __future__ import annotations
+
+import logging
+import queue
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+
+from ggp.errors import MatchError
+from match_runner.comparison.budgets import Budgets, measured_budgets, specs_of
+from match_runner.comparison.executor import Executor, WorkerCrashError
+from match_runner.comparison.plan import (
+    Options,
+    PlannedMatch,
+    plan_matches,
+    plan_measurements,
+)
+from match_runner.comparison.store import PlayedMatch, Store
+from match_runner.comparison.worker import Outcome, Task, play
+
+MAX_TRIES = 3
+"""Worker processes that one match may cost."""
+
+_log = logging.getLogger(__name__)
+
+Watcher = Callable[[PlayedMatch], None]
+"""Is told of every match as it ends."""
+
+
+def run_comparison(
+    options: Options, store: Store, executor: Executor, watch: Watcher
+) -> tuple[str, ...]:
+    """Play all matches that are not stored yet.
+
+    Returns:
+        what could not be played, one line a match; the same call tries these again.
+
+    Raises:
+        MatchError: a match for measuring cannot be played, a worker failed otherwise than by
+            crashing, or it has another backend than the stored matches.
+    """
+    session = _Session(options, store, executor, watch)
+    missing = session.play(plan_measurements(options), None)
+    if missing:
+        raise MatchError(f"the budgets of states cannot be measured: {missing[0]}")
+    return session.play(plan_matches(options), stored_budgets(options, store))
+
+
+def stored_budgets(options: Options, store: Store) -> Budgets | None:
+    """The budgets by the stored measurements; None without `--equal-states`, or too early."""
+    planned = plan_measurements(options)
+    measured = store.matches("measure")
+    if not planned or len(measured) < len(planned):
+        return None
+    return measured_budgets(options, measured)
+
+
+class _Session:
+    """One run of the command."""
+
+    def __init__(self, options: Options, store: Store, executor: Executor, watch: Watcher) -> None:
+        self._options, self._store, self._executor = options, store, executor
+        self._watch = watch
+        stored = [*store.matches("measure"), *store.matches("play")]
+        self._keys = {match.planned.key for match in stored}
+        self._backend = stored[0].outcome.backend if stored else None
+
+    def play(self, planned: Sequence[PlannedMatch], budgets: Budgets | None) -> tuple[str, ...]:
+        """Play those matches of a list that are not stored; what could not be."""
+        ended: queue.SimpleQueue[Future[Outcome]] = queue.SimpleQueue()
+        running: dict[Future[Outcome], PlannedMatch] = {}
+        tries: Counter[tuple[str, int]] = Counter()
+        failures = []
+
+        def submit(match: PlannedMatch) -> None:
+            tries[match.key] += 1
+            future = self._executor.submit(play, (self._task(match, budgets),))
+            running[future] = match
+            future.add_done_callback(ended.put)
+
+        for match in planned:
+            if match.key not in self._keys:
+                submit(match)
+        while running:
+            future = ended.get()
+            match = running.pop(future)
+            try:
+                self._keep(match, future.result(), budgets)
+            except WorkerCrashError as error:
+                _log.info("%s match %d: %s", match.kind, match.number, error)
+                if tries[match.key] < MAX_TRIES:
+                    submit(match)
+                else:
+                    failures.append(
+                        f"match {match.number} (seed {match.seed}) was tried {MAX_TRIES} times: "
+                        f"{error}"
+                    )
+        return tuple(failures)
+
+    def _task(self, match: PlannedMatch, budgets: Budgets | None) -> Task:
+        options = self._options
+        players = specs_of(options, match, budgets)
+        return Task(options.game, options.digest, options.backend, players, match.seed)
+
+    def _keep(self, match: PlannedMatch, outcome: Outcome, budgets: Budgets | None) -> None:
+        if self._backend not in (None, outcome.backend):
+            raise MatchError(
+                f"a match was played on the backend {outcome.backend}, those stored on "
+                f"{self._backend}: their numbers are not comparable; name one with --backend"
+            )
+        self._backend = outcome.backend
+        self._store.add(match, specs_of(self._options, match, budgets), outcome)
+        self._keys.add(match.key)
+        self._watch(PlayedMatch(match, outcome))

@@ -1,0 +1,99 @@
+"""The local pool: what worker processes do, and what happens when they die."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ggp.errors import ConfigError
+from match_runner.comparison.executor import LocalPool, WorkerCrashError, WorkerFailedError
+
+
+def add(a: int, b: int) -> int:
+    return a + b
+
+
+def whoami() -> tuple[int, int]:
+    return os.getpid(), os.getsid(0)
+
+
+def loaded() -> list[str]:
+    return [name for name in ("numba", "pyswip", "scipy", "rich") if name in sys.modules]
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def refuse() -> None:
+    raise ConfigError("no such thing")
+
+
+def stumble() -> None:
+    print("said on standard output")
+    raise ZeroDivisionError("division by nothing")
+
+
+def sleep(seconds: float, started: str) -> None:
+    Path(started).write_text(str(os.getpid()))
+    time.sleep(seconds)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def pool() -> Iterator[LocalPool]:
+    made = LocalPool(1)
+    yield made
+    made.close()
+
+
+def test_a_worker_answers_in_a_process_and_session_of_its_own(pool: LocalPool) -> None:
+    assert pool.submit(add, (2, 3)).result(30) == 5
+    pid, session = pool.submit(whoami, ()).result(30)
+    assert pid == session != os.getpid()
+    assert pool.submit(whoami, ()).result(30)[0] == pid
+    assert pool.submit(loaded, ()).result(30) == []
+
+
+def test_a_dead_worker_costs_one_call_only(pool: LocalPool) -> None:
+    first, fatal, after = (pool.submit(*call) for call in ((add, (1, 1)), (die, ()), (add, (2, 2))))
+    assert first.result(30) == 2
+    with pytest.raises(WorkerCrashError, match=r"a worker process died \(signal 9\)"):
+        fatal.result(30)
+    assert after.result(30) == 4
+
+
+def test_what_a_function_raises_is_told(pool: LocalPool) -> None:
+    with pytest.raises(WorkerFailedError, match="^no such thing$"):
+        pool.submit(refuse, ()).result(30)
+    with pytest.raises(WorkerFailedError, match="division by nothing") as caught:
+        pool.submit(stumble, ()).result(30)
+    assert "Traceback" in str(caught.value)
+
+
+def test_closing_ends_a_busy_worker_at_once(tmp_path: Path) -> None:
+    pool = LocalPool(1)
+    started = tmp_path / "started"
+    pool.submit(sleep, (600, str(started)))
+    waiting = pool.submit(add, (1, 1))
+    until = time.monotonic() + 30
+    while not (started.exists() and started.read_text()) and time.monotonic() < until:
+        time.sleep(0.02)
+    pid = int(started.read_text())
+    began = time.monotonic()
+    pool.close()
+    assert time.monotonic() - began < 5
+    assert not is_alive(pid)
+    assert waiting.cancelled()
