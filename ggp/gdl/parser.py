@@ -15,8 +15,8 @@ from ggp.gdl.source import Rulesheet, Source
 from ggp.gdl.terms import Term
 
 _COMMENTS = re.compile(r"[;%][^\r\n]*|/\*[\s\S]*?(?:\*/|\Z)")
-# Neither can occur in infix syntax, where a comma or a quote would stand in between.
-_ONLY_KIF = re.compile(r"\(\s*(?:<=|role\s+[\w?])", re.IGNORECASE)
+# Neither can occur on one line of infix syntax, where a comma or a quote would stand in between.
+_ONLY_KIF = re.compile(r"\(\s*(?:<=|role[ \t]+[\w?])", re.IGNORECASE)
 
 
 def parse(text: str | bytes, name: str = "<text>") -> Rulesheet:

@@ -28,9 +28,11 @@ def _propnet(program: Program, limits: Limits, threads: int) -> Machine:
             missing, f"install it with `pip install {missing}` ({error})"
         ) from error
     built = build(program, limits)
-    return PropnetMachine(
+    machine = PropnetMachine(
         built.circuit, is_gdl2=program.is_gdl2, threads=threads, reports=built.reports
     )
+    machine.warm_up()
+    return machine
 
 
 def _auto(program: Program, limits: Limits, threads: int) -> Machine:

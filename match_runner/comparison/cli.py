@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -174,25 +175,40 @@ def _progress(options: Options, store: Store) -> Iterator[Callable[[PlayedMatch]
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    measured, played = (store.matches(kind) for kind in ("measure", "play"))
     total = len(plan_measurements(options)) + options.matches
+    ended = 0
+    goals = [_Running() for _ in options.players]
     with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task("", total=total)
-
-        def show() -> None:
-            text = ", ".join(
-                f"{options.players[player]} {score:.1f}"
-                for player, score in scores_of(played).items()
-            )
-            bar.update(
-                task,
-                completed=len(measured) + len(played),
-                description=text or ("measuring" if options.equal_states else "playing"),
-            )
+        task = bar.add_task("measuring" if options.equal_states else "playing", total=total)
 
         def watch(match: PlayedMatch) -> None:
-            (measured if match.planned.kind == "measure" else played).append(match)
-            show()
+            nonlocal ended
+            ended += 1
+            bar.update(task, completed=ended)
+            if match.planned.kind != "play":
+                return
+            for player, score in scores_of([match]).items():
+                goals[player].add(score)
+            text = (
+                f"{p} {m.total / m.count:.1f}"
+                for p, m in zip(options.players, goals, strict=True)
+                if m.count
+            )
+            bar.update(task, description=", ".join(text))
 
-        show()
+        for kind in ("measure", "play"):
+            for match in store.matches(kind):
+                watch(match)
         yield watch
+
+
+@dataclass(slots=True)
+class _Running:
+    """A mean that grows."""
+
+    total: float = 0.0
+    count: int = 0
+
+    def add(self, value: float) -> None:
+        self.total += value
+        self.count += 1

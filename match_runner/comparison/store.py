@@ -129,7 +129,7 @@ def open_store(folder: Path, options: Options) -> Iterator[Store]:
             raise ConfigError(f"another process is comparing players in {folder}") from error
         connection = None
         try:
-            connection = sqlite3.connect(path)
+            connection = sqlite3.connect(path, timeout=60)  # somebody may be reading
             _set_up(connection, path, options)
             yield Store(connection)
         except sqlite3.Error as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -176,7 +177,7 @@ def test_info_says_how_the_circuit_became_smaller_when_asked() -> None:
     circuit = json_of("info", "kuhn_poker", "--verbose")["circuit"]
     assert circuit["gates"] > 0
     passes = circuit["passes"]
-    for before, after in zip(passes, passes[1:], strict=False):
+    for before, after in pairwise(passes):
         assert before["gates_after"] == after["gates_before"]
         assert before["literals_after"] == after["literals_before"]
     assert passes[-1]["gates_after"] == circuit["gates"]

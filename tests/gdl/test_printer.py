@@ -101,3 +101,9 @@ def test_deepest_terms_read_back_from_both_syntaxes(wrapped: str) -> None:
     assert parse(print_kif(rules)).rules == rules
     assert parse(print_infix(rules)).rules == rules
     assert len({*rules, *parse(print_infix(rules)).rules}) == 1
+
+
+def test_role_as_an_alternative_is_no_sign_of_kif() -> None:
+    alternatives = Compound("or", (Symbol("role"), Symbol("0")))
+    rules = (Rule(Symbol("a"), (alternatives,)), Rule(Symbol("a"), ()))
+    assert parse(print_infix(rules)).rules == rules

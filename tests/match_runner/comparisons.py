@@ -13,7 +13,7 @@ from ggp.gdl.normalize import load
 from match_runner.comparison.executor import WorkerCrashError
 from match_runner.comparison.plan import Options, check_options
 from match_runner.comparison.runner import run_comparison, stored_budgets
-from match_runner.comparison.store import FILE, open_store
+from match_runner.comparison.store import FILE, PlayedMatch, open_store
 from match_runner.comparison.summary import Summary, summarize
 
 _T = TypeVar("_T")
@@ -60,12 +60,31 @@ def options_of(game: str, *players: str, **others: Any) -> Options:
     return options
 
 
+class StoppedError(Exception):
+    """A comparison was stopped on purpose."""
+
+
 def compared(
-    options: Options, folder: Path, executor: InlineExecutor | None = None
+    options: Options,
+    folder: Path,
+    executor: InlineExecutor | None = None,
+    stop_after: int | None = None,
 ) -> tuple[Summary, tuple[str, ...]]:
-    """What a comparison comes to, and what could not be played."""
+    """What a comparison comes to, and what could not be played.
+
+    Args:
+        stop_after: matches after which it stops with `StoppedError`.
+    """
+    ended = 0
+
+    def watch(match: PlayedMatch) -> None:
+        nonlocal ended
+        ended += 1
+        if ended == stop_after:
+            raise StoppedError
+
     with open_store(folder, options) as store:
-        failures = run_comparison(options, store, executor or InlineExecutor(), lambda match: None)
+        failures = run_comparison(options, store, executor or InlineExecutor(), watch)
         summary = summarize(options, store.matches("play"), stored_budgets(options, store))
     return summary, failures
 

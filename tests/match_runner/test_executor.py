@@ -76,7 +76,7 @@ def test_a_dead_worker_costs_one_call_only(pool: LocalPool) -> None:
 
 
 def test_what_a_function_raises_is_told(pool: LocalPool) -> None:
-    with pytest.raises(WorkerFailedError, match="^no such thing$"):
+    with pytest.raises(WorkerFailedError, match=r"^no such thing$"):
         pool.submit(refuse, ()).result(30)
     with pytest.raises(WorkerFailedError, match="division by nothing") as caught:
         pool.submit(stumble, ()).result(30)

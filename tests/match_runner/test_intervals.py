@@ -12,11 +12,9 @@ from match_runner.comparison.intervals import RESAMPLES, mean_interval, share_in
 def test_a_share_has_the_interval_of_clopper_and_pearson() -> None:
     found = share_interval(8, 10)
     assert found.value == 0.8
-    # scipy's documentation and tables of Clopper-Pearson limits
-    assert (found.low, found.high) == (
-        pytest.approx(0.35178, abs=1e-4),
-        pytest.approx(0.98915, abs=1e-4),
-    )
+    # Tables of Clopper-Pearson limits.
+    assert found.low == pytest.approx(0.35178, abs=1e-4)
+    assert found.high == pytest.approx(0.98915, abs=1e-4)
     none = share_interval(0, 20)
     assert (none.value, none.low) == (0, 0)
     assert none.high == pytest.approx(1 - 0.005 ** (1 / 20))

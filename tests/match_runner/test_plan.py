@@ -40,13 +40,13 @@ def test_in_every_round_every_player_plays_every_role_once(options: Options) -> 
 
 
 def test_matches_of_a_round_share_a_seed_and_rounds_do_not() -> None:
-    seeds = defaultdict(set)
+    seeds: defaultdict[int, set[int]] = defaultdict(set)
     for match in plan_matches(THREE):
         seeds[match.round].add(match.seed)
     assert all(len(some) == 1 for some in seeds.values())
-    assert len(set.union(*seeds.values())) == len(seeds) == 4
+    assert len(set().union(*seeds.values())) == len(seeds) == 4
     others = {match.seed for match in plan_matches(replace(THREE, seed=1))}
-    assert not others & set.union(*seeds.values())
+    assert not others & set().union(*seeds.values())
 
 
 def test_three_players_meet_in_every_order() -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
 from ggp.errors import ConfigError
 from ggp.players import Decision, make_player, parse_spec
+from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_game
 
 
@@ -63,6 +66,18 @@ def test_trials_that_cost_nothing_come_to_an_end() -> None:
     player.observe("wait", [])
     decision = player.choose()
     assert sum(value.visits for value in decision.values) <= 100_000
+
+
+@pytest.mark.parametrize("name", ["hyperplay", "hyperplay2"])
+def test_a_clock_ends_a_search_before_its_budget_does(name: str) -> None:
+    machine = machine_of_game("krieg_tic_tac_toe")
+    spec = parse_spec(f"{name}:n=2,states=1000000000")
+    player = make_player(spec, machine, 0, np.random.default_rng(0))
+    began = time.monotonic()
+    decision = player.choose(Deadline(began + 0.3, time.monotonic))
+    assert time.monotonic() - began < 5
+    assert decision.fault is None
+    assert decision.states_visited > 1000
 
 
 @pytest.mark.parametrize(

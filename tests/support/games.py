@@ -28,7 +28,7 @@ def build_here(program: Program, backend: str, limits: Limits | None = None) -> 
     from ggp.machine.propnet.circuit_file import from_bytes
     from ggp.machine.propnet.machine import PropnetMachine
 
-    circuit, reports = from_bytes(make((program, 5.0)))
+    circuit, reports = from_bytes(make((program, 10.0)), program.digest)
     return PropnetMachine(circuit, is_gdl2=program.is_gdl2, reports=reports)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import NamedTuple
 
 from ggp.errors import ReasonerLimitError
@@ -17,11 +18,17 @@ from ggp.machine.propnet.passes import PassReport
 _log = logging.getLogger(__name__)
 
 OPTIMISE_SHARE = 0.3
-"""Share of the time for grounding that optimising the circuit may take."""
+"""Share of the time for grounding that optimising the circuit may take, if it is left."""
+
+FINISH_SHARE = 0.25
+"""Share that is kept for handing the circuit over."""
 
 
-_refused: dict[tuple[str, float, int], ReasonerLimitError] = {}
+_refused: dict[tuple[str, float, int], tuple[str, float]] = {}
 """Rules that passed these limits in this process: a match has several machines of a game."""
+
+
+DOING = "grounding the rules"
 
 
 class Built(NamedTuple):
@@ -49,37 +56,41 @@ def build(program: Program, limits: Limits, cache: DiskCache | None = None) -> B
     stored = cache.get(key)
     if stored is not None:
         try:
-            return Built(*from_bytes(stored))
+            return Built(*from_bytes(stored, program.digest))
         except Exception as error:  # whatever reading a foreign file raises
             _log.info("the cached circuit of %s is ignored: %s", program.source.name, error)
             cache.discard(key)
     attempt = (program.digest, limits.grounding_seconds, limits.grounding_bytes)
     if attempt in _refused:
-        raise _refused[attempt]
+        raise ReasonerLimitError(*_refused[attempt], DOING)
     try:
         data = run_limited(
             f"{__name__}:make",
-            (program, OPTIMISE_SHARE * limits.grounding_seconds),
+            (program, limits.grounding_seconds),
             seconds=limits.grounding_seconds,
             memory_bytes=limits.grounding_bytes,
+            doing=DOING,
         )
     except ReasonerLimitError as error:
-        _refused[attempt] = error
+        _refused[attempt] = error.limit, error.reached
         raise
     cache.put(key, data)
-    return Built(*from_bytes(data))
+    return Built(*from_bytes(data, program.digest))
 
 
 def make(argument: tuple[Program, float]) -> bytes:
-    """What the child does: ground, build, optimise.
+    """What the child does: ground, build, and optimise for as long as there is time.
 
     Args:
-        argument: the rules, and the seconds that optimising may take.
+        argument: the rules, and the seconds that all of it may take.
     """
+    started_s = time.monotonic()
     from ggp.machine.propnet.build_circuit import build_circuit
     from ggp.machine.propnet.ground import ground
     from ggp.machine.propnet.passes import optimise
 
     program, seconds = argument
-    circuit, reports = optimise(build_circuit(ground(program)), seconds)
-    return to_bytes(circuit, reports)
+    circuit = build_circuit(ground(program))
+    left_s = (1 - FINISH_SHARE) * seconds - (time.monotonic() - started_s)
+    circuit, reports = optimise(circuit, min(OPTIMISE_SHARE * seconds, left_s))
+    return to_bytes(circuit, reports, program.digest)

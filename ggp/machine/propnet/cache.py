@@ -97,4 +97,8 @@ def user_cache() -> DiskCache:
     folder = os.environ.get(FOLDER_VARIABLE)
     if folder is not None:
         return DiskCache(Path(folder) if folder else None)
-    return DiskCache(user_cache_path("ggp") / "circuits")
+    try:
+        return DiskCache(user_cache_path("ggp") / "circuits")
+    except (RuntimeError, OSError) as error:  # a user without a home
+        _log.info("there is no folder for circuits: %s", error)
+        return DiskCache(None)

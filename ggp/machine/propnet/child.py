@@ -44,6 +44,7 @@ _ENVIRONMENT = {
 }
 _PR_SET_PDEATHSIG = 1
 _CPU_GRACE_S = 10
+_MOST_SECONDS = 86_400.0
 _MOST_SAID = 500
 _OUT_OF_MEMORY = (b"bad_alloc", b"out of memory", b"MemoryError")
 
@@ -64,7 +65,8 @@ def run_limited(
     Args:
         task: a function of ours with one argument that returns bytes, as `module:name`.
         argument: for the task; must be picklable.
-        seconds: wall time the child may take, its start (about 0.2 s) included.
+        seconds: wall time the child may take, its start (about 0.2 s) included; no more than
+            a day.
         memory_bytes: address space it may use, libraries (about 0.3 GB) included.
         doing: what the task is, for error messages.
 
@@ -73,6 +75,7 @@ def run_limited(
         BackendUnavailableError: a library is missing, or no child can be started.
         MachineError: what the task raised, or the child crashed or was killed.
     """
+    seconds = min(seconds, _MOST_SECONDS)
     pickled = pickle.dumps(argument, protocol=pickle.HIGHEST_PROTOCOL)
     command = [
         *(_python(), "-c", _BOOTSTRAP, task),
@@ -98,6 +101,7 @@ def run_limited(
                 answer, said = child.communicate(pickled, timeout=seconds)
             finally:
                 _kill_group(child)
+                child.wait()
     except subprocess.TimeoutExpired as error:
         raise ReasonerLimitError("seconds", seconds, doing) from error
     return _read(answer, said, child.returncode, seconds, memory_bytes, doing)

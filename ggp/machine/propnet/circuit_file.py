@@ -25,9 +25,10 @@ _MAGIC = b"ggp circuit\n"
 _HEADER = struct.Struct(f"<{len(_MAGIC)}sI16sI")
 
 
-def to_bytes(circuit: Circuit, reports: list[PassReport]) -> bytes:
-    """A circuit, and how it came about, as bytes."""
+def to_bytes(circuit: Circuit, reports: list[PassReport], rules: str) -> bytes:
+    """A circuit, how it came about, and the digest of its rules, as bytes."""
     names = {
+        "rules": rules,
         "roles": circuit.roles,
         "fluents": circuit.fluents,
         "constant": circuit.constant,
@@ -56,11 +57,11 @@ def to_bytes(circuit: Circuit, reports: list[PassReport]) -> bytes:
     return _HEADER.pack(_MAGIC, FORMAT_VERSION, _digest(body), len(text)) + body
 
 
-def from_bytes(data: bytes) -> tuple[Circuit, list[PassReport]]:
+def from_bytes(data: bytes, rules: str) -> tuple[Circuit, list[PassReport]]:
     """The circuit in some bytes, and how it came about.
 
     Raises:
-        MachineError: they are not a circuit of this version, or are damaged.
+        MachineError: they are not a circuit of these rules and this version, or are damaged.
     """
     if len(data) < _HEADER.size:
         raise MachineError("not a circuit: too short")
@@ -69,6 +70,8 @@ def from_bytes(data: bytes) -> tuple[Circuit, list[PassReport]]:
     if magic != _MAGIC or version != FORMAT_VERSION or digest != _digest(body):
         raise MachineError("not a circuit of this version, or damaged")
     names = json.loads(body[:size])
+    if names["rules"] != rules:
+        raise MachineError("not the circuit of these rules")
     arrays = np.load(io.BytesIO(body[size:]), allow_pickle=False)
 
     def outputs(kind: str) -> tuple[Outputs, ...]:
@@ -93,7 +96,27 @@ def from_bytes(data: bytes) -> tuple[Circuit, list[PassReport]]:
         goals=outputs("goals"),
         terminal=names["terminal"],
     )
+    _check(circuit)
     return circuit, [PassReport(**report) for report in names["reports"]]
+
+
+def _check(circuit: Circuit) -> None:
+    """Refuse what would lead kernels out of their arrays."""
+    groups = (*circuit.legal, *circuit.sees, *circuit.goals)
+    num_literals = 2 * (1 + circuit.num_inputs + circuit.num_gates)
+    named = [circuit.literals, circuit.next, *(outputs.literals for outputs in groups)]
+    literals = np.concatenate([*named, [circuit.terminal]])
+    sound = (
+        len(circuit.next) == len(circuit.initial) == len(circuit.fluents)
+        and all(len(outputs.names) == len(outputs.literals) for outputs in groups)
+        and 0 <= literals.min() <= literals.max() < num_literals
+        and circuit.offsets[0] == 0
+        and circuit.offsets[-1] == len(circuit.literals)
+        and bool(np.all(np.diff(circuit.offsets) >= 0))
+        and len(circuit.legal) == len(circuit.sees) == len(circuit.goals) == len(circuit.roles)
+    )
+    if not sound:
+        raise MachineError("not a circuit: its parts do not fit together")
 
 
 def _digest(body: bytes) -> bytes:

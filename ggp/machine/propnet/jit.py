@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import numba
 from numba.extending import register_jitable
 
+from ggp.errors import BackendUnavailableError
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+
+_KERNEL_FILES = (
+    *("blocks", "choice", "jit", "kernels", "layout", "playouts", "row_table", "vectors"),
+)
+
 _log = logging.getLogger(__name__)
 
 
@@ -27,9 +37,14 @@ def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
         _log.info("machine code is not cached: %s", error)
         uncached: Callable[_P, _R] = numba.njit(**options)(function)
         return uncached
-    cache = compiled._cache
-    cache.load_overload = _or_none(cache.load_overload)
-    cache.save_overload = _or_none(cache.save_overload)
+    disk = getattr(compiled, "_cache", None)
+    if disk is None:  # numba is told not to compile
+        raise BackendUnavailableError("numba", "unset NUMBA_DISABLE_JIT")
+    # numba looks at the file of the kernel only, but parts of others are compiled into it.
+    if hasattr(disk, "_cache_file"):
+        disk._cache_file._source_stamp = _digest_of_kernels()
+    disk.load_overload = _or_none(disk.load_overload)
+    disk.save_overload = _or_none(disk.save_overload)
     result: Callable[_P, _R] = compiled
     return result
 
@@ -39,6 +54,15 @@ def inlined(function: Callable[_P, _R]) -> Callable[_P, _R]:
     options = {"nogil": True, "error_model": "numpy"}
     result: Callable[_P, _R] = register_jitable(**options)(function)
     return result
+
+
+@cache
+def _digest_of_kernels() -> str:
+    """Changes whenever a file changes that kernels are made of."""
+    digest = blake2b(digest_size=16)
+    for name in _KERNEL_FILES:
+        digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
+    return digest.hexdigest()
 
 
 def _or_none(method: Callable[..., Any]) -> Callable[..., Any]:

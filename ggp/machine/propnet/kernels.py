@@ -228,9 +228,9 @@ def list_bits(packed: U64, names: np.ndarray, out: np.ndarray) -> None:
 
 @kernel
 def sum_keys(packed: U64, keys: U64, out: U64) -> None:
-    """`out[L]`: sum, modulo 2**64, of the keys of the bits set in each row."""
+    """Add to `out[L]`, modulo 2**64, the keys of the bits set in each row."""
     for lane in range(len(packed)):
-        total = np.uint64(0)
+        total = out[lane]
         for block in range(packed.shape[1]):
             word = packed[lane, block]
             while word:

@@ -101,7 +101,7 @@ class PropnetMachine:
 
     def hashes(self, states: States) -> NDArray[np.uint64]:
         packed = self._packed(states)
-        out = np.zeros(len(packed), dtype=np.uint64)
+        out = np.full(len(packed), _keys(self.circuit.constant).sum(dtype=np.uint64))
         sum_keys(packed, self._fluent_keys, out)
         return out
 
@@ -162,7 +162,8 @@ class PropnetMachine:
     def step(self, states: States, joint_moves: IntArray) -> Stepped:
         packed = self._packed(states)
         asked = self._queries.step
-        rows = self._rows_of_moves(joint_moves)
+        joint_moves = np.asarray(joint_moves)
+        rows = self._rows_of_moves(joint_moves, len(packed))
         out = np.zeros((len(packed), asked.starts[-1]), dtype=np.uint64)
 
         def run(first: int, end: int) -> None:
@@ -248,13 +249,31 @@ class PropnetMachine:
             for name, tape in tapes.items()
         ]
 
+    def warm_up(self) -> None:
+        """Load or compile every kernel and lay out every query, so that no later call waits."""
+        states = self.initial(2)
+        self.groups(states)
+        self.hashes(states)
+        self._ask(self._queries.goals, states.packed)
+        legal = [self.legal(states, role, allow_stuck=True) for role in range(len(self.roles))]
+        if all(len(moves[0]) for moves in legal):
+            self.step(states, np.array([[moves[0][0] for moves in legal]] * 2))
+        rng = np.random.default_rng(0)
+        play_all(self._queries.playout, states.packed, rng, 2, None, self._map)
+        self.states_visited = 0
+
     def close(self) -> None:
         self._closed = True
 
     # ---------------------------------------------------------------- private
 
-    def _rows_of_moves(self, joint_moves: IntArray) -> NDArray[np.int32]:
+    def _rows_of_moves(self, joint_moves: IntArray, num_lanes: int) -> NDArray[np.int32]:
         """`[L, R]` row in `Queries.step` of each move."""
+        if joint_moves.shape != (num_lanes, len(self.roles)):
+            raise MachineError(
+                f"joint moves of shape {joint_moves.shape} for {num_lanes} lanes and "
+                f"{len(self.roles)} roles"
+            )
         if joint_moves.size and (joint_moves.min() < 0 or joint_moves.max() >= len(self._moves)):
             wrong = joint_moves[(joint_moves < 0) | (joint_moves >= len(self._moves))]
             raise MachineError(f"there is no move number {wrong[0]}")
@@ -303,8 +322,7 @@ class PropnetMachine:
 
     @cached_property
     def _fluent_keys(self) -> NDArray[np.uint64]:
-        digests = [blake2b(f.encode(), digest_size=8).digest() for f in self.circuit.fluents]
-        return np.array([int.from_bytes(d, "little") for d in digests], dtype=np.uint64)
+        return _keys(self.circuit.fluents)
 
     def _states(self, packed: Packed) -> PropnetStates:
         return PropnetStates(self, packed)
@@ -355,6 +373,12 @@ class PropnetMachine:
                 raise GoalError(
                     f"the goal value {wrong[0]} is not a number; goal values go from 0 to 100"
                 )
+
+
+def _keys(fluents: Sequence[str]) -> NDArray[np.uint64]:
+    """`[F]` a number for each fluent, the same in every process."""
+    digests = [blake2b(f.encode(), digest_size=8).digest() for f in fluents]
+    return np.array([int.from_bytes(d, "little") for d in digests], dtype=np.uint64)
 
 
 def _canonical(text: str) -> str:

@@ -195,6 +195,11 @@ def move_lanes(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, 
             store(masks, 2 * words, stuck)
             store(masks, 0, but_not(playing, stuck))
             _stop(queue, block, False, words)
+        playing = load(masks, 0, width)
+        # Other lanes hold states that cannot be reached, of which circuits may say anything:
+        # what random bits are used for must not depend on them.
+        while used > 1 and not reduce_or(band(load(planes, (used - 1) * words, width), playing)):
+            used -= 1
         if used == 1:
             for m in range(first, end):
                 row = load(rows, np.int64(plan.legal.rows[m]) * words, width)

@@ -19,8 +19,8 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
 from ggp.machine import Limits, build_machine
 from ggp.machine.propnet import build as building
-from ggp.machine.propnet.build import build
-from ggp.machine.propnet.cache import DiskCache
+from ggp.machine.propnet.build import build, make
+from ggp.machine.propnet.cache import DiskCache, user_cache
 from ggp.machine.propnet.child import run_limited
 from ggp.machine.propnet.circuit_file import FORMAT_VERSION, from_bytes, to_bytes
 
@@ -56,9 +56,9 @@ def count_children(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_circuit_reads_back_as_it_was_written(cache: DiskCache) -> None:
     built = build(load("krieg_tic_tac_toe"), LIMITS, cache)
-    again = from_bytes(to_bytes(built.circuit, built.reports))
+    again = from_bytes(to_bytes(*built, "rules"), "rules")
     assert again[1] == built.reports
-    assert to_bytes(*again) == to_bytes(*built)
+    assert to_bytes(*again, "rules") == to_bytes(*built, "rules")
 
 
 def test_second_start_needs_no_grounding(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,10 +66,10 @@ def test_second_start_needs_no_grounding(cache: DiskCache, monkeypatch: pytest.M
     first = build(load("kuhn_poker"), LIMITS, cache)
     second = build(load("kuhn_poker"), LIMITS, cache)
     assert len(started) == 1
-    assert to_bytes(*first) == to_bytes(*second)
+    assert to_bytes(*first, "") == to_bytes(*second, "")
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "foreign", "empty", "older"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "foreign", "empty", "older", "other game"])
 def test_damaged_file_is_ignored_and_written_anew(
     damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -89,19 +89,21 @@ def test_damaged_file_is_ignored_and_written_anew(
             "foreign": b"\x80\x04N." * 100,
             "empty": b"",
             "older": older,
+            "other game": make((load("tic_tac_toe"), 5.0)),
         }[damage]
     )
     started = count_children(monkeypatch)
     assert build(program, LIMITS, cache).circuit.roles == program.roles
     assert len(started) == 1
     # Seconds differ from run to run; the circuit does not.
-    assert to_bytes(from_bytes(path.read_bytes())[0], []) == to_bytes(from_bytes(good)[0], [])
+    written, before = (from_bytes(data, program.digest)[0] for data in (path.read_bytes(), good))
+    assert to_bytes(written, [], "") == to_bytes(before, [], "")
 
 
 def test_bytes_that_are_no_circuit_are_an_error() -> None:
     for data in (b"", b"x" * 1000):
         with pytest.raises(MachineError, match="not a circuit"):
-            from_bytes(data)
+            from_bytes(data, "rules")
 
 
 def test_folder_that_cannot_be_made_does_not_matter(tmp_path: Path) -> None:
@@ -188,3 +190,14 @@ def test_rules_that_passed_a_limit_are_not_tried_again(monkeypatch: pytest.Monke
         with pytest.raises(MachineError, match="passed the limit"):
             build(program, Limits(grounding_seconds=1.0), DiskCache(None))
     assert len(started) == 1
+
+
+def test_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless(*_: object) -> None:
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.delenv("GGP_CACHE_DIR", raising=False)
+    monkeypatch.setattr("ggp.machine.propnet.cache.user_cache_path", homeless)
+    cache = user_cache()
+    cache.put("key", b"data")
+    assert cache.get("key") is None

@@ -6,13 +6,24 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ggp.errors import MachineError
+from ggp.gdl.normalize import load
 from ggp.machine.base import BoolArray, IntArray
 from ggp.machine.propnet.blocks import Block, PlayoutPlan, Queue, new_block
+from ggp.machine.propnet.build_circuit import build_circuit
+from ggp.machine.propnet.ground import ground
 from ggp.machine.propnet.machine import PropnetMachine
 from ggp.machine.propnet.packed import PropnetStates
+from ggp.machine.propnet.passes import optimise
 from ggp.machine.propnet.playouts import play
 from ggp.machine.propnet.vectors import WIDTH, words_of
-from tests.support.games import GAMES, machine_of_game, machine_of_rules, machine_of_shared
+from tests.support.games import (
+    GAMES,
+    machine_of_game,
+    machine_of_rules,
+    machine_of_shared,
+    path_of_shared,
+)
 
 SHARED = ["gdl1/connectFour.kif", "gdl2/kriegTTT_4x4.gdl", "gdl2/transit.gdl"]
 
@@ -184,3 +195,34 @@ def test_neighbours_full_of_garbage_change_nothing() -> None:
     stepped, expected = machine.step(among, moves), machine.step(alone, moves[lanes])
     assert machine.fluents(stepped.states.take(lanes)) == machine.fluents(expected.states)
     assert np.array_equal(stepped.percepts[lanes], expected.percepts)
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "krieg_tic_tac_toe", "gdl1/connectFour.kif"])
+def test_playouts_do_not_depend_on_how_far_the_circuit_was_optimised(name: str) -> None:
+    program = load(name if name in GAMES else path_of_shared(name))
+    raw = build_circuit(ground(program))
+    found = []
+    for seconds in (0.0, 0.05, 6.0):
+        circuit = optimise(raw, seconds)[0]
+        machine = PropnetMachine(circuit, is_gdl2=program.is_gdl2)
+        played = machine.playout(machine.initial(100), np.random.default_rng(1))
+        found.append((played.goals.tolist(), played.steps.tolist()))
+    assert found[0] == found[1] == found[2]
+
+
+def test_joint_moves_must_fit_the_batch() -> None:
+    machine = machine_of("tic_tac_toe")
+    states = machine.initial(3)
+    moves = np.array([[machine.legal(states, role)[0][0] for role in range(2)]] * 3)
+    for wrong in (moves[:1], moves[:, :1], np.vstack([moves, moves])):
+        with pytest.raises(MachineError, match="joint moves of shape"):
+            machine.step(states, wrong)
+
+
+def test_hashes_do_not_depend_on_what_is_constant() -> None:
+    program = load("krieg_tic_tac_toe")
+    raw = build_circuit(ground(program))
+    machines = [PropnetMachine(c, is_gdl2=True) for c in (raw, optimise(raw, 6.0)[0])]
+    assert (
+        machines[0].hashes(machines[0].initial())[0] == machines[1].hashes(machines[1].initial())[0]
+    )
