@@ -69,7 +69,9 @@ def _table(*columns: str) -> Table:
     table = Table(box=SIMPLE, pad_edge=False)
     for name in columns:
         table.add_column(
-            Text(name.removeprefix("#")), justify="right" if name.startswith("#") else "left"
+            Text(name.removeprefix("#")),
+            justify="right" if name.startswith("#") else "left",
+            overflow="fold",
         )
     return table
 

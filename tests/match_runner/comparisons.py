@@ -108,14 +108,21 @@ def rows_of(folder: Path) -> list[tuple[Any, ...]]:
         connection.close()
 
 
-def num_matches(folder: Path) -> int:
-    """Matches in a comparison's file, which may not be there yet."""
-    if not (folder / FILE).exists():
-        return 0
-    connection = sqlite3.connect(f"file:{folder / FILE}?mode=ro", uri=True, timeout=5)
+def num_matches(folder: Path, *, writing: bool = False) -> int:
+    """Matches in a comparison's file.
+
+    Args:
+        writing: whether somebody is writing it, or about to make it. Then it is looked at
+            without waiting for a lock that is hardly ever free; what is unreadable counts as 0.
+    """
+    query = "?mode=ro&immutable=1" if writing else "?mode=rw"
     try:
-        return int(connection.execute("SELECT count(*) FROM matches").fetchone()[0])
-    except sqlite3.OperationalError:  # not made yet
-        return 0
-    finally:
-        connection.close()
+        connection = sqlite3.connect(f"file:{folder / FILE}{query}", uri=True)
+        try:
+            return int(connection.execute("SELECT count(*) FROM matches").fetchone()[0])
+        finally:
+            connection.close()
+    except sqlite3.DatabaseError:
+        if writing:
+            return 0
+        raise

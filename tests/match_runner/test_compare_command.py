@@ -38,7 +38,7 @@ def start(folder: Path, matches: int) -> subprocess.Popen[str]:
         start_new_session=True,
     )
     until = time.monotonic() + 60
-    while num_matches(folder) < 3 and time.monotonic() < until:
+    while num_matches(folder, writing=True) < 3 and time.monotonic() < until:
         assert process.poll() is None, process.communicate()
         time.sleep(0.01)
     return process
@@ -58,19 +58,19 @@ def gone(pids: list[int]) -> bool:
 
 
 def test_a_killed_run_goes_on_and_gives_the_same_rows(tmp_path: Path) -> None:
-    process = start(tmp_path / "killed", 120)
+    process = start(tmp_path / "killed", 80)
     workers = children(process.pid)
     process.kill()
     process.communicate()
     assert len(workers) == 1
     assert gone(workers)
     before = num_matches(tmp_path / "killed")
-    assert 3 <= before < 120
-    args = (*KUHN, "--matches", "120", "--jobs", "2", "--out", str(tmp_path / "killed"))
+    assert 2 <= before < 80  # the third may not have been finished
+    args = (*KUHN, "--matches", "80", "--jobs", "2", "--out", str(tmp_path / "killed"))
     result = run(*args)
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
-    compared(options_of("kuhn_poker", *PLAYERS, matches=120), tmp_path / "whole")
+    compared(options_of("kuhn_poker", *PLAYERS, matches=80), tmp_path / "whole")
     assert rows_of(tmp_path / "killed") == rows_of(tmp_path / "whole")
     # The finished run only prints.
     began = time.monotonic()
