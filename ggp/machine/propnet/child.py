@@ -46,7 +46,7 @@ _PR_SET_PDEATHSIG = 1
 _CPU_GRACE_S = 10
 _MOST_SECONDS = 86_400.0
 _MOST_SAID = 500
-_OUT_OF_MEMORY = (b"bad_alloc", b"out of memory", b"MemoryError")
+_OUT_OF_MEMORY = (b"bad_alloc", b"out of memory", b"MemoryError", b"cannot allocate memory")
 
 
 # -------------------------------------------------------------------- the parent's side

@@ -18,7 +18,7 @@ from ggp.errors import MachineError
 from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
 from ggp.machine.propnet.passes import PassReport
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """To be raised whenever the same rules give another circuit, or it is written in another way."""
 
 _MAGIC = b"ggp circuit\n"

@@ -65,11 +65,10 @@ def random_moves(circuit: Circuit, nets: Bits, rng: np.random.Generator) -> tupl
     stuck = np.zeros(len(nets), dtype=np.bool_)
     for outputs in circuit.legal:
         legal = read(nets, outputs.literals)
-        if not len(outputs.names):
-            return np.zeros((len(nets), 0), dtype=np.bool_), ~stuck
-        pick = (rng.random(legal.shape) * legal).argmax(axis=1)
         one: NDArray[np.bool_] = np.zeros_like(legal)
-        one[np.arange(len(nets)), pick] = True
+        if len(outputs.names):
+            pick = (rng.random(legal.shape) * legal).argmax(axis=1)
+            one[np.arange(len(nets)), pick] = True
         chosen.append(one)
         stuck |= ~legal.any(axis=1)
     return np.concatenate(chosen, axis=1), stuck

@@ -16,13 +16,11 @@ from ggp.machine.propnet.evaluate import evaluate
 from ggp.machine.propnet.ground import ground
 from ggp.machine.propnet.passes import PASSES, Pass, optimise
 from ggp.machine.propnet.passes.complements import complement
-from ggp.machine.propnet.passes.constants import fold_constants
 from ggp.machine.propnet.passes.extraction import extract
 from ggp.machine.propnet.passes.factoring import factor
 from ggp.machine.propnet.passes.flattening import flatten
 from ggp.machine.propnet.passes.implications import drop_implied
-from ggp.machine.propnet.passes.invariants import use_invariants
-from ggp.machine.propnet.passes.knowledge import Group, Knowledge
+from ggp.machine.propnet.passes.knowledge import Knowledge
 from ggp.machine.propnet.passes.sampling import Evaluator
 from tests.machine.propnet.circuits import (
     circuit_of,
@@ -42,30 +40,6 @@ SHARED = (
     "gdl1/connectFour.kif",
     "gdl1/eightPuzzle.kif",
 )
-
-WALKER = """
-(role walker) (role random)
-(cell 1) (cell 2) (cell 3) (cell 4) (cell 5) (cell 6)
-(succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5)
-(init (at 1)) (init (awake)) (init (wall 6))
-(<= (legal walker right) (true (at ?x)) (succ ?x ?y))
-(legal walker stay)
-(<= (legal walker (jump ?x)) (cell ?x) (true (at 7)))
-(legal random tick)
-(<= (next (at ?y)) (does walker right) (true (at ?x)) (succ ?x ?y))
-(<= (next (at ?x)) (does walker stay) (true (at ?x)))
-(<= (next (at ?x)) (does walker (jump ?x)))
-(<= (next (wall 6)) (true (wall 6)))
-(<= (next (awake)) (true (awake)) (does random tick))
-(<= (next (been ?x)) (true (at ?x)))
-(<= (next (been ?x)) (true (been ?x)))
-(<= elsewhere (true (at ?x)) (distinct ?x 2))
-(<= (goal walker 100) elsewhere)
-(<= (goal walker 0) (not elsewhere))
-(<= terminal (true (at 5)))
-(<= terminal (not (true (awake))))
-"""
-"""Cell 6 is never reached and the walker never jumps; `awake` and `(wall 6)` always hold."""
 
 
 def knowledge(seconds: float = 60.0) -> Knowledge:
@@ -137,33 +111,26 @@ def test_without_time_nothing_is_done() -> None:
     assert optimise(circuit, 0.0) == (circuit, [])
 
 
-def test_what_never_changes_is_no_fluent() -> None:
-    circuit = complement(circuit_of_rules(WALKER), knowledge())
-    circuit = fold_constants(circuit, knowledge())
-    assert circuit.constant == ("(wall 6)", "awake")
-    assert circuit.legal[0].names == ("right", "stay")
-
-
-def test_fluents_that_exclude_each_other_are_found() -> None:
-    known = knowledge()
-    circuit = use_invariants(fold_constants(circuit_of_rules(WALKER), knowledge()), known)
-    cells = tuple(f"(at {cell})" for cell in range(1, 6))
-    assert Group(cells, exact=True) in known.groups
-    assert "(at 6)" not in circuit.fluents
-
-
-def test_any_but_one_becomes_not_that_one() -> None:
-    known = knowledge()
-    circuit = use_invariants(fold_constants(circuit_of_rules(WALKER), knowledge()), known)
-    shortened = complement(circuit, known)
-    elsewhere = shortened.goals[0].literals[1]
-    fluent = shortened.fluents.index("(at 2)")
-    assert elsewhere == 2 * (1 + fluent) + 1
-
-
 def test_the_only_move_is_always_made() -> None:
-    circuit = complement(circuit_of_rules(WALKER), knowledge())
-    assert circuit.next[circuit.fluents.index("awake")] == 2 * (1 + circuit.fluents.index("awake"))
+    rules = """
+    (role player) (role random) (init awake) (legal random tick) (legal player wait)
+    (<= (next awake) (true awake) (does random tick))
+    (<= terminal (not (true awake))) (goal player 50)
+    """
+    circuit = complement(circuit_of_rules(rules), knowledge())
+    assert circuit.next.tolist() == [2]
+
+
+def test_no_move_but_some_becomes_one_of_the_others() -> None:
+    rules = """
+    (role player) (init start) (number 1) (number 2) (number 3) (number 4) (number 5)
+    (<= (legal player (say ?n)) (number ?n))
+    (<= (next (small)) (does player (say ?n)) (distinct ?n 5))
+    (<= terminal (true (small))) (goal player 50)
+    """
+    circuit = complement(circuit_of_rules(rules), knowledge())
+    five = 1 + len(circuit.fluents) + circuit.legal[0].names.index("(say 5)")
+    assert circuit.next[circuit.fluents.index("small")] == 2 * five + 1
 
 
 def test_a_legal_move_implies_what_makes_it_legal() -> None:
@@ -215,6 +182,26 @@ def gates_on_fluents(
         goals=(),
         terminal=terminal,
     )
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "(role a) (legal a x) (goal a 50) terminal",
+        "(role a) (role b) (init p) (legal a x) (<= (legal b y) (true q)) "
+        "(<= (next q) (does b y)) (goal a 1) (<= terminal (true q))",
+        "(role a) (init p) (<= (legal a x) (true p)) (<= (next p) (true p)) "
+        "(<= (goal a 100) (true p)) (<= terminal (not (true p)))",
+        "(role a) (init p) (<= (legal a x) (not (true p))) (<= (next r) (does a x)) "
+        "(goal a 10) (<= terminal (true r))",
+    ],
+    ids=["over", "one is stuck", "nothing changes", "stuck"],
+)
+def test_games_in_which_nothing_happens_are_optimised(rules: str) -> None:
+    circuit = circuit_of_rules(rules)
+    after, reports = optimise(circuit, 60.0)
+    assert len(reports) == len(PASSES)
+    assert differences(circuit, after, random_walk(circuit, 1, lanes=3, depth=4)) == []
 
 
 def test_loops_are_kept_and_broken_up() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import combinations, pairwise
 
@@ -15,6 +16,13 @@ MAX_WIDTH_ALL_PAIRS = 24
 """In wider gates only pairs of neighbours are looked at."""
 
 
+MAX_HOLDERS = 40
+"""Literals that are in more gates do not tell which gates are alike."""
+
+Pair = tuple[int, int]
+"""Two literals, the smaller one first."""
+
+
 def extract(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     """Share common parts of gates: large ones that occur together everywhere, then pairs.
 
@@ -24,16 +32,22 @@ def extract(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     shared = _Shared(Draft(circuit), knowledge.until_s)
     shared.reuse_gates()
     shared.group_twins()
+    shared.group_common()
     shared.pair()
     return shared.finish()
 
 
 class _Shared:
+    """Gates as sets of literals, and which gates hold each literal."""
+
     def __init__(self, draft: Draft, until_s: float) -> None:
         self._draft = draft
         self._until_s = until_s
         self._gates: dict[int, set[int]] = {}
         self._holders: dict[int, set[int]] = {}
+        # Wide gates in order: literals that occur together are likely neighbours.
+        self._wide: dict[int, list[tuple[int, int]]] = {}
+        self._rank: dict[int, int] = {}
         for net in draft.free_gates():
             self._enter(net, draft.gates[net - draft.first_net])
 
@@ -57,49 +71,74 @@ class _Shared:
             if size > 1 and len(held) * (size - 1) > size + GATE_COST:
                 self._join(held, literals)
 
+    def group_common(self) -> None:
+        """What two gates have in common is joined where that is much, or often so."""
+        overlaps: dict[Pair, int] = {}
+        for holders in self._holders.values():
+            wide = sorted(net for net in holders if len(self._gates[net]) > 2)
+            if 1 < len(wide) <= MAX_HOLDERS:
+                for nets in combinations(wide, 2):
+                    overlaps[nets] = overlaps.get(nets, 0) + 1
+        queue = [(-count, nets) for nets, count in overlaps.items() if count > 2]
+        heapify(queue)
+        while queue and time.monotonic() < self._until_s:
+            estimate, nets = heappop(queue)
+            common = self._gates[nets[0]] & self._gates[nets[1]]
+            if len(common) < 3:
+                continue
+            if len(common) < -estimate:
+                heappush(queue, (-len(common), nets))
+                continue
+            literals = sorted(common)
+            held = set.intersection(*(self._holders[literal] for literal in literals))
+            if (len(held) - 1) * len(common) > len(held) + GATE_COST:
+                self._join(held, literals)
+
     def pair(self) -> None:
         """Join pairs, the most frequent first."""
-        rank = {
-            literal: place
-            for place, (_, literal) in enumerate(
-                sorted((sorted(held), literal) for literal, held in self._holders.items())
-            )
-        }
-        counts: dict[tuple[int, int], int] = {}
-        for gate in self._gates.values():
-            for pair in self._pairs(sorted(gate, key=rank.__getitem__)):
+        ordered = sorted((sorted(held), literal) for literal, held in self._holders.items())
+        self._rank = {literal: place for place, (_, literal) in enumerate(ordered)}
+        counts: dict[Pair, int] = {}
+        for net, gate in self._gates.items():
+            if len(gate) > MAX_WIDTH_ALL_PAIRS:
+                self._wide[net] = sorted((self._rank[literal], literal) for literal in gate)
+                pairs: Iterable[Pair] = pairwise(literal for _, literal in self._wide[net])
+            else:
+                pairs = combinations(gate, 2)
+            for one, other in pairs:
+                pair = (one, other) if one < other else (other, one)
                 counts[pair] = counts.get(pair, 0) + 1
         known = {(min(gate), max(gate)): net for net, gate in self._gates.items() if len(gate) == 2}
-        queue = [
-            (-count, pair)
-            for pair, count in counts.items()
-            if count > 2 + GATE_COST or (count > 1 and pair in known)
-        ]
-        heapify(queue)
+        queue: list[tuple[int, Pair]] = []
+
+        def put(pair: Pair, count: int) -> None:
+            if count > 2 + GATE_COST or (count > 1 and pair in known):
+                heappush(queue, (-count, pair))
+
+        for pair, count in counts.items():
+            put(pair, count)
         while queue and time.monotonic() < self._until_s:
             estimate, pair = heappop(queue)
             held = self._holders[pair[0]] & self._holders[pair[1]]
             if len(held) < -estimate:
-                if len(held) > 2 + GATE_COST or (len(held) > 1 and pair in known):
-                    heappush(queue, (-len(held), pair))
+                put(pair, len(held))
                 continue
             if pair in known:
-                held.discard(known[pair])
                 made = 2 * known[pair]
+                held.discard(known[pair])
+                self._rank[made] = self._rank[pair[0]]
                 for net in sorted(held):
                     self._replace(net, pair, made)
             else:
                 made = self._join(held, pair)
                 known[pair] = made >> 1
-            rank[made] = rank[pair[0]]
-            found: dict[tuple[int, int], int] = {}
+            found: dict[Pair, int] = {}
             for net in sorted(held):
-                for other in self._neighbours(net, made, rank):
+                for other in self._neighbours(net, made):
                     joined = (other, made) if other < made else (made, other)
                     found[joined] = found.get(joined, 0) + 1
             for joined, count in found.items():
-                if count > 2 + GATE_COST or (count > 1 and joined in known):
-                    heappush(queue, (-count, joined))
+                put(joined, count)
 
     def finish(self) -> Circuit:
         for net, gate in self._gates.items():
@@ -111,8 +150,9 @@ class _Shared:
         for literal in literals:
             self._holders.setdefault(literal, set()).add(net)
 
-    def _join(self, nets: Iterable[int], literals: Iterable[int]) -> int:
-        made = self._draft.add(tuple(literals))
+    def _join(self, nets: Iterable[int], literals: Sequence[int]) -> int:
+        made = self._draft.add(literals)
+        self._rank[made] = self._rank.get(literals[0], 0)
         for net in sorted(nets):
             self._replace(net, literals, made)
         self._enter(made >> 1, literals)
@@ -120,22 +160,22 @@ class _Shared:
 
     def _replace(self, net: int, literals: Iterable[int], by: int) -> None:
         gate = self._gates[net]
+        wide = self._wide.get(net)
         for literal in list(literals):
             gate.discard(literal)
             self._holders[literal].discard(net)
+            if wide is not None:
+                del wide[bisect_left(wide, (self._rank[literal], literal))]
+        if wide is not None and by not in gate:
+            insort(wide, (self._rank[by], by))
         gate.add(by)
         self._holders.setdefault(by, set()).add(net)
 
-    def _pairs(self, gate: list[int]) -> Iterator[tuple[int, int]]:
-        pairs = combinations(gate, 2) if len(gate) <= MAX_WIDTH_ALL_PAIRS else pairwise(gate)
-        for one, other in pairs:
-            yield (one, other) if one < other else (other, one)
-
-    def _neighbours(self, net: int, literal: int, rank: dict[int, int]) -> list[int]:
+    def _neighbours(self, net: int, literal: int) -> list[int]:
         """The literals of a gate that may be joined with one of its literals next."""
-        gate = self._gates[net]
-        if len(gate) <= MAX_WIDTH_ALL_PAIRS:
-            return [other for other in gate if other != literal]
-        ordered = sorted(gate, key=lambda x: (rank[x], x))
-        place = ordered.index(literal)
-        return [*ordered[max(0, place - 1) : place], *ordered[place + 1 : place + 2]]
+        wide = self._wide.get(net)
+        if wide is None or len(wide) <= MAX_WIDTH_ALL_PAIRS:
+            return [other for other in self._gates[net] if other != literal]
+        place = bisect_left(wide, (self._rank[literal], literal))
+        beside = [*wide[max(0, place - 1) : place], *wide[place + 1 : place + 2]]
+        return [other for _, other in beside]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from ggp.machine.propnet.circuit import FALSE, Circuit
@@ -58,6 +58,7 @@ class _Implied:
                     self._following[2 * move] |= others - {2 * move + 1}
         # What holds where a gate matters.
         self._where: dict[int, set[int]] = {}
+        self._denied_by: dict[int, frozenset[int]] = {}
 
     def run(self) -> Circuit:
         draft, circuit = self._draft, self._draft.circuit
@@ -132,32 +133,36 @@ class _Implied:
     def _reduced(self, literals: list[int], where: AbstractSet[int]) -> list[int]:
         """Literals, with what is left of inverted gates where the others hold."""
         known = set(where)
-        sources: dict[int, int] = {}
+        # What inverted gates say, which are no reason for themselves: how many say it.
+        reasons: dict[int, int] = {}
         for literal in literals:
             if self._inverted(literal) is None:
                 known.add(literal)
                 known |= self._following[literal]
             else:
                 for x in (literal, *self._following[literal]):
-                    sources[x] = sources.get(x, 0) + 1
+                    reasons[x] = reasons.get(x, 0) + 1
         reduced = []
         for literal in literals:
             gate = self._inverted(literal)
             if gate is None:
                 reduced.append(literal)
                 continue
-            # A gate is no reason for itself, nor for others once it is dropped.
-            for x in (literal, *self._following[literal]):
-                sources[x] -= 1
-            left = self._left(gate, known, sources)
-            if left is None:
+            own = (literal, *self._following[literal])
+            for x in own:
+                reasons[x] -= 1
+                if not reasons[x]:
+                    del reasons[x]
+            denied = self._denied(literal >> 1)
+            if not denied.isdisjoint(known) or not denied.isdisjoint(reasons):
                 continue
-            if len(left) > 1:
+            rest = [inner for inner in gate if inner not in known and inner not in reasons]
+            if len(rest) > 1:
                 reduced.append(literal)
-                for x in (literal, *self._following[literal]):
-                    sources[x] += 1
+                for x in own:
+                    reasons[x] = reasons.get(x, 0) + 1
                 continue
-            reduced.append(left[0] ^ 1 if left else FALSE)
+            reduced.append(rest[0] ^ 1 if rest else FALSE)
             # This net is now used here as well.
             self._fan_out[reduced[-1] >> 1] += 1
             self._where.pop(reduced[-1] >> 1, None)
@@ -165,17 +170,11 @@ class _Implied:
             known |= self._following[reduced[-1]]
         return reduced
 
-    def _left(
-        self, gate: Sequence[int], known: AbstractSet[int], sources: Mapping[int, int]
-    ) -> list[int] | None:
-        """The literals of a gate that do not hold anyway; None if it cannot hold."""
-
-        def holds(literal: int) -> bool:
-            return literal in known or sources.get(literal, 0) > 0
-
-        if any(holds(x ^ 1) for inner in gate for x in (inner, *self._following[inner])):
-            return None
-        return [inner for inner in gate if not holds(inner)]
+    def _denied(self, net: int) -> frozenset[int]:
+        """The literals that cannot hold where a gate does."""
+        if net not in self._denied_by:
+            self._denied_by[net] = frozenset(x ^ 1 for x in self._following[2 * net])
+        return self._denied_by[net]
 
 
 def _without_weaker(draft: Draft, literals: list[int]) -> list[int]:

@@ -24,7 +24,7 @@ NUM_WORDS = 4
 
 MAX_STEPS = 250
 MIN_STEPS = 40
-TIME_SHARE = 0.5
+TIME_SHARE = 0.4
 REST_TIME_SHARE = 0.2
 """How much of the time that is left may be spent on proofs."""
 

@@ -29,7 +29,8 @@ MAX_WORDS = 96
 """Words of random matches to look at."""
 
 TIME_SHARE = 0.4
-"""How much of the time that is left may be spent here."""
+MAX_SECONDS = 2.0
+"""How much of the time that is left may be spent here, and how much at most."""
 
 MAX_ATTEMPTS = 3
 """Guesses for one gate; a wrong one makes the next one better."""
@@ -54,7 +55,7 @@ def resubstitute(circuit: Circuit, knowledge: Knowledge) -> Circuit:
         return circuit
     draft = Draft(circuit)
     now = time.monotonic()
-    until_s = now + TIME_SHARE * (knowledge.until_s - now)
+    until_s = now + min(TIME_SHARE * (knowledge.until_s - now), MAX_SECONDS)
     search = _Search(draft, Evidence(draft, knowledge, until_s, MAX_WORDS))
     for net in sorted(draft.free_gates(), key=lambda net: -search.ranks[net]):
         if time.monotonic() > until_s:

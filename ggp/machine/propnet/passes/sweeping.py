@@ -16,7 +16,8 @@ MAX_GATES = 8_000
 """Larger circuits are left alone."""
 
 TIME_SHARE = 0.3
-"""How much of the time that is left may be spent here."""
+MAX_SECONDS = 2.0
+"""How much of the time that is left may be spent here, and how much at most."""
 
 
 def sweep(circuit: Circuit, knowledge: Knowledge) -> Circuit:
@@ -28,7 +29,7 @@ def sweep(circuit: Circuit, knowledge: Knowledge) -> Circuit:
         return circuit
     draft = Draft(circuit)
     now = time.monotonic()
-    until_s = now + TIME_SHARE * (knowledge.until_s - now)
+    until_s = now + min(TIME_SHARE * (knowledge.until_s - now), MAX_SECONDS)
     evidence = Evidence(draft, knowledge, until_s)
     _merge(draft, evidence, until_s)
     _drop_literals(draft, evidence, until_s)

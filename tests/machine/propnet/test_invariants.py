@@ -1,0 +1,179 @@
+"""What is found out about the fluents of a game, and what that makes possible."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
+from ggp.machine.propnet.build_circuit import build_circuit
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.ground import ground
+from ggp.machine.propnet.passes import PASSES
+from ggp.machine.propnet.passes.complements import complement
+from ggp.machine.propnet.passes.constants import fold_constants
+from ggp.machine.propnet.passes.guesses import Guess, equal_fluents, equality, strongest
+from ggp.machine.propnet.passes.implications import drop_implied
+from ggp.machine.propnet.passes.induction import prove
+from ggp.machine.propnet.passes.invariants import use_invariants
+from ggp.machine.propnet.passes.knowledge import Group, Knowledge, Pair
+from ggp.machine.propnet.passes.sampling import sample
+from ggp.machine.propnet.passes.sweeping import sweep
+from tests.machine.propnet.circuits import circuit_of
+
+WALKER = """
+(role walker) (role random)
+(cell 1) (cell 2) (cell 3) (cell 4) (cell 5) (cell 6)
+(succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5)
+(init (at 1)) (init awake) (init (wall 6)) (init (coin 3)) (init (coin 4))
+(<= (legal walker right) (true (at ?x)) (succ ?x ?y))
+(legal walker stay)
+(<= (legal walker (jump ?x)) (cell ?x) (true (at 7)))
+(legal random tick)
+(<= (next (at ?y)) (does walker right) (true (at ?x)) (succ ?x ?y))
+(<= (next (at ?x)) (does walker stay) (true (at ?x)))
+(<= (next (at ?x)) (does walker (jump ?x)))
+(<= (next (coin ?x)) (true (coin ?x)) (not (stepped ?x)))
+(<= (stepped ?y) (does walker right) (true (at ?x)) (succ ?x ?y))
+(<= (next (wall 6)) (true (wall 6)))
+(<= (next awake) (true awake) (does random tick))
+(<= (next (been ?x)) (true (at ?x)))
+(<= (next (been ?x)) (true (been ?x)))
+(<= elsewhere (true (at ?x)) (distinct ?x 2))
+(<= (goal walker 100) elsewhere)
+(<= (goal walker 0) (not elsewhere))
+(<= (goal random 100) (true (at ?x)) (true (coin ?x)))
+(<= terminal (true (at 5)) (true awake))
+"""
+"""Cell 6 is never reached and the walker never jumps; `awake` and `(wall 6)` always hold."""
+
+
+def knowledge() -> Knowledge:
+    return Knowledge(time.monotonic() + 60.0)
+
+
+def walker() -> Circuit:
+    circuit = build_circuit(ground(normalize(parse(WALKER))))
+    return fold_constants(complement(circuit, knowledge()), knowledge())
+
+
+def net(circuit: Circuit, fluent: str) -> int:
+    return 1 + circuit.fluents.index(fluent)
+
+
+def test_what_never_changes_is_no_fluent() -> None:
+    circuit = walker()
+    assert circuit.constant == ("(wall 6)", "awake")
+    assert circuit.legal[0].names == ("right", "stay")
+
+
+def test_fluents_that_exclude_each_other_are_found() -> None:
+    known = knowledge()
+    circuit = use_invariants(walker(), known)
+    cells = tuple(f"(at {cell})" for cell in range(1, 6))
+    assert Group(cells, exact=True) in known.groups
+    assert "(at 6)" not in circuit.fluents
+    assert set(circuit.fluents) < set(walker().fluents)
+
+
+def test_pairs_that_never_hold_together_are_found() -> None:
+    known = knowledge()
+    use_invariants(walker(), known)
+    for cell in (3, 4):
+        pair = Pair((f"(at {cell})", f"(coin {cell})"), (True, True))
+        assert pair in known.pairs
+
+
+def test_what_two_fluents_of_a_pair_do_is_dropped() -> None:
+    known = knowledge()
+    circuit = drop_implied(use_invariants(walker(), known), known)
+    assert circuit.goals[1].names == ()
+
+
+def test_any_but_one_becomes_not_that_one() -> None:
+    known = knowledge()
+    circuit = complement(use_invariants(walker(), known), known)
+    elsewhere = circuit.goals[0].literals[circuit.goals[0].names.index("100")]
+    assert elsewhere == 2 * net(circuit, "(at 2)") + 1
+
+
+def test_wrong_guesses_are_not_proved() -> None:
+    circuit = walker()
+    at = {cell: 2 * net(circuit, f"(at {cell})") for cell in range(1, 6)}
+    true = Guess(2, tuple(at.values()))
+    wrong = [
+        Guess(1, (at[4],)),
+        Guess(0, (at[1], at[2], at[3])),
+        Guess(2, (at[1] ^ 1, at[2] ^ 1)),
+        *equality(at[2] >> 1, at[3]),
+    ]
+    assert prove(circuit, [*wrong, true], [], time.monotonic() + 60) == [true]
+
+
+def test_a_guess_may_rest_on_what_is_known() -> None:
+    rules = """
+    (role player) (init (a)) (init (b)) (legal player wait)
+    (<= (next (a)) (true (b))) (<= (next (b)) (true (a))) (<= (next (c)) (not (true (b))))
+    (<= (next (d)) (true (c)))
+    (<= terminal (true (d))) (goal player 50)
+    """
+    circuit = build_circuit(ground(normalize(parse(rules))))
+    fluents = [2 * (1 + place) for place in range(len(circuit.fluents))]
+    a, b, c, d = fluents
+    never_d = Guess(1, (d,))
+    rest = [Guess(1, (a ^ 1,)), Guess(1, (b ^ 1,)), Guess(1, (c,))]
+    until_s = time.monotonic() + 60
+    assert prove(circuit, [never_d], [], until_s) == []
+    assert prove(circuit, [never_d], rest, until_s) == [never_d]
+    assert prove(circuit, [never_d, *rest], [], until_s) == [never_d, *rest]
+
+
+def test_nothing_is_proved_without_time() -> None:
+    circuit = walker()
+    assert prove(circuit, [Guess(1, (2 * net(circuit, "(been 5)"),))], [], 0.0) == []
+
+
+def test_only_the_strongest_guesses_about_groups_are_kept() -> None:
+    wide, narrow, other = (2, 4, 6, 8), (4, 6), (8, 10)
+    at_most = [Guess(2, narrow), Guess(2, wide), Guess(2, other)]
+    at_least = [Guess(0, wide), Guess(0, narrow)]
+    assert set(strongest(at_most)) == {Guess(2, wide), Guess(2, other)}
+    assert strongest(at_least) == [Guess(0, narrow)]
+
+
+def test_fluents_that_were_always_alike_are_guessed_to_be_equal() -> None:
+    circuit = circuit_of("tic_tac_toe")
+    fluents = range(1, 1 + len(circuit.fluents))
+    values = sample(circuit, fluents, num_words=1, num_steps=12, seed=3).values
+    becomes = equal_fluents(circuit, values)
+    one, other = (1 + place for place, name in enumerate(circuit.fluents) if "control" in name)
+    assert becomes == {other: 2 * one + 1}
+
+
+def test_sampled_states_are_reachable() -> None:
+    circuit = walker()
+    fluents = range(1, 1 + len(circuit.fluents))
+    samples = sample(circuit, fluents, num_words=1, num_steps=30, seed=5)
+    at = samples.values[[net(circuit, f"(at {cell})") - 1 for cell in range(1, 6)]]
+    bits = np.unpackbits(at.view(np.uint8), axis=-1)
+    assert (bits.sum(axis=0) == 1).all()
+    assert (np.bitwise_and(at[4], samples.running) == 0).all()
+
+
+def test_nets_that_agree_wherever_a_game_can_get_are_merged() -> None:
+    known = knowledge()
+    circuit = use_invariants(walker(), known)
+    assert sweep(circuit, known).num_literals < circuit.num_literals
+
+
+def test_gates_are_made_of_what_there_is() -> None:
+    # A cell is blank next if it is neither x nor o next.
+    known = knowledge()
+    circuit = circuit_of("gdl1/ticTacToe.kif")
+    for name, run in PASSES:
+        before, circuit = circuit, run(circuit, known)
+        if name == "resubstitute":
+            assert circuit.num_gates < before.num_gates
+            assert circuit.num_literals < before.num_literals
