@@ -8,6 +8,8 @@ for each move and 2,048 lanes, where a scan would take that for each lane.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ggp.machine.propnet.jit import inlined
@@ -47,7 +49,7 @@ def seed_words(key: np.uint64, rng: U64) -> None:
 
 
 @inlined
-def random_words(rng: U64, width: tuple[int, ...]):  # type: ignore[no-untyped-def]
+def random_words(rng: U64, width: tuple[int, ...]) -> Any:
     """A vector of random words: xoroshiro128+ in every word, `rng` holds `[2, W]` of state.
 
     Every bit of a word is used, so the weak lowest bit is mixed with a strong one.

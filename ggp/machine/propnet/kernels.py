@@ -54,7 +54,11 @@ def run_tape(tape: Tape, rows: U64, width: tuple[int, ...]) -> None:
 def _run_loop(
     tape: Tape, first: int, end: int, start: int, rows: U64, width: tuple[int, ...]
 ) -> int:
-    """Evaluate a loop to its least fixpoint; returns where the inputs of the next gate are."""
+    """Evaluate a loop to its least fixpoint; returns where the inputs of the next gate are.
+
+    The gates are evaluated as in `run_tape`, written out again: as a function of its own, that
+    part halves the speed of playouts (`ggp bench` on breakthrough).
+    """
     out_of_line()
     words = words_of(width)
     for g in range(first, end):
