@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -93,8 +94,23 @@ def play(task: Task) -> Outcome:
         MatchError: the rulesheet is not the one the comparison was begun with.
         MachineError: no machine can be built.
     """
-    # The parent has shown these warnings, or will show an error instead.
-    logging.getLogger("ggp").setLevel(logging.ERROR)
+    with _warnings_told_by_parent():
+        return _play(task)
+
+
+@contextmanager
+def _warnings_told_by_parent() -> Iterator[None]:
+    """The parent has shown the warnings of a game, or will show an error instead."""
+    logger = logging.getLogger("ggp")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _play(task: Task) -> Outcome:
     machines = _machines(task.game, task.digest, task.backend)
     machine = machines[0]
     seats = {
