@@ -16,10 +16,20 @@ from tests.support.perft import perft, reference_perft
 from tests.support.reference import Reference
 
 PATHS: dict[str, tuple[int, list[int]]] = {
+    "banker_and_thief": (3, [2, 22, 44]),
+    "banker_and_thief_sequential": (4, [5, 25, 125, 625, 3125, 15625, 78125]),
+    "battleships_in_fog": (2, [16, 256, 5120, 97280]),
+    "blind_breakthrough": (2, [13, 169, 2318]),
+    "cooperative_spies": (3, [2, 4, 8]),
     "exploding_bomb": (3, [2, 4, 8]),
     "krieg_tic_tac_toe": (3, [9, 81, 648, 5112, 36288]),
+    "kriegspiel_king_rook": (3, [14, 140, 868, 8383]),
     "kuhn_poker": (4, [6, 12, 24, 12]),
+    "mastermind": (1, [81, 6561]),
+    "meier": (2, [36, 756, 1476, 25920]),
     "monty_hall": (3, [9, 12, 24]),
+    "number_guessing": (4, [16, 256, 4096, 61440, 921600]),
+    "phantom_connect_four": (4, [6, 36, 216, 1296, 7776, 46656]),
     "spy_vs_spy": (2, [4, 8]),
     "tic_tac_toe": (4, [9, 72, 504, 3024, 15120, 54720, 148176, 200448, 127872]),
 }

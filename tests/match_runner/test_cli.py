@@ -177,7 +177,7 @@ def test_replay_takes_no_markup_or_escapes_from_a_record(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("play", "nowhere"), "unknown game 'nowhere'; games that come with ggp: exploding_bomb,"),
+        (("play", "nowhere"), "unknown game 'nowhere'; games that come with ggp: banker_and_thief,"),
         ((*BOMB, "--player", "spy=legal"), "unknown role 'spy'; roles of this game: agent"),
         ((*BOMB, "--player", "agent=god"), "unknown player 'god'; players: legal, random,"),
         ((*BOMB, "--player", "agent=hyperplay:x=1"), "unknown option 'x' of player hyperplay;"),

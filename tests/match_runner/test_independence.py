@@ -7,7 +7,7 @@ others' moves and percepts is made known to the machines in between, in differen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
@@ -19,10 +19,12 @@ from ggp.gdl.normalize import load
 from ggp.machine import Machine, build_machine
 from ggp.players import Decision, make_player, parse_spec
 from ggp.search.moves import random_moves
-from tests.support.games import GAMES, machine_of_game
+from tests.support.enumeration import complete_paths
+from tests.support.games import GAMES, backend_for_search, machine_of_game
 
 NOTHING_HIDDEN = {"tic_tac_toe"}
 NUM_WALKS = 400
+NUM_SEARCHES = 5
 
 SPECS = ("hyperplay:n=2", "hyperplay2:n=2", "hyperplay2:n=2,exact=0", "hyperplay:n=2,exact=0")
 
@@ -55,19 +57,36 @@ class Pair(NamedTuple):
 @cache
 def pair_of(game: str) -> Pair | None:
     """Walks that one role with a choice cannot tell apart: the longest found."""
-    machine = machine_of_game(game)
+    machine = machine_of_game(game, backend_for_search(game))
     rng = np.random.default_rng(0)
     seen: dict[tuple[int, object], Walk] = {}
     pairs = []
-    for _ in range(NUM_WALKS):
-        for walk, choices in _walk(machine, rng):
+    walks = [_walk(machine, rng) for _ in range(NUM_WALKS)]
+    for each in walks:
+        for walk, choices in each:
             for role, num_choices in enumerate(choices):
                 if role == machine.random_role or num_choices < 2:
                     continue
                 other = seen.setdefault((role, walk.path_of(role)), walk)
                 if other.state != walk.state:
                     pairs.append(Pair(role, other, walk))
+    if not pairs:
+        pairs = [pair for each in walks[:NUM_SEARCHES] for pair in _other_walks(machine, *each[-1])]
     return max(pairs, key=lambda pair: len(pair.left.joint_moves), default=None)
+
+
+def _other_walks(machine: Machine, walk: Walk, choices: list[int]) -> Iterator[Pair]:
+    """For each role with a choice a walk it cannot tell from this one, by search."""
+    for role, num_choices in enumerate(choices):
+        if role == machine.random_role or num_choices < 2:
+            continue
+        for state, _, turns in complete_paths(machine, role, list(walk.path_of(role))):
+            moves = [tuple(map(machine.move_text, row)) for row, _ in turns]
+            percepts = [tuple(map(machine.percept_texts, told)) for _, told in turns]
+            other = Walk(tuple(moves), tuple(percepts), machine.fluents(state)[0])
+            if other.state != walk.state:
+                yield Pair(role, walk, other)
+                break
 
 
 def _walk(machine: Machine, rng: np.random.Generator) -> list[tuple[Walk, list[int]]]:
@@ -109,7 +128,7 @@ def decide(machine: Machine, role: int, spec: str, walk: Walk) -> Decision:
 
 
 def fresh(game: str) -> Machine:
-    return build_machine(load(game), "prolog")
+    return build_machine(load(game), backend_for_search(game))
 
 
 @pytest.mark.parametrize("game", GAMES)

@@ -12,7 +12,7 @@ from ggp.machine import Machine, role_index
 from ggp.players import PLAYERS, make_player, parse_spec
 from ggp.players.players import BeliefPlayer
 from ggp.search.anytime import Deadline
-from tests.support.games import GAMES, machine_of_game, machine_of_rules
+from tests.support.games import GAMES, backend_for_search, machine_of_game, machine_of_rules
 
 HIDDEN_BIT = """
 (role seer) (role random) (bit 0) (bit 1)
@@ -141,7 +141,7 @@ def test_player_with_a_clock_answers_whatever_the_time(spec: str, seconds: float
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("spec", ["hyperplay:n=2", "hyperplay2:n=2"])
 def test_same_seed_gives_the_same_decision(game: str, spec: str) -> None:
-    machine = machine_of_game(game)
+    machine = machine_of_game(game, backend_for_search(game))
     role = role_index(machine, next(r for r in machine.roles if r != "random"))
     decisions = [player(spec, machine, role, seed=3).choose(value_forced=True) for _ in range(2)]
     assert decisions[0].values == decisions[1].values

@@ -19,6 +19,16 @@ GAMES = list_games()
 BACKENDS = ("prolog", "propnet")
 """Every suite for machines runs on all of these."""
 
+LARGE_GAMES = {
+    "battleships_in_fog",
+    "blind_breakthrough",
+    "kriegspiel_king_rook",
+    "mastermind",
+    "number_guessing",
+    "phantom_connect_four",
+}
+"""Games in which a nested search visits too many states for Prolog."""
+
 
 def build_here(program: Program, backend: str, limits: Limits | None = None) -> Machine:
     """A machine whose circuit is built in this process: saves the time of starting another."""
@@ -36,6 +46,11 @@ def build_here(program: Program, backend: str, limits: Limits | None = None) -> 
 def machine_of_game(name: str, backend: str = "prolog") -> Machine:
     """The machine of a game of ours."""
     return build_here(load(name), backend)
+
+
+def backend_for_search(name: str) -> str:
+    """The backend on which tests search a game of ours."""
+    return "propnet" if name in LARGE_GAMES else "prolog"
 
 
 def path_of_shared(name: str) -> str:

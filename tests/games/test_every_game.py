@@ -1,0 +1,140 @@
+"""What is expected of every game of ours, looked at in thousands of random matches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.gdl import find_game
+from ggp.gdl.normalize import load
+from ggp.machine import Machine
+from tests.support.games import GAMES, machine_of_game, machine_of_rules
+from tests.support.paths import legal_sets, matches, spread
+
+LANES = 2048
+PLAYOUTS = 20_000
+
+ALL_KNOWING = {
+    "banker_and_thief": {"banker"},
+    "banker_and_thief_sequential": {"banker"},
+    "cooperative_spies": {"spy1"},
+    "spy_vs_spy": {"spy1"},
+    "tic_tac_toe": {"xplayer", "oplayer"},
+}
+"""Roles that always know the state; all others are sometimes in doubt."""
+
+LONGEST = {
+    "banker_and_thief": 3,
+    "banker_and_thief_sequential": 12,
+    "battleships_in_fog": 22,
+    "cooperative_spies": 3,
+    "exploding_bomb": 3,
+    "krieg_tic_tac_toe": 17,
+    "kuhn_poker": 4,
+    "mastermind": 6,
+    "meier": 63,
+    "monty_hall": 3,
+    "number_guessing": 20,
+    "phantom_connect_four": 35,
+    "spy_vs_spy": 2,
+    "tic_tac_toe": 9,
+}
+"""Joint moves of the longest match where that can be said; those of the others are bounded too:
+every move that is refused is so once in a turn, and the turns are counted or lead forward."""
+
+MEANS: dict[str, dict[str, float]] = {
+    "banker_and_thief": {"banker": 25, "thief": 25},
+    "banker_and_thief_sequential": {"banker": 16, "thief": 4},
+    "battleships_in_fog": {"admiral": 51, "commodore": 49},
+    "blind_breakthrough": {"white": 52.5, "black": 47.5},
+    "cooperative_spies": {"spy1": 50, "spy2": 50},
+    "kriegspiel_king_rook": {"white": 2.7, "black": 97.3},
+    "mastermind": {"breaker": 3.6},
+    "meier": {"player1": 52, "player2": 48},
+    "number_guessing": {"agent": 2.9},
+    "phantom_connect_four": {"first": 55.5, "second": 44.5},
+}
+"""Scores of random play, to within 1.5."""
+
+SHARED_OUT = {
+    "battleships_in_fog",
+    "blind_breakthrough",
+    "krieg_tic_tac_toe",
+    "kriegspiel_king_rook",
+    "kuhn_poker",
+    "meier",
+    "phantom_connect_four",
+    "tic_tac_toe",
+}
+"""Games in which the scores of the players sum to 100."""
+
+
+def players(machine: Machine) -> list[int]:
+    return [role for role in range(len(machine.roles)) if role != machine.random_role]
+
+
+def doubts(machine: Machine, rounds: int) -> tuple[set[str], set[str]]:
+    """The roles that cannot always tell the state, and those that cannot tell their moves."""
+    of_state, of_moves = set(), set()
+    for seed, steady in enumerate([None, *players(machine) * rounds]):
+        for turn in matches(machine, LANES, seed, steady=steady):
+            states = machine.groups(turn.states)
+            for role in players(machine):
+                paths = turn.paths[:, role]
+                if spread(paths, states).max() > 1:
+                    of_state.add(machine.roles[role])
+                if spread(paths, legal_sets(turn.legal[role])).max() > 1:
+                    of_moves.add(machine.roles[role])
+    return of_state, of_moves
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_game_breaks_no_formal_rule(game: str) -> None:
+    assert load(game, strict=True).diagnostics == ()
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_roles_know_their_legal_moves_but_not_all_that_is_hidden(game: str) -> None:
+    machine = machine_of_game(game, "propnet")
+    of_state, of_moves = doubts(machine, rounds=3)
+    assert of_moves == set()
+    assert of_state == set(machine.roles) - {"random"} - ALL_KNOWING.get(game, set())
+
+
+@pytest.mark.parametrize(
+    ("game", "percept"),
+    [
+        ("krieg_tic_tac_toe", "?r refused"),
+        ("blind_breakthrough", "?p refused"),
+        ("blind_breakthrough", "?q (lost ?u ?v)"),
+        ("phantom_connect_four", "?p (landed ?y)"),
+        ("kriegspiel_king_rook", "?p refused"),
+        ("kriegspiel_king_rook", "black (placed ?x ?y)"),
+        ("battleships_in_fog", "?p (placed ?x ?y)"),
+        ("meier", "?q (claimed ?v)"),
+    ],
+)
+def test_roles_do_not_know_their_legal_moves_without_this_percept(game: str, percept: str) -> None:
+    lines = find_game(game).read_text().splitlines()
+    kept = [line for line in lines if not line.startswith(f"(<= (sees {percept})")]
+    assert len(kept) == len(lines) - 1
+    _, of_moves = doubts(machine_of_rules("\n".join(kept), "propnet"), rounds=1)
+    assert of_moves
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_random_play_ends_with_different_scores(game: str) -> None:
+    machine = machine_of_game(game, "propnet")
+    played = machine.playout(machine.initial(PLAYOUTS), np.random.default_rng(0))
+    assert played.finished.all()
+    assert played.steps.max() <= LONGEST.get(game, 200)
+    goals = played.goals[:, players(machine)]
+    assert (goals.min(axis=0) < goals.max(axis=0)).all()
+    assert ((goals >= 0) & (goals <= 100)).all()
+    if game in SHARED_OUT:
+        assert (goals.sum(axis=1) == 100).all()
+        assert (goals.min(axis=0) == 0).all()
+        assert (goals.max(axis=0) == 100).all()
+    for role, mean in MEANS.get(game, {}).items():
+        column = played.goals[:, machine.roles.index(role)]
+        assert column.mean() == pytest.approx(mean, abs=1.5)
