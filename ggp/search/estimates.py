@@ -9,7 +9,7 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.machine.arrays import first_seen_columns, offsets_of, segment_ids, take_segments
-from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, Ragged
+from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, Ragged
 from ggp.search.trials import Results
 
 Policy = Callable[[Bags, np.random.Generator], IntArray]
@@ -28,21 +28,26 @@ class Estimates:
         values: `[C]` estimated goal value of each candidate, in the machine's goal range.
         stderrs: `[C]` standard error of each value.
         visits: `[C]` playouts or simulations made of each candidate.
+        promptness: `[C]` how much sooner its wins come and how much later its losses: the mean
+            of (middle of the goal range - goal) * turns. All equal where lengths are not known.
     """
 
     moves: Ragged
     values: FloatArray
     stderrs: FloatArray
     visits: IntArray
+    promptness: FloatArray
 
     def choose(self, rng: np.random.Generator) -> IntArray:
-        """`[B]` the best move of each bag; ties are broken at random.
+        """`[B]` the best move of each bag.
 
-        Candidates that were tried come before those that were not.
+        Among moves of equal value it is the promptest, as if goals were discounted ever so
+        little with time: a player that is sure to win now or later wins now. Other ties are
+        broken at random. Candidates that were tried come before those that were not.
         """
-        tried = self.visits > 0
-        untried = np.where(tried, 0.0, 1.0 + 2 * np.abs(self.values).max(initial=0.0))
-        return best_moves(self.moves, self.values - untried, rng)
+        values = _put_last(self.values, self.visits == 0)
+        promptness = _put_last(self.promptness, ~_is_best(self.moves, values))
+        return best_moves(self.moves, promptness, rng)
 
 
 def best_moves(moves: Ragged, values: FloatArray, rng: np.random.Generator) -> IntArray:
@@ -55,19 +60,31 @@ def best_moves(moves: Ragged, values: FloatArray, rng: np.random.Generator) -> I
         values: `[C]` of the candidates.
     """
     chosen = np.full(len(moves.offsets) - 1, UNKNOWN, dtype=np.int64)
-    counts = moves.counts
-    bags = np.flatnonzero(counts)
+    bags = np.flatnonzero(moves.counts)
     if not len(bags):
         return chosen
-    starts = moves.offsets[:-1][bags]
-    best = np.maximum.reduceat(values, starts)
-    scale = np.maximum(np.abs(best), np.maximum.reduceat(np.abs(values), starts))
-    least = np.repeat(best - TIE_TOLERANCE * scale, counts[bags])
-    ties = np.flatnonzero(values >= least)
-    first = np.searchsorted(ties, starts)
+    ties = np.flatnonzero(_is_best(moves, values))
+    first = np.searchsorted(ties, moves.offsets[:-1][bags])
     num_ties = np.diff(np.append(first, len(ties)))
     chosen[bags] = moves.values[ties[first + rng.integers(0, num_ties)]]
     return chosen
+
+
+def _is_best(moves: Ragged, values: FloatArray) -> BoolArray:
+    """`[C]` whether a candidate has the highest value of its bag, or one equal to it."""
+    counts = moves.counts
+    bags = np.flatnonzero(counts)
+    if not len(bags):
+        return np.zeros(0, dtype=np.bool_)
+    starts = moves.offsets[:-1][bags]
+    best = np.maximum.reduceat(values, starts)
+    scale = np.maximum(np.abs(best), np.maximum.reduceat(np.abs(values), starts))
+    return np.asarray(values >= np.repeat(best - TIE_TOLERANCE * scale, counts[bags]))
+
+
+def _put_last(values: FloatArray, last: BoolArray) -> FloatArray:
+    """`[C]` the values, those of some candidates lowered below all others."""
+    return values - np.where(last, 1.0 + 2 * np.abs(values).max(initial=0.0), 0.0)
 
 
 def candidates(machine: Machine, bags: Bags) -> Ragged:
@@ -93,13 +110,17 @@ class Tally:
         self._variances = np.zeros(num_candidates)
         self._visits = np.zeros(num_candidates, dtype=np.int64)
         self._counts = np.zeros(num_candidates)
+        self._promptness = np.zeros(num_candidates)
 
-    def add(self, results: Results, count: int, *, exact: bool) -> None:
+    def add(
+        self, results: Results, count: int, *, exact: bool, promptness: Results | None = None
+    ) -> None:
         """Add a round of `count` trials of each candidate.
 
         Candidates of which some trial has no result are left out.
 
         Args:
+            promptness: of the same trials, see `Estimates`; None if it is not known.
             exact: the entries are a whole information set, so that only playouts vary; else
                 the choice of entries adds to the error.
         """
@@ -110,13 +131,19 @@ class Tally:
         self._variances += count**2 * variance
         self._values += count * value
         self._counts += count * complete
+        if promptness is not None:
+            self._promptness += count * np.where(complete, promptness.values(size), 0.0)
         self._visits += count * complete
 
     def estimates(self, moves: Ragged) -> Estimates:
         """What the trials so far say; candidates never tried have value 0."""
         counts = np.maximum(self._counts, 1)
         return Estimates(
-            moves, self._values / counts, np.sqrt(self._variances) / counts, self._visits.copy()
+            moves,
+            self._values / counts,
+            np.sqrt(self._variances) / counts,
+            self._visits.copy(),
+            self._promptness / counts,
         )
 
 

@@ -56,13 +56,14 @@ class SimulationSearch:
             OutOfTime: not all could be made; candidates with all of theirs count.
         """
         trials = plan_trials(self._bags, self.moves, count, self._rng)
-        results = Results(trials)
+        results, promptness = Results(trials), Results(trials, with_squares=False)
+        middle = sum(self._machine.goal_range) / 2
         try:
             for start in range(0, len(trials), MAX_SIMULATIONS):
                 end = min(start + MAX_SIMULATIONS, len(trials))
                 strata, repeats = trials.part(start, end)
                 lanes = np.repeat(trials.lanes[strata], repeats)
-                goals = self._simulator.run(
+                goals, turns = self._simulator.run(
                     self._bags.sets.states.take(lanes),
                     self._views[lanes],
                     self._bags.role,
@@ -70,8 +71,10 @@ class SimulationSearch:
                     self._rng,
                 )
                 results.add(start, goals)
+                promptness.add(start, (middle - goals) * turns)
         finally:
-            self._tally.add(results, count, exact=bool(self._bags.exact.all()))
+            exact = bool(self._bags.exact.all())
+            self._tally.add(results, count, exact=exact, promptness=promptness)
 
     def estimates(self) -> Estimates:
         """The values so far."""
@@ -95,8 +98,8 @@ class Simulator:
         role: int,
         moves: IntArray,
         rng: np.random.Generator,
-    ) -> FloatArray:
-        """`[L]` goal values of `role` after one simulation from each lane.
+    ) -> tuple[FloatArray, IntArray]:
+        """One simulation from each lane: `[L]` goal values of `role`, `[L]` turns to the end.
 
         Args:
             states: L particles.
@@ -110,6 +113,7 @@ class Simulator:
             if j != role:
                 submitted[j] = random_moves(machine, states, j, rng)
         goals = np.full(len(states), sum(machine.goal_range) / 2)
+        turns = np.full(len(states), MAX_TURNS)
         lanes = np.arange(len(states))
         bags: dict[int, Bags] = {}
         for turn in range(MAX_TURNS):
@@ -120,6 +124,7 @@ class Simulator:
             if over.any():
                 ended = np.flatnonzero(over)
                 goals[lanes[ended]] = machine.goals(states.take(ended))[:, role]
+                turns[lanes[ended]] = turn + 1
                 on = np.flatnonzero(~over)
                 states, lanes, views = states.take(on), lanes[on], views[on]
                 joint_moves, percepts, refused = joint_moves[on], percepts[on], refused[on]
@@ -135,7 +140,7 @@ class Simulator:
                     paths = self._belief.tree.extend(views[:, j], *told, refused[:, j])
                     bags[j] = self._belief.at(paths, j, rng)
                 submitted[j] = self._decide(bags[j], states, rng)
-        return goals
+        return goals, turns
 
     def _execute(
         self, states: States, submitted: dict[int, IntArray], rng: np.random.Generator

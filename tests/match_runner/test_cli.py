@@ -263,7 +263,7 @@ def test_an_interrupt_prints_what_is_finished(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_signal_while_prolog_works_is_heeded() -> None:
     command = [sys.executable, "-m", "match_runner", "play", "kuhn_poker", "-v", "--json"]
-    command += ["--player", "player1=hyperplay2:n=40"]
+    command += ["--backend", "prolog", "--player", "player1=hyperplay2:n=40"]
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment

@@ -220,5 +220,17 @@ def test_ties_are_broken_evenly() -> None:
 def test_candidates_that_were_tried_come_first() -> None:
     moves = ragged([np.array([7, 8, 9])])
     values, visits = np.array([0.0, -5.0, 0.0]), np.array([0, 3, 0])
-    estimates = Estimates(moves, values, np.zeros(3), visits)
+    estimates = Estimates(moves, values, np.zeros(3), visits, np.zeros(3))
     assert estimates.choose(np.random.default_rng(0)).tolist() == [8]
+
+
+def test_among_equal_values_the_promptest_is_chosen() -> None:
+    moves = ragged([np.array([3, 4, 5, 6]), np.array([7]), np.array([8, 9])])
+    values = np.array([90.0, 100.0, 100.0, 100.0, 0.0, 0.0, 0.0])
+    promptness = np.array([0.0, -250.0, -50.0, -50.0, 0.0, 50.0, 150.0])
+    estimates = Estimates(moves, values, np.zeros(7), np.ones(7, dtype=np.int64), promptness)
+    chosen = np.array([estimates.choose(np.random.default_rng(seed)) for seed in range(200)])
+    assert {5, 6} == set(chosen[:, 0].tolist())
+    assert 60 <= np.count_nonzero(chosen[:, 0] == 5) <= 140
+    assert set(chosen[:, 1].tolist()) == {7}
+    assert set(chosen[:, 2].tolist()) == {9}
