@@ -35,6 +35,7 @@ from match_runner.records import (
 )
 from match_runner.referee import Conditions
 from match_runner.replay import check_record
+from match_runner.reproduce.cli import reproduce
 from match_runner.seats import Arena, read_players, set_up
 from match_runner.series import Summary, play_series, summarize
 from match_runner.statistics import mean_of
@@ -146,6 +147,7 @@ def replay(file: Path, as_json: bool) -> int:
 
 
 main.add_command(compare)
+main.add_command(reproduce)
 
 
 def _check(record: MatchRecord) -> int:

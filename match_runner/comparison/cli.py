@@ -20,7 +20,12 @@ from ggp.console import (
     show_error,
 )
 from ggp.gdl.normalize import load
-from match_runner.comparison.executor import LocalPool
+from match_runner.comparison.places import (
+    jobs_option,
+    match_seconds_option,
+    open_executor,
+    scheduler_option,
+)
 from match_runner.comparison.plan import Options, check_options, plan_measurements
 from match_runner.comparison.report import show_comparison
 from match_runner.comparison.runner import run_comparison, stored_budgets
@@ -68,13 +73,9 @@ class _SeveralPlayers(click.Command):
     help="Whether players change roles, or play those of their place in the list.",
 )
 @click.option("--matches", type=click.IntRange(min=1), required=True, help="To play in all.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Matches side by side; the numbers are the same.",
-)
+@jobs_option
+@scheduler_option
+@match_seconds_option
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -103,7 +104,9 @@ def compare(
     players: tuple[str, ...],
     roles: str,
     matches: int,
-    jobs: int,
+    jobs: int | None,
+    scheduler: str | None,
+    match_seconds: int,
     seed: int,
     equal_states: bool,
     folder: Path,
@@ -133,15 +136,15 @@ def compare(
         hint_at_warnings(game, program.diagnostics)
     failures: tuple[str, ...] = ()
     interrupted = False
-    with open_store(folder, options) as store:
-        pool = LocalPool(jobs)
+    with (
+        open_executor(jobs, scheduler, match_seconds) as executor,
+        open_store(folder, options) as store,
+    ):
         try:
             with _progress(options, store) as watch:
-                failures = run_comparison(options, store, pool, watch)
+                failures = run_comparison(options, store, executor, watch)
         except KeyboardInterrupt:
             interrupted = True
-        finally:
-            pool.close()
         summary = summarize(options, store.matches("play"), stored_budgets(options, store))
     _show(summary, as_json=as_json)
     if interrupted:

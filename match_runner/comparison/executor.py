@@ -9,6 +9,7 @@ own, so that Ctrl-C in a terminal reaches the parent only, and dies with its par
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import pickle
 import queue
@@ -46,6 +47,11 @@ class WorkerFailedError(MatchError):
     """The work raised an exception; another worker would raise it too."""
 
 
+def too_long(limit_s: float) -> WorkerCrashError:
+    """What is said of work that was broken off."""
+    return WorkerCrashError(f"it took longer than {limit_s:g} seconds and was broken off")
+
+
 class Executor(Protocol):
     """Something that calls functions elsewhere.
 
@@ -69,9 +75,11 @@ class LocalPool:
 
     Args:
         jobs: processes side by side.
+        limit_s: a worker that takes longer for one call is killed, and so has crashed.
     """
 
-    def __init__(self, jobs: int) -> None:
+    def __init__(self, jobs: int, limit_s: float = math.inf) -> None:
+        self._limit_s = limit_s
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._closed = False
@@ -124,20 +132,30 @@ class LocalPool:
         process = self._process(slot)
         assert process.stdin is not None
         assert process.stdout is not None
+        limit = _Limit(process, self._limit_s)
         try:
-            process.stdin.write(message)
-            process.stdin.flush()
-            failed, answer = pickle.load(process.stdout)
+            with limit:
+                process.stdin.write(message)
+                process.stdin.flush()
+                failed, answer = pickle.load(process.stdout)
         except (OSError, EOFError, pickle.UnpicklingError) as error:
-            with self._lock:
-                self._processes.pop(slot, None)
-            _kill(process)
-            status = _reap(process)
+            status = self._discard(slot, process)
+            if limit.passed:
+                raise too_long(self._limit_s) from error
             how = f"signal {-status}" if status < 0 else f"exit status {status}"
             raise WorkerCrashError(f"a worker process died ({how})") from error
+        if limit.passed:  # at the very moment it answered
+            self._discard(slot, process)
         if failed:
             raise WorkerFailedError(answer)
         return answer
+
+    def _discard(self, slot: int, process: subprocess.Popen[bytes]) -> int:
+        """End a process that is of no more use; its exit status."""
+        with self._lock:
+            self._processes.pop(slot, None)
+        _kill(process)
+        return _reap(process)
 
     def _process(self, slot: int) -> subprocess.Popen[bytes]:
         with self._lock:
@@ -150,6 +168,31 @@ class LocalPool:
 
 
 _Work = tuple[Future[Any], bytes]
+
+
+class _Limit:
+    """Kills a process if the block takes too long.
+
+    Attributes:
+        passed: whether it did; settled once the block has been left.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
+        self.passed = False
+        self._process = process
+        self._timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), self._pass)
+        self._timer.daemon = True
+
+    def __enter__(self) -> None:
+        self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        self._timer.join()
+
+    def _pass(self) -> None:
+        self.passed = True
+        _kill(self._process)
 
 
 def _start() -> subprocess.Popen[bytes]:
@@ -167,14 +210,16 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a worker and what it started in its session."""
-    if process.poll() is None:
+    """Kill a worker and what it started in its session, even if the worker itself is dead."""
+    if process.returncode is None:  # nobody else has its number before it is reaped
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
 
 
 def _reap(process: subprocess.Popen[bytes]) -> int:
     """Its exit status, its pipes closed."""
-    with contextlib.suppress(OSError):  # what could not be written any more
-        process.communicate()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):  # what could not be written any more
+                pipe.close()
     return process.wait()

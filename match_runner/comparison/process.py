@@ -7,7 +7,6 @@ import ctypes
 import os
 import pickle
 import signal
-import sys
 import traceback
 from typing import Any
 
@@ -26,8 +25,9 @@ def serve(parent: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
     if os.getppid() != parent:
         os._exit(1)
-    questions = sys.stdin.buffer
-    with os.fdopen(os.dup(1), "wb") as answers:
+    with os.fdopen(os.dup(0), "rb") as questions, os.fdopen(os.dup(1), "wb") as answers:
+        with open(os.devnull, "rb") as nothing:
+            os.dup2(nothing.fileno(), 0)  # nobody else may read questions, as Prolog would
         os.dup2(2, 1)  # what anybody prints goes to standard error
         with contextlib.suppress(EOFError, BrokenPipeError):
             while True:

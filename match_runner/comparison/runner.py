@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import queue
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -63,6 +64,9 @@ class _Session:
     def __init__(self, options: Options, store: Store, executor: Executor, watch: Watcher) -> None:
         self._options, self._store, self._executor = options, store, executor
         self._watch = watch
+        # Workers of a cluster may see the same files, but they are in another folder.
+        is_path = os.path.isfile(options.game)
+        self._game = os.path.abspath(options.game) if is_path else options.game
         stored = [*store.matches("measure"), *store.matches("play")]
         self._keys = {match.planned.key for match in stored}
         self._backend = stored[0].outcome.backend if stored else None
@@ -102,7 +106,7 @@ class _Session:
     def _task(self, match: PlannedMatch, budgets: Budgets | None) -> Task:
         options = self._options
         players = specs_of(options, match, budgets)
-        return Task(options.game, options.digest, options.backend, players, match.seed)
+        return Task(self._game, options.digest, options.backend, players, match.seed)
 
     def _keep(self, match: PlannedMatch, outcome: Outcome, budgets: Budgets | None) -> None:
         if self._backend not in (None, outcome.backend):

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import lru_cache, partial
 
 from ggp.errors import MatchError
 from ggp.gdl.normalize import load
@@ -126,7 +126,7 @@ def _play(task: Task) -> Outcome:
     return _outcome(record, time.monotonic() - started)
 
 
-@cache
+@lru_cache(maxsize=2)  # one game is followed by the next
 def _machines(game: str, digest: str, backend: str) -> tuple[Machine, ...]:
     """The referee's machine, and one for each role, shared with nobody."""
     program = load(game)

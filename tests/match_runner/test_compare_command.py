@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -26,28 +28,43 @@ def run(*args: str) -> Result:
     return CliRunner().invoke(main, list(args), prog_name="match-runner")
 
 
-def start(folder: Path, matches: int) -> subprocess.Popen[str]:
-    """The command in a process of its own, once some matches have been played."""
-    command = [sys.executable, "-m", "match_runner", *KUHN, "--out", str(folder)]
-    process = subprocess.Popen(
-        [*command, "--matches", str(matches)],
+def start(*args: str) -> subprocess.Popen[str]:
+    """The command in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "match_runner", *args],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         start_new_session=True,
+        # Whoever runs tests in the background of a shell has them ignore interrupts.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    until = time.monotonic() + 60
-    while num_matches(folder, writing=True) < 3 and time.monotonic() < until:
+
+
+def wait_for_matches(process: subprocess.Popen[str], folder: Path, matches: int) -> None:
+    """Wait until the command has stored some matches."""
+    until = time.monotonic() + 120  # kernels may have to be compiled
+    while num_matches(folder, writing=True) < matches:
         assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until, f"fewer than {matches} matches in two minutes"
         time.sleep(0.01)
+
+
+def start_kuhn(folder: Path, matches: int) -> subprocess.Popen[str]:
+    """A comparison once some matches have been played."""
+    process = start(*KUHN, "--matches", str(matches), "--out", str(folder))
+    wait_for_matches(process, folder, 3)
     return process
 
 
 def children(pid: int) -> list[int]:
     """Processes that a process has started."""
-    found = Path(f"/proc/{pid}/task").glob("*/children")
-    return [int(child) for path in found for child in path.read_text().split()]
+    found: list[int] = []
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):  # a thread that has ended
+            found += map(int, path.read_text().split())
+    return found
 
 
 def gone(pids: list[int]) -> bool:
@@ -58,10 +75,10 @@ def gone(pids: list[int]) -> bool:
 
 
 def test_a_killed_run_goes_on_and_gives_the_same_rows(tmp_path: Path) -> None:
-    process = start(tmp_path / "killed", 80)
+    process = start_kuhn(tmp_path / "killed", 80)
     workers = children(process.pid)
     process.kill()
-    process.communicate()
+    process.communicate(timeout=30)
     assert len(workers) == 1
     assert gone(workers)
     before = num_matches(tmp_path / "killed")
@@ -78,8 +95,48 @@ def test_a_killed_run_goes_on_and_gives_the_same_rows(tmp_path: Path) -> None:
     assert time.monotonic() - began < 5
 
 
+def test_three_kills_at_random_moments_change_nothing(tmp_path: Path) -> None:
+    players = ("hyperplay:n=3", "hyperplay:n=2")
+    args = (
+        *("compare", "kuhn_poker", "--players", *players, "--equal-states", "--jobs", "2"),
+        *("--matches", "100", "--out", str(tmp_path / "killed")),
+    )
+    moments = random.Random(20)
+    before = 0
+    for _ in range(3):
+        process = start(*args)
+        wait_for_matches(process, tmp_path / "killed", before + moments.randint(1, 20))
+        time.sleep(moments.uniform(0, 0.05))
+        workers = children(process.pid)
+        process.kill()
+        process.communicate(timeout=30)
+        assert process.returncode == -signal.SIGKILL
+        assert len(workers) == 2
+        assert gone(workers)
+        before = num_matches(tmp_path / "killed")
+    assert before < 100
+    result = run(*args)
+    assert result.exit_code == 0, result.output
+    options = options_of("kuhn_poker", *players, matches=100, equal_states=True)
+    compared(options, tmp_path / "whole")
+    assert rows_of(tmp_path / "killed") == rows_of(tmp_path / "whole")
+
+
+def test_a_match_that_takes_too_long_is_given_up_after_three_tries(tmp_path: Path) -> None:
+    players = ("hyperplay:n=100", "legal")
+    result = run(
+        *("compare", "kuhn_poker", "--players", *players, "--matches", "2", "--jobs", "2"),
+        *("--match-seconds", "1", "--out", str(tmp_path)),
+    )
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 2
+    assert "was tried 3 times: it took longer than 1 seconds and was broken off" in result.stderr
+    assert "the same command tries again" in result.stderr
+    assert num_matches(tmp_path) == 0
+
+
 def test_an_interrupt_leaves_a_file_that_can_be_continued(tmp_path: Path) -> None:
-    process = start(tmp_path, 5000)
+    process = start_kuhn(tmp_path, 5000)
     workers = children(process.pid)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=30)
@@ -128,6 +185,7 @@ def test_the_table_and_the_json_say_the_same(tmp_path: Path) -> None:
         (("compare", "kuhn_poker", "--matches", "2"), "give at least two players"),
         (("compare", "nowhere", "--matches", "2"), "unknown game 'nowhere'"),
         (KUHN, "Missing option '--matches'"),
+        ((*KUHN, "--matches", "2", "--jobs", "2", "--scheduler", "a:1"), "leave one of them out"),
     ],
 )
 def test_misuse_is_one_line_and_exit_code_2(

@@ -31,6 +31,15 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def parent() -> int:
+    return os.getppid()
+
+
+def die_with_parent() -> None:
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(60)
+
+
 def refuse() -> None:
     raise ConfigError("no such thing")
 
@@ -50,6 +59,10 @@ def is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def read_input() -> str:
+    return sys.stdin.read() + os.read(0, 10).decode()
 
 
 @pytest.fixture
@@ -81,6 +94,25 @@ def test_what_a_function_raises_is_told(pool: LocalPool) -> None:
     with pytest.raises(WorkerFailedError, match="division by nothing") as caught:
         pool.submit(stumble, ()).result(30)
     assert "Traceback" in str(caught.value)
+
+
+def test_a_call_that_takes_too_long_is_broken_off(tmp_path: Path) -> None:
+    pool = LocalPool(1, limit_s=1)
+    started = tmp_path / "started"
+    hung, after = pool.submit(sleep, (600, str(started))), pool.submit(add, (1, 1))
+    with pytest.raises(WorkerCrashError, match=r"^it took longer than 1 seconds and was broken"):
+        hung.result(30)
+    assert not is_alive(int(started.read_text()))
+    assert after.result(30) == 2
+    time.sleep(1)  # each call has a second of its own
+    assert pool.submit(add, (1, 2)).result(30) == 3
+    pool.close()
+
+
+def test_what_a_function_reads_is_not_the_next_question(pool: LocalPool) -> None:
+    first, second = pool.submit(read_input, ()), pool.submit(add, (2, 3))
+    assert first.result(30) == ""
+    assert second.result(30) == 5
 
 
 def test_closing_ends_a_busy_worker_at_once(tmp_path: Path) -> None:

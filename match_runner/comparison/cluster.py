@@ -1,0 +1,285 @@
+"""Matches on a Dask cluster, see docs/cluster.md. Only this module knows Dask.
+
+A thread of a Dask worker plays no match itself: machines, Prolog and what Python keeps of
+signals belong to a whole process. It has the match played by a child of its own, a `LocalPool`
+of one process, and waits. So it does not matter how many threads a worker has, a match that
+crashes or hangs takes only its child with it, and matches run as they do on one machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import pickle
+import re
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ggp.console import installed_version
+from ggp.errors import ConfigError, MatchError
+from match_runner.comparison.executor import (
+    LocalPool,
+    WorkerCrashError,
+    WorkerFailedError,
+    too_long,
+)
+
+_T = TypeVar("_T")
+
+_ADDRESS = re.compile(r"((tcp|tls|wss?)://)?[^\s/]+:\d{1,5}/?")
+_CONNECT_S = 10.0
+_CLOSE_S = 5.0
+_LOOK_S = 0.5
+"""How often a thread of a worker looks whether its match is still wanted."""
+_IDLE_S = 30.0
+"""How long a child without work is kept."""
+
+_log = logging.getLogger(__name__)
+
+
+class ClusterExecutor:
+    """Calls functions on the workers of a Dask scheduler that is there already.
+
+    A worker that is lost gives its work to the others, as Dask does it: only what has lost as
+    many workers as the scheduler allows ends with `WorkerCrashError`.
+
+    Args:
+        address: of the scheduler, or the path of its scheduler file (`*.json`).
+        limit_s: a call that takes longer is broken off, and so has crashed. Waiting for a worker
+            does not count.
+
+    Raises:
+        ConfigError: Dask is not installed, or the scheduler cannot be reached.
+    """
+
+    def __init__(self, address: str, limit_s: float = math.inf) -> None:
+        self._address, self._limit_s = address, limit_s
+        self._closed = False
+        self._calls: set[Future[Any]] = set()
+        self._client = _connect(address)
+        self._loop: asyncio.AbstractEventLoop = self._client.loop.asyncio_loop
+        self._version = installed_version()
+        threads = sum(self._client.nthreads().values())
+        if threads:
+            _log.info("the Dask scheduler at %s has room for %d matches", address, threads)
+        else:
+            _log.warning("the Dask scheduler at %s has no workers yet; waiting for them", address)
+
+    def submit(self, function: Callable[..., _T], args: tuple[Any, ...]) -> Future[_T]:
+        message = pickle.dumps((function, args))
+        task = self._client.submit(run_in_child, message, self._limit_s, self._version, pure=False)
+        call: Future[_T] = asyncio.run_coroutine_threadsafe(self._answer(task), self._loop)
+        self._calls.add(call)
+        call.add_done_callback(self._calls.discard)
+        return call
+
+    def close(self) -> None:
+        """Give up what is not finished; its processes end within about a second."""
+        if self._closed:
+            return
+        self._closed = True
+        for call in tuple(self._calls):
+            call.cancel()
+        try:
+            self._client.close(timeout=_CLOSE_S)
+        except Exception as error:  # it went away before us
+            _log.info("the Dask scheduler at %s: %s", self._address, _said(error))
+
+    async def _answer(self, task: Any) -> Any:
+        """What comes of a Dask future."""
+        from distributed.scheduler import KilledWorker
+
+        try:
+            return pickle.loads(await task)
+        except (WorkerCrashError, WorkerFailedError):
+            raise
+        except KilledWorker as error:
+            raise WorkerCrashError(
+                f"{error.allowed_failures + 1} Dask workers were lost while they had it, the last "
+                f"at {error.last_worker.address}"
+            ) from error
+        except (asyncio.CancelledError, CancelledError, OSError) as error:
+            if self._closed:
+                raise
+            raise MatchError(
+                f"the connection to the Dask scheduler at {self._address} was lost; once it is "
+                "there again, the same command continues"
+            ) from error
+        except Exception as error:
+            raise WorkerFailedError(
+                f"the Dask cluster at {self._address} failed: {_said(error)}; the scheduler and "
+                "all workers must have the same ggp-hyperplay and Dask installed as this machine"
+            ) from error
+
+
+def _connect(address: str) -> Any:
+    """A client of a scheduler."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ConfigError(
+            "--scheduler needs Dask; install it with `pip install 'ggp-hyperplay[cluster]'`"
+        ) from error
+    _silence()
+    if not address.endswith(".json") and not _ADDRESS.fullmatch(address):
+        raise ConfigError(
+            f"{address!r} is no address of a Dask scheduler; give it as `dask scheduler` says it, "
+            "tcp://HOST:PORT, or the path of its scheduler file, which ends with .json"
+        )
+    url = _read_scheduler_file(Path(address)) if address.endswith(".json") else address
+    try:
+        # A client that fails to connect may wait for long, and complains when it is dropped.
+        kind = asyncio.run(asyncio.wait_for(_kind(url), _CONNECT_S))
+        if kind != "Scheduler":
+            raise ConfigError(
+                f"at {address} is a {kind} of Dask; give the address of the scheduler"
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of versions that differ: see `_answer`
+            return Client(url, timeout=_CONNECT_S, set_as_default=False)
+    except ConfigError:
+        raise
+    except Exception as error:  # Dask has no base of its errors
+        said = f"no answer for {_CONNECT_S:g} seconds" if type(error) is TimeoutError else ""
+        raise ConfigError(
+            f"cannot reach the Dask scheduler at {address}: {said or _said(error)}; start one with "
+            "`dask scheduler`, see docs/cluster.md"
+        ) from error
+
+
+async def _kind(url: str) -> str:
+    """What is at an address."""
+    from distributed import rpc
+    from distributed.security import Security
+
+    arguments = Security().get_connection_args("client")
+    async with rpc(url, connection_args=arguments) as remote:
+        return str((await remote.identity())["type"])
+
+
+def _read_scheduler_file(path: Path) -> str:
+    """The address that `dask scheduler --scheduler-file` has written."""
+    try:
+        return str(json.loads(path.read_bytes())["address"])
+    except OSError as error:
+        raise ConfigError(
+            f"cannot read the scheduler file {path}: {error.strerror or error}; `dask scheduler "
+            "--scheduler-file` writes one"
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"{path} is no scheduler file of Dask") from error
+
+
+def _silence() -> None:
+    """Have Dask log nothing: what matters of it comes as an exception."""
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("asyncio", "distributed", "tornado"):
+            logger = logging.getLogger(name)
+            logger.handlers = [logging.NullHandler()]
+            logger.propagate = False
+
+
+def _said(error: BaseException) -> str:
+    """An error of somebody else and its cause, without line breaks."""
+    said = " ".join(str(error).split()) or type(error).__name__
+    return said if error.__cause__ is None else f"{said.rstrip('.')} ({_said(error.__cause__)})"
+
+
+# ---------------------------------------------------------------- the worker's side
+
+_idle: dict[LocalPool, threading.Timer] = {}
+"""Pools without work, and what ends them."""
+_idle_lock = threading.Lock()
+
+
+def run_in_child(message: bytes, limit_s: float, version: str) -> bytes:
+    """Have a child of this Dask worker call a function.
+
+    Args:
+        message: the function and its arguments, pickled.
+        limit_s: as for `ClusterExecutor`.
+        version: of the package, where the function comes from.
+
+    Returns:
+        what it returned, pickled.
+    """
+    from distributed import get_worker
+
+    worker = get_worker()
+    here = f"the Dask worker {worker.address}"
+    if installed_version() != version:
+        raise WorkerFailedError(
+            f"{here} has ggp-hyperplay {installed_version()}, and this machine has {version}; "
+            "install the same version everywhere"
+        )
+    task = worker.get_current_task()
+
+    def is_wanted() -> bool:
+        found = worker.state.tasks.get(task)
+        given_up = found is None or found.state == "cancelled"
+        return not given_up and worker.status.name not in ("closing", "closed", "failed")
+
+    try:
+        return _call(message, limit_s, is_wanted)
+    except WorkerCrashError as error:
+        raise WorkerCrashError(f"{error}, on {here}") from error
+    except WorkerFailedError as error:
+        raise WorkerFailedError(f"on {here}: {error}") from error
+
+
+def _call(message: bytes, limit_s: float, is_wanted: Callable[[], bool]) -> bytes:
+    pool = _take_pool()
+    try:
+        future = pool.submit(call_pickled, (message,))
+        until = time.monotonic() + limit_s
+        while True:
+            try:
+                return future.result(max(min(until - time.monotonic(), _LOOK_S), 0))
+            except TimeoutError:
+                if time.monotonic() >= until:
+                    raise too_long(limit_s) from None
+                if not is_wanted():
+                    raise WorkerCrashError("nobody wants it any more") from None
+    finally:
+        if future.done():
+            _keep_pool(pool)
+        else:
+            pool.close()
+
+
+def call_pickled(message: bytes) -> bytes:
+    """Call a function in the child; the Dask worker need not import what it deals with."""
+    function, args = pickle.loads(message)
+    return pickle.dumps(function(*args))
+
+
+def _take_pool() -> LocalPool:
+    with _idle_lock:
+        if not _idle:
+            return LocalPool(1)
+        pool, timer = _idle.popitem()
+    timer.cancel()
+    return pool
+
+
+def _keep_pool(pool: LocalPool) -> None:
+    """For the next match, if it comes soon: a child takes seconds to start, and memory."""
+    timer = threading.Timer(_IDLE_S, _drop_pool, (pool,))
+    timer.daemon = True
+    with _idle_lock:
+        _idle[pool] = timer
+    timer.start()
+
+
+def _drop_pool(pool: LocalPool) -> None:
+    with _idle_lock:
+        if _idle.pop(pool, None) is None:
+            return
+    pool.close()

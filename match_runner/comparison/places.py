@@ -1,0 +1,82 @@
+"""Where matches are played, as chosen by the options of a command."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from ggp.errors import ConfigError
+from match_runner.comparison.executor import Executor, LocalPool
+
+MATCH_SECONDS = 3600
+"""How long a match may take unless something else is asked for."""
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@contextmanager
+def open_executor(
+    jobs: int | None, scheduler: str | None, match_seconds: float = MATCH_SECONDS
+) -> Iterator[Executor]:
+    """What plays matches; closed at the end, with what it has not finished.
+
+    Args:
+        jobs: processes side by side on this machine; None for what is usual.
+        scheduler: address of a Dask scheduler, or path of its scheduler file; None for this
+            machine.
+        match_seconds: after which a match is broken off as if its process had died; 0 for never.
+
+    Raises:
+        ConfigError: the scheduler cannot be used, or both places are named.
+    """
+    limit_s = match_seconds or math.inf
+    executor: Executor
+    if scheduler is None:
+        executor = LocalPool(jobs or 1, limit_s)
+    elif jobs is not None:
+        raise ConfigError(
+            "--jobs is for this machine, and --scheduler has as many places as its workers have "
+            "threads; leave one of them out"
+        )
+    else:
+        from match_runner.comparison.cluster import ClusterExecutor  # Dask is slow to import
+
+        executor = ClusterExecutor(scheduler, limit_s)
+    try:
+        yield executor
+    finally:
+        executor.close()
+
+
+def jobs_option(command: _F) -> _F:
+    """`--jobs`: None if not given."""
+    return click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        show_default="1",
+        help="Matches side by side; the numbers are the same.",
+    )(command)
+
+
+def scheduler_option(command: _F) -> _F:
+    """`--scheduler`: None if not given."""
+    return click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Play on the Dask cluster of this scheduler (or scheduler file), not on this machine.",
+    )(command)
+
+
+def match_seconds_option(command: _F) -> _F:
+    """`--match-seconds`."""
+    return click.option(
+        "--match-seconds",
+        type=click.IntRange(min=0),
+        default=MATCH_SECONDS,
+        show_default=True,
+        help="Break off and try again a match that takes longer; 0 for never.",
+    )(command)

@@ -1,0 +1,164 @@
+"""`match-runner reproduce`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from ggp.cli.options import backend_option, json_option, verbose_option
+from ggp.console import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    installed_version,
+    print_json,
+    print_rich,
+    show_error,
+    table_of,
+)
+from match_runner.comparison.places import (
+    jobs_option,
+    match_seconds_option,
+    open_executor,
+    scheduler_option,
+)
+from match_runner.reproduce.figures import FIGURE_3, FIGURE_4, FIGURE_5
+from match_runner.reproduce.others import LargerGames, Limitation
+from match_runner.reproduce.report import verdict, write_results
+from match_runner.reproduce.results import Experiment, Result, Settings, Tell
+from match_runner.reproduce.tables import TABLE_1, TABLE_2
+from match_runner.views import console
+
+ALL = "all"
+EXPERIMENTS: Mapping[str, Experiment] = {
+    e.name: e for e in (TABLE_1, TABLE_2, FIGURE_3, FIGURE_4, FIGURE_5, Limitation(), LargerGames())
+}
+
+REPORT = "report"
+"""Name of the files about all experiments; of a single one, it is that one's name."""
+
+MATCHES = 100
+QUICK_MATCHES = 10
+
+
+@click.command()
+@click.argument("what", type=click.Choice([*EXPERIMENTS, ALL]))
+@click.option(
+    "--matches",
+    type=click.IntRange(min=2),
+    show_default=f"{MATCHES}, with --quick {QUICK_MATCHES}",
+    help="Matches a point, and decisions a row of a table.",
+)
+@click.option("--quick", is_flag=True, help="Few matches: minutes for all, wide intervals.")
+@click.option("--long", is_flag=True, help="Also the points that take hours.")
+@click.option(
+    "--out",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Where CSV, PNG, report and matches go; the same command continues there.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@jobs_option
+@scheduler_option
+@match_seconds_option
+@backend_option
+@json_option
+@verbose_option
+def reproduce(
+    what: str,
+    matches: int | None,
+    quick: bool,
+    long: bool,
+    folder: Path,
+    seed: int,
+    jobs: int | None,
+    scheduler: str | None,
+    match_seconds: int,
+    backend: str,
+    as_json: bool,
+) -> int:
+    """Make tables and figures of the paper on HyperPlay-II again.
+
+    WHAT is one of them, or all: table1, table2, figure3, figure4, figure5, the known
+    limitation (cooperative spies), and larger games of which the paper has no numbers.
+    DIR gets a CSV and a PNG of each, and one report with the paper's numbers, ours, and
+    whether they agree.
+    """
+    settings = Settings(
+        matches or (QUICK_MATCHES if quick else MATCHES), long, seed, backend, folder
+    )
+    wanted = list(EXPERIMENTS.values()) if what == ALL else [EXPERIMENTS[what]]
+    if jobs is None and scheduler is None:
+        jobs = len(os.sched_getaffinity(0))
+    results: list[Result] = []
+    interrupted = False
+    try:
+        with (
+            open_executor(jobs, scheduler, match_seconds) as executor,
+            _progress(wanted, settings) as begin,
+        ):
+            for experiment in wanted:
+                results.append(experiment.run(settings, executor, begin(experiment)))
+    except KeyboardInterrupt:
+        interrupted = True
+    name = REPORT if what == ALL else what
+    files = write_results(results, settings, installed_version(), name) if results else ()
+    if as_json:
+        print_json({"results": [r.to_json() for r in results], "files": [str(f) for f in files]})
+    else:
+        _show(results)
+        if files:
+            click.echo(f"report: {files[0]}")
+    if interrupted:
+        click.echo(
+            f"interrupted after {len(results)} of {len(wanted)}; the same command continues",
+            err=True,
+        )
+        return EXIT_INTERRUPTED
+    failures = [failure for result in results for failure in result.failures]
+    for failure in failures:
+        show_error(f"{failure}; the same command tries again")
+    return EXIT_FAILED if failures else 0
+
+
+def _show(results: Sequence[Result]) -> None:
+    for result in results:
+        click.echo(result.title)
+        if result.claims:
+            rows = [(c.text, c.paper, c.ours, verdict(c)) for c in result.claims]
+            print_rich(table_of(["", "#paper", "#ours", ""], rows))
+        else:
+            values = [(p.at, p.player, p.opponent, f"{p.value.value:.1f}") for p in result.points]
+            print_rich(table_of(["", "player", "opponent", f"#{result.measure}"], values))
+
+
+@contextmanager
+def _progress(
+    experiments: Sequence[Experiment], settings: Settings
+) -> Iterator[Callable[[Experiment], Tell]]:
+    """A bar on standard error, if that is a terminal.
+
+    Yields a function that begins an experiment; what that returns is told of each match.
+    """
+    screen = console(stderr=True)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    total = sum(experiment.size(settings) for experiment in experiments)
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        task = bar.add_task("playing", total=total)
+
+        def begin(experiment: Experiment) -> Tell:
+            bar.update(task, description=experiment.name)
+            return lambda: bar.advance(task)
+
+        yield begin

@@ -1,0 +1,94 @@
+"""What the paper does not play: its known limitation, and larger games."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from match_runner.comparison.executor import Executor
+from match_runner.reproduce.figures import STRONG, interval_text, point_of
+from match_runner.reproduce.results import Claim, Line, Result, Settings, Tell, contains
+from match_runner.reproduce.series import Duel, play_duel, size_of
+
+LARGER_GAMES = ("krieg_tic_tac_toe", "blind_breakthrough", "meier")
+_N = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Limitation:
+    """Coordination without communication, which both players fail at."""
+
+    name: str = "limitation"
+
+    def size(self, settings: Settings) -> int:
+        return sum(size_of(duel, settings) for duel in self._duels())
+
+    def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
+        played = [play_duel(duel, settings, executor, tell) for duel in self._duels()]
+        points = tuple(
+            point_of("both spies", " and ".join(p.player for p in duel.summary.players), duel)
+            for duel in played
+        )
+        return Result(
+            self.name,
+            "Limitation: cooperative spies",
+            "The first spy knows the wire and sends a word that nothing in the rules ties to it; "
+            "both spies score the same. Each player plays with another of its kind, and "
+            "HyperPlay-II with HyperPlay; they take turns at the roles.",
+            "mean score",
+            points,
+            claims=tuple(
+                Claim(
+                    f"{point.at} cannot coordinate",
+                    "50",
+                    interval_text(point.value),
+                    contains(point.value, 50.0),
+                    "Every word means the same to a player that models the other as one who "
+                    "expects nothing of it.",
+                )
+                for point in points
+            ),
+            lines=(Line(50.0, "guessing"),),
+            failures=tuple(text for duel in played for text in duel.failures),
+        )
+
+    def _duels(self) -> list[Duel]:
+        ours, theirs = ("hyperplay2:n=8", "hyperplay2:n=4"), (STRONG, "hyperplay:n=4")
+        pairs = {"both-ii": ours, "both-hyperplay": theirs, "mixed": (ours[0], theirs[0])}
+        return [
+            Duel("cooperative_spies", *players, folder=f"{self.name}/{folder}")
+            for folder, players in pairs.items()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class LargerGames:
+    """HyperPlay-II against HyperPlay with equal states, where nobody knows what comes out."""
+
+    name: str = "larger"
+
+    def size(self, settings: Settings) -> int:
+        return sum(size_of(duel, settings) for duel in self._duels())
+
+    def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
+        played = {duel.game: play_duel(duel, settings, executor, tell) for duel in self._duels()}
+        return Result(
+            self.name,
+            "Larger games",
+            f"HyperPlay-II (n = {_N}) against HyperPlay with as many states to visit for each "
+            "decision (`--equal-states`); the players take turns at the roles. The paper has no "
+            "numbers for these games.",
+            "mean score",
+            points=tuple(point_of("HyperPlay-II", game, duel) for game, duel in played.items()),
+            claims=(),
+            lines=(Line(50.0, "equal players"),),
+            failures=tuple(text for duel in played.values() for text in duel.failures),
+        )
+
+    def _duels(self) -> list[Duel]:
+        return [
+            Duel(
+                *(game, f"hyperplay2:n={_N}", f"hyperplay:n={_N}", f"{self.name}/{game}"),
+                equal_states=True,
+            )
+            for game in LARGER_GAMES
+        ]

@@ -1,0 +1,111 @@
+"""Experiments as figures: scores over the resource index, or values side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from match_runner.comparison.intervals import Interval
+from match_runner.reproduce.results import Point, Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SIZE_INCHES = (7.0, 4.2)
+_DPI = 150
+_MARKERS = "osD^v"
+_LINES = ("--", ":", "-.")
+
+
+def draw(result: Result, path: Path) -> None:
+    """Write the figure of an experiment as a PNG file.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=_SIZE_INCHES, dpi=_DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    if _is_curve(result):
+        _draw_curves(axes, result)
+    else:
+        _draw_columns(axes, result)
+    for line, style in zip(result.lines, _LINES, strict=False):
+        label = f"{line.label} ({round(line.value, 2):g})"
+        axes.axhline(line.value, color="0.4", linestyle=style, linewidth=1, label=label)
+    axes.set_ylim(-3, 108)
+    axes.set_ylabel(f"{result.measure}, with 99 % intervals")
+    axes.set_title(result.title)
+    axes.legend(fontsize="small", framealpha=0.8)
+    figure.savefig(path, metadata={"Software": None})
+
+
+def _is_curve(result: Result) -> bool:
+    return sum(point.at.isdigit() for point in result.points) > 1
+
+
+def _draw_curves(axes: Axes, result: Result) -> None:
+    """A line for every series over the indices, evenly spaced as they double."""
+    indices = sorted({int(p.at) for p in result.points if p.at.isdigit()})
+    series = list(dict.fromkeys(p.series for p in result.points if p.at.isdigit()))
+    for number, name in enumerate(series):
+        shown = [p for p in result.points if p.series == name and p.at.isdigit()]
+        places = [indices.index(int(p.at)) + 0.06 * number for p in shown]
+        _error_bars(axes, places, shown, name, _MARKERS[number % len(_MARKERS)], joined=True)
+    axes.set_xticks(range(len(indices)), [str(index) for index in indices])
+    axes.set_xlabel("resource index n")
+
+
+def _draw_columns(axes: Axes, result: Result) -> None:
+    """A mark for every number, the published one beside it."""
+    rows = list(dict.fromkeys(point.at for point in result.points))
+    series = list(dict.fromkeys(point.series for point in result.points))
+    alone = len(series) == len(result.points)  # nothing to tell apart in a row
+    for number, name in enumerate(["measured"] if alone else series):
+        shown = [p for p in result.points if alone or p.series == name]
+        places = [rows.index(p.at) + 0.2 * number for p in shown]
+        marker = _MARKERS[number % len(_MARKERS)]
+        _error_bars(axes, places, shown, name, marker, joined=False)
+        published = [(at + 0.08, *p.paper) for at, p in zip(places, shown, strict=True) if p.paper]
+        if published:
+            x, y, error = zip(*published, strict=True)
+            axes.errorbar(
+                *(x, y, error),
+                fmt=marker,
+                markerfacecolor="white",
+                color="black",
+                capsize=3,
+                label=f"{name}, published",
+            )
+    axes.set_xticks(range(len(rows)), [_folded(row) for row in rows], fontsize="small")
+    axes.set_xlim(-0.4, len(rows) - 0.2)
+
+
+def _folded(text: str) -> str:
+    """In two lines if it is of two parts."""
+    return text.replace(": ", ":\n").replace(" and ", "\nand ")
+
+
+def _error_bars(
+    axes: Axes, places: list[float], points: list[Point], name: str, marker: str, *, joined: bool
+) -> None:
+    values = [point.value.value or 0.0 for point in points]
+    below, above = zip(*(_errors(point.value) for point in points), strict=True)
+    axes.errorbar(
+        *(places, values, (below, above)),
+        marker=marker,
+        linestyle="-" if joined else "none",
+        capsize=3,
+        label=name,
+    )
+
+
+def _errors(interval: Interval) -> tuple[float, float]:
+    """How far the interval reaches below and above its value."""
+    value = interval.value or 0.0
+    low = value if interval.low is None else interval.low
+    high = value if interval.high is None else interval.high
+    return max(0.0, value - low), max(0.0, high - value)

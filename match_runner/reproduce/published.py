@@ -1,0 +1,45 @@
+"""Numbers of the paper: M. Schofield and M. Thielscher, Lifting Model Sampling for General Game
+Playing to Incomplete-Information Models, AAAI 2015. Each with its 99 % half-width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+Number = tuple[float, float]
+
+HYPERPLAY, HYPERPLAY2 = "HyperPlay", "HyperPlay-II"
+
+TABLE1: Mapping[tuple[str, str], Number] = {
+    ("round 1: ask", HYPERPLAY): (45.04, 0.09),
+    ("round 1: ask", HYPERPLAY2): (90.00, 0.00),
+    ("round 1: wait", HYPERPLAY): (49.98, 0.10),
+    ("round 1: wait", HYPERPLAY2): (49.91, 0.64),
+    ("round 2: cut unarmed", HYPERPLAY): (49.40, 1.19),
+    ("round 2: cut unarmed", HYPERPLAY2): (0.00, 0.00),
+    ("round 2: cut armed", HYPERPLAY): (50.60, 1.19),
+    ("round 2: cut armed", HYPERPLAY2): (90.00, 0.00),
+}
+
+TABLE2: Mapping[tuple[str, str], Number] = {
+    ("arm blue and tell", HYPERPLAY): (60.00, 0.15),
+    ("arm blue and tell", HYPERPLAY2): (20.00, 0.00),
+    ("arm red and tell", HYPERPLAY): (60.04, 0.14),
+    ("arm red and tell", HYPERPLAY2): (20.00, 0.00),
+    ("arm blue and hide", HYPERPLAY): (39.98, 0.16),
+    ("arm blue and hide", HYPERPLAY2): (40.36, 1.22),
+    ("arm red and hide", HYPERPLAY): (39.99, 0.14),
+    ("arm red and hide", HYPERPLAY2): (39.45, 1.33),
+}
+
+HYPERPLAY_GUESSES = 6.25
+"""Score of HyperPlay in number guessing."""
+
+BINARY_SEARCH = 100.0
+"""Score of binary search in number guessing."""
+
+BANKER_AND_THIEF = (40.0 + 100.0) / 2
+"""Mean of both roles against a greedy opponent, which HyperPlay-II reaches at index 8."""
+
+BATTLESHIPS = 100.0 - 9.4
+"""Share of battleships won by HyperPlay-II, HyperPlay's chance being 9.4 %."""

@@ -1,0 +1,151 @@
+"""What an experiment gives: points with intervals, and claims of the paper that they bear on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from match_runner.comparison.executor import Executor
+from match_runner.comparison.intervals import Interval
+
+Tell = Callable[[], None]
+"""Is called whenever one of the counted pieces of work (a match, a decision) is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What all experiments of a run share.
+
+    Attributes:
+        matches: a point, and decisions a row of a table.
+        long: whether the points that take hours are made too.
+        seed: of everything.
+        backend: of the machines.
+        folder: where results are kept.
+    """
+
+    matches: int
+    long: bool
+    seed: int
+    backend: str
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One number that was measured.
+
+    Attributes:
+        series: which curve, or which column of a table.
+        at: which point of the curve (the resource index), or which row of the table.
+        value: with its 99 % confidence interval.
+        count: matches, or decisions, that it is the mean of.
+        player: spec of the player that was measured.
+        opponent: spec of the other one, empty if there is none.
+        states: visited by the player for a decision between several moves.
+        opponent_states: likewise by its opponent.
+        paper: the published number and its 99 % half-width, where there is one.
+    """
+
+    series: str
+    at: str
+    value: Interval
+    count: int
+    player: str
+    opponent: str = ""
+    states: float | None = None
+    opponent_states: float | None = None
+    paper: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Something the paper says, and what came of it here.
+
+    Attributes:
+        text: what is claimed.
+        paper: the published number, as text.
+        ours: what was measured, as text.
+        agrees: whether they agree; None where too little was played to tell, or where there is
+            nothing to agree with.
+        reason: why they differ, or what is worth knowing.
+    """
+
+    text: str
+    paper: str
+    ours: str
+    agrees: bool | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A level that a figure is compared with."""
+
+    value: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """All of one experiment.
+
+    Attributes:
+        name: of its files.
+        title: one line.
+        method: how it was made, a paragraph.
+        measure: what the values are, e.g. `mean score`.
+        points: in the order to show.
+        claims: likewise.
+        lines: levels to show in the figure.
+        failures: matches that could not be played, one line each.
+    """
+
+    name: str
+    title: str
+    method: str
+    measure: str
+    points: tuple[Point, ...]
+    claims: tuple[Claim, ...]
+    lines: tuple[Line, ...] = ()
+    failures: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return asdict(self)
+
+
+class Experiment(Protocol):
+    """A table or figure that can be made again."""
+
+    @property
+    def name(self) -> str:
+        """As the command knows it."""
+        ...
+
+    def size(self, settings: Settings) -> int:
+        """How many pieces of work it is made of."""
+        ...
+
+    def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
+        """Make it; what is stored of it already is not made again.
+
+        Raises:
+            ConfigError: the folder holds something else.
+            MatchError: workers fail.
+        """
+        ...
+
+
+def point_at(points: Sequence[Point], series: str, at: str) -> Point | None:
+    """The point of a series with that name, if it was made."""
+    return next((p for p in points if (p.series, p.at) == (series, at)), None)
+
+
+def contains(interval: Interval, value: float) -> bool | None:
+    """Whether a value is within the interval; None if there is none."""
+    if interval.low is None or interval.high is None:
+        return None
+    return interval.low <= value <= interval.high

@@ -1,0 +1,199 @@
+"""Tables 1 and 2: what the players think of their moves, mean of many decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from dataclasses import dataclass
+
+import numpy as np
+
+from ggp.errors import MatchError
+from match_runner.comparison.executor import Executor
+from match_runner.comparison.intervals import Interval
+from match_runner.reproduce.published import HYPERPLAY, HYPERPLAY2, TABLE1, TABLE2, Number
+from match_runner.reproduce.results import Claim, Point, Result, Settings, Tell
+from match_runner.reproduce.thoughts import Thought, Turn, think
+from match_runner.statistics import mean_of
+
+PLAYERS: Mapping[str, str] = {HYPERPLAY: "hyperplay:n=12", HYPERPLAY2: "hyperplay2:n=20"}
+"""Enough playouts and simulations for error bars like the paper's."""
+
+COLOURS = ("blue", "red")
+
+_ROUNDING = 0.005
+"""The paper gives two decimals."""
+
+_STREAM = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A decision to be made many times.
+
+    Attributes:
+        player: as the paper calls it.
+        history: what its role did and saw, given the colour of the wire.
+        rows: the row of the table each move belongs to, given that colour.
+    """
+
+    player: str
+    history: Callable[[str], tuple[Turn, ...]]
+    rows: Callable[[str], Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueTable:
+    """A table of values of moves.
+
+    Attributes:
+        name: as the command knows it.
+        title: one line.
+        method: how it is made.
+        game: whose moves.
+        role: who decides.
+        questions: all decisions.
+        paper: the published value in each row for each player.
+    """
+
+    name: str
+    title: str
+    method: str
+    game: str
+    role: str
+    questions: tuple[Question, ...]
+    paper: Mapping[tuple[str, str], Number]
+
+    def size(self, settings: Settings) -> int:
+        return len(self.questions) * settings.matches
+
+    def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
+        found: dict[tuple[str, str], list[float]] = {key: [] for key in self.paper}
+        states: dict[str, list[int]] = {player: [] for player in PLAYERS}
+        for question, colour, values, visited in self._answers(settings, executor, tell):
+            states[question.player].append(visited)
+            for move, row in question.rows(colour).items():
+                found[row, question.player].append(values[move])
+        points = tuple(
+            Point(
+                *(player, row, _interval(values), len(values), PLAYERS[player]),
+                states=sum(states[player]) / len(states[player]),
+                paper=self.paper[row, player],
+            )
+            for (row, player), values in found.items()
+        )
+        claims = tuple(map(_claim, points))
+        return Result(self.name, self.title, self.method, "value of the move", points, claims)
+
+    def _answers(
+        self, settings: Settings, executor: Executor, tell: Tell
+    ) -> Iterator[tuple[Question, str, Mapping[str, float], int]]:
+        """What came of every decision, in order."""
+        asked = [
+            (question, COLOURS[number % len(COLOURS)], number)
+            for question in self.questions
+            for number in range(settings.matches)
+        ]
+        futures = [
+            executor.submit(think, (self._thought(question, colour, number, settings),))
+            for question, colour, number in asked
+        ]
+        waiting = set(futures)
+        while waiting:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for _ in done:
+                tell()
+        for (question, colour, _), future in zip(asked, futures, strict=True):
+            yield question, colour, *future.result()
+
+    def _thought(self, question: Question, colour: str, number: int, settings: Settings) -> Thought:
+        sequence = np.random.SeedSequence(settings.seed, spawn_key=(_STREAM, number))
+        return Thought(
+            game=self.game,
+            backend=settings.backend,
+            role=self.role,
+            player=PLAYERS[question.player],
+            history=question.history(colour),
+            seed=int(sequence.generate_state(1, np.uint32)[0]),
+        )
+
+
+def _interval(values: Sequence[float]) -> Interval:
+    """Mean and interval as the paper has them; all values may be equal."""
+    mean = mean_of(values)
+    if mean.mean is None:
+        raise MatchError("no decision of a table was made")
+    if mean.ci99 is None:
+        return Interval(mean.mean)
+    return Interval(mean.mean, mean.mean - mean.ci99, mean.mean + mean.ci99)
+
+
+def _claim(point: Point) -> Claim:
+    """The two numbers agree if their intervals meet."""
+    assert point.paper is not None
+    assert point.value.value is not None
+    value, error = point.paper
+    agrees = None
+    ours = f"{point.value.value:.2f}"
+    if point.value.low is not None:
+        own = point.value.value - point.value.low
+        ours += f" ± {own:.2f}"
+        agrees = abs(point.value.value - value) <= own + error + _ROUNDING
+    return Claim(f"{point.at}, {point.series}", f"{value:.2f} ± {error:.2f}", ours, agrees)
+
+
+def _first_round(_: str) -> tuple[Turn, ...]:
+    return (("noop", ()),)
+
+
+def _after(move: str) -> Callable[[str], tuple[Turn, ...]]:
+    def history(colour: str) -> tuple[Turn, ...]:
+        return ("noop", ()), (move, (colour,) if move == "ask" else ())
+
+    return history
+
+
+def _asking(_: str) -> Mapping[str, str]:
+    return {"ask": "round 1: ask", "wait": "round 1: wait"}
+
+
+def _cutting(armed: str) -> Mapping[str, str]:
+    return {
+        f"(cut {colour})": f"round 2: cut {'armed' if colour == armed else 'unarmed'}"
+        for colour in COLOURS
+    }
+
+
+def _arming(_: str) -> Mapping[str, str]:
+    return {
+        f"(arm {colour} {how})": f"arm {colour} and {how}"
+        for how in ("tell", "hide")
+        for colour in COLOURS
+    }
+
+
+TABLE_1 = ValueTable(
+    name="table1",
+    title="Table 1: values in the Exploding Bomb",
+    method="The agent's values, mean of decisions with different seeds. Round 2 is what follows "
+    "from each player's own choice in round 1: HyperPlay has waited, HyperPlay-II has asked and "
+    "seen the colour. The armed wire is blue and red in turn.",
+    game="exploding_bomb",
+    role="agent",
+    questions=(
+        *(Question(player, _first_round, _asking) for player in PLAYERS),
+        Question(HYPERPLAY, _after("wait"), _cutting),
+        Question(HYPERPLAY2, _after("ask"), _cutting),
+    ),
+    paper=TABLE1,
+)
+
+TABLE_2 = ValueTable(
+    name="table2",
+    title="Table 2: values in Spy vs. Spy",
+    method="The arming spy's values of its first moves, mean of decisions with different seeds.",
+    game="spy_vs_spy",
+    role="spy1",
+    questions=tuple(Question(player, lambda _: (), _arming) for player in PLAYERS),
+    paper=TABLE2,
+)

@@ -1,0 +1,62 @@
+"""One decision, made in a worker process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ggp.errors import MatchError
+from ggp.gdl.normalize import load
+from ggp.machine import Machine, build_machine, role_index
+from ggp.players import make_player, parse_spec
+
+Turn = tuple[str, tuple[str, ...]]
+"""A role's executed move and its percepts, canonical KIF."""
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A decision to make.
+
+    Attributes:
+        game: name or path of the rulesheet.
+        backend: of the machine.
+        role: who decides.
+        player: spec.
+        history: its turns so far.
+        seed: of the player.
+    """
+
+    game: str
+    backend: str
+    role: str
+    player: str
+    history: tuple[Turn, ...]
+    seed: int
+
+
+def think(thought: Thought) -> tuple[Mapping[str, float], int]:
+    """The value of every candidate move, and the states visited for all of them.
+
+    Raises:
+        MatchError: the player could not decide.
+    """
+    machine = _machine(thought.game, thought.backend)
+    role = role_index(machine, thought.role)
+    rng = np.random.default_rng(thought.seed)
+    player = make_player(parse_spec(thought.player), machine, role, rng)
+    for move, percepts in thought.history:
+        player.observe(move, percepts)
+    decision = player.choose()
+    if decision.fault is not None:
+        raise MatchError(decision.fault)
+    values = {v.move: v.value for v in decision.values if v.value is not None}
+    return values, decision.states_visited
+
+
+@lru_cache(maxsize=2)
+def _machine(game: str, backend: str) -> Machine:
+    return build_machine(load(game), backend)

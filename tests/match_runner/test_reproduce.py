@@ -1,0 +1,259 @@
+"""`match-runner reproduce`: tables and figures in small, and what is written of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from click.testing import CliRunner, Result
+from matplotlib.image import imread
+
+from match_runner.cli import main
+from match_runner.comparison.intervals import Interval
+from match_runner.reproduce import cli, theory
+from match_runner.reproduce.figures import EXACT, FIGURE_3, FIGURE_4, FIGURE_5, SAMPLED, Figure
+from match_runner.reproduce.others import Limitation
+from match_runner.reproduce.results import Experiment, Point, Settings
+from match_runner.reproduce.results import Result as Made
+from match_runner.reproduce.tables import TABLE_1, TABLE_2
+
+T = TypeVar("T")
+
+
+class Here:
+    """Does at once, in this process, what it is given."""
+
+    def __init__(self) -> None:
+        self.done = 0
+
+    def submit(self, function: Callable[..., T], args: tuple[Any, ...]) -> Future[T]:
+        future: Future[T] = Future()
+        future.set_result(function(*args))
+        self.done += 1
+        return future
+
+    def close(self) -> None:
+        pass
+
+
+def settings(folder: Path, matches: int = 4) -> Settings:
+    return Settings(matches, long=False, seed=0, backend="auto", folder=folder)
+
+
+def make(experiment: Experiment, given: Settings) -> tuple[Made, int]:
+    """An experiment made in this process, and how much it took."""
+    told = []
+    result = experiment.run(given, Here(), lambda: told.append(1))
+    assert len(told) == experiment.size(given)
+    return result, len(told)
+
+
+def claims_of(result: Made) -> dict[str, bool | None]:
+    return {claim.text: claim.agrees for claim in result.claims}
+
+
+def test_expectations() -> None:
+    assert theory.random_useful_questions(1) == 100
+    assert theory.random_useful_questions() == pytest.approx(89.552, abs=0.001)
+    assert theory.random_against_greedy() == pytest.approx((125 / 11 + 50) / 2)
+
+
+def test_table_1(tmp_path: Path) -> None:
+    result, _ = make(TABLE_1, settings(tmp_path))
+    values = {(p.series, p.at): p.value for p in result.points}
+    assert len(values) == 8
+    assert values["HyperPlay-II", "round 1: ask"] == Interval(90.0, 90.0, 90.0)
+    assert values["HyperPlay-II", "round 2: cut unarmed"] == Interval(0.0, 0.0, 0.0)
+    assert values["HyperPlay-II", "round 2: cut armed"] == Interval(90.0, 90.0, 90.0)
+    assert values["HyperPlay", "round 1: ask"].value == pytest.approx(45, abs=2)
+    assert values["HyperPlay", "round 1: wait"].value == pytest.approx(50, abs=2)
+    assert set(claims_of(result).values()) == {True}
+
+
+def test_table_2(tmp_path: Path) -> None:
+    result, _ = make(TABLE_2, settings(tmp_path))
+    assert set(claims_of(result).values()) == {True}
+    for point in result.points:
+        expected = {"tell": (60, 20), "hide": (40, 40)}[point.at.split()[-1]]
+        assert point.value.value == pytest.approx(
+            expected[point.series == "HyperPlay-II"], abs=6 if point.at.endswith("hide") else 2
+        )
+
+
+def only(figure: Figure, *indices: int) -> Figure:
+    return replace(figure, indices=indices)
+
+
+def test_figure_3_has_both_curves_and_hyperplay(tmp_path: Path) -> None:
+    result, work = make(only(FIGURE_3, 1, 2), settings(tmp_path))
+    assert work == 3 * 8
+    assert [(p.series, p.at, p.count) for p in result.points] == [
+        *((EXACT, at, 4) for at in ("0", "1", "2")),
+        *((SAMPLED, at, 4) for at in ("0", "1", "2")),
+        ("HyperPlay", "hyperplay:n=6", 4),
+    ]
+    assert result.points[4].player == "hyperplay2:n=1,exact=0"
+    assert claims_of(result)["HyperPlay (hyperplay:n=6) announces at once"] is True
+
+
+def test_figure_4_compares_with_equal_states_and_with_a_strong_player(tmp_path: Path) -> None:
+    result, _ = make(only(FIGURE_4, 8), settings(tmp_path))
+    by_name = {(p.series, p.at): p for p in result.points}
+    assert list(by_name) == [
+        *((curve, at) for curve in (EXACT, SAMPLED) for at in ("0", "8")),
+        ("against hyperplay:n=8", "8"),
+    ]
+    for curve in (EXACT, SAMPLED):
+        point = by_name[curve, "8"]
+        assert point.states is not None
+        assert point.opponent_states == pytest.approx(point.states, rel=0.15)
+    strong = by_name["against hyperplay:n=8", "8"]
+    assert strong.value.value == 70
+    claims = claims_of(result)
+    assert claims["HyperPlay (hyperplay:n=8) as banker puts 100 into its bank"] is True
+    assert claims["and keeps nothing"] is True
+    assert claims["HyperPlay-II (n = 8) as banker puts 40 into its bank"] is True
+
+
+def test_figure_5_tells_who_scanned(tmp_path: Path) -> None:
+    result, _ = make(only(FIGURE_5, 2), settings(tmp_path))
+    texts = [claim.text for claim in result.claims]
+    assert texts[:3] == [
+        f"HyperPlay-II (n = 2), {EXACT}: {what}"
+        for what in ("share won", "scans first", "wins by scan, then fire")
+    ]
+    assert all(" of 4" in claim.ours for claim in result.claims if "scans" in claim.text)
+
+
+def test_what_was_played_is_not_played_again(tmp_path: Path) -> None:
+    limitation = Limitation()
+    first, _ = make(limitation, settings(tmp_path))
+    executor = Here()
+    again = limitation.run(settings(tmp_path), executor, lambda: None)
+    assert executor.done == 0
+    assert again == first
+
+
+# ---------------------------------------------------------------- the command
+
+
+@contextmanager
+def executor_here(*_: object) -> Iterator[Here]:
+    yield Here()
+
+
+@pytest.fixture(autouse=True)
+def _play_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "open_executor", executor_here)
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, ["reproduce", *args], prog_name="match-runner")
+
+
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The figures with their smallest indices only."""
+    made: Mapping[str, Experiment] = {
+        **cli.EXPERIMENTS,
+        "figure3": only(FIGURE_3, 1),
+        "figure4": only(FIGURE_4, 1),
+        "figure5": only(FIGURE_5, 1),
+    }
+    wanted = {name: e for name, e in made.items() if name != "larger"}
+    monkeypatch.setattr(cli, "EXPERIMENTS", wanted)
+
+
+def test_all_writes_a_table_and_a_figure_of_each_and_one_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small(monkeypatch)
+    result = run("all", "--matches", "2", "--out", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    names = ("table1", "table2", "figure3", "figure4", "figure5", "limitation")
+    report = (tmp_path / "report.md").read_text()
+    data = json.loads((tmp_path / "report.json").read_text())
+    assert tuple(each["name"] for each in data) == names
+    for name, each in zip(names, data, strict=True):
+        rows = list(csv.DictReader((tmp_path / f"{name}.csv").open()))
+        assert len(rows) == len(each["points"])
+        for row, point in zip(rows, each["points"], strict=True):
+            assert (row["series"], row["at"]) == (point["series"], point["at"])
+            assert float(row["value"]) == point["value"]["value"]
+        picture = imread(tmp_path / f"{name}.png")
+        assert picture.shape[:2] == (630, 1050)
+        assert picture.std() > 0.05
+        assert f"![{each['title']}]({name}.png)" in report
+    assert "| round 1: ask, HyperPlay-II | 90.00 ± 0.00 | 90.00 ± 0.00 | agree |" in report
+    assert "Table 1: values in the Exploding Bomb\n" in result.stdout
+    assert f"report: {tmp_path / 'report.md'}\n" in result.stdout
+
+
+def test_json(tmp_path: Path) -> None:
+    result = run("table2", "--matches", "2", "--out", str(tmp_path), "--json")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert [each["name"] for each in found["results"]] == ["table2"]
+    assert found["files"] == [
+        str(tmp_path / f"table2.{ending}") for ending in ("md", "json", "csv", "png")
+    ]
+    assert all(Path(file).exists() for file in found["files"])
+
+
+def test_every_experiment_of_the_paper_can_be_named() -> None:
+    names = {"table1", "table2", "figure3", "figure4", "figure5", "limitation", "larger"}
+    assert set(cli.EXPERIMENTS) == names
+
+
+def test_other_settings_need_another_folder(tmp_path: Path) -> None:
+    assert run("limitation", "--matches", "2", "--out", str(tmp_path)).exit_code == 0
+    result = run("limitation", "--matches", "4", "--out", str(tmp_path))
+    assert result.exit_code == 2
+    assert "--matches was 2 and is now 4" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("figure9", "--out", "x"), "figure9"),
+        (("table1",), "--out"),
+        (("table1", "--out", "x", "--matches", "1"), "1"),
+    ],
+)
+def test_misuse_is_one_line_and_exit_code_2(args: tuple[str, ...], message: str) -> None:
+    result = run(*args)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_an_interrupt_keeps_what_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stopped:
+        name = "stopped"
+
+        def size(self, _: Settings) -> int:
+            return 1
+
+        def run(self, *_: object) -> Made:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "EXPERIMENTS", {"table2": TABLE_2, "stopped": Stopped()})
+    result = run("all", "--matches", "2", "--out", str(tmp_path))
+    assert result.exit_code == 130
+    assert (tmp_path / "table2.csv").exists()
+    assert "interrupted after 1 of 2; the same command continues\n" in result.stderr
+
+
+def test_a_point_without_interval_is_drawn(tmp_path: Path) -> None:
+    from match_runner.reproduce.plots import draw
+
+    points = (Point("a", "x", Interval(40.0), 1, "random"),)
+    draw(Made("one", "One", "", "mean score", points, ()), tmp_path / "one.png")
+    assert imread(tmp_path / "one.png").std() > 0.01

@@ -1,0 +1,103 @@
+"""What the two players do in the games of the paper, decision by decision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.machine import role_index
+from ggp.players import Decision, make_player, parse_spec
+from tests.support.games import machine_of_game
+
+SEEDS = range(20)
+
+Told = tuple[str, tuple[str, ...]]
+
+
+def decide(game: str, role: str, spec: str, seed: int, *history: Told) -> Decision:
+    """What a player decides after its role did and saw this."""
+    machine = machine_of_game(game, "propnet")
+    rng = np.random.default_rng(seed)
+    player = make_player(parse_spec(spec), machine, role_index(machine, role), rng)
+    for move, percepts in history:
+        player.observe(move, percepts)
+    decision = player.choose()
+    assert decision.fault is None
+    return decision
+
+
+PLACED: tuple[Told, ...] = (("noop", ("(placed 2 2)",)), ("noop", ()))
+EAST: Told = ("noop", ("(own east)",))
+
+
+def test_hyperplay2_scans_first_in_the_fog() -> None:
+    moves = [
+        decide("battleships_in_fog", "admiral", "hyperplay2:n=4", seed, *PLACED).move
+        for seed in range(8)
+    ]
+    assert moves.count("scan") >= 7
+
+
+def test_hyperplay_sees_no_use_in_scanning() -> None:
+    for seed in SEEDS:
+        decision = decide("battleships_in_fog", "admiral", "hyperplay:n=6", seed, *PLACED)
+        assert decision.move.startswith("(fire ")
+
+
+def test_a_ship_that_was_found_is_hit_at_once() -> None:
+    """Many moves win in all simulations; the one that wins now is chosen."""
+    found: tuple[Told, ...] = (*PLACED, ("scan", ("(enemy 3 4)",)), ("noop", ("(shot 1 1)",)))
+    for seed in SEEDS:
+        decision = decide("battleships_in_fog", "admiral", "hyperplay2:n=4", seed, *found)
+        assert decision.move == "(fire 3 4)"
+
+
+@pytest.mark.parametrize(
+    ("spec", "deposit"),
+    [("hyperplay:n=8", "(deposit 100 0)"), ("hyperplay2:n=8", "(deposit 40 60)")],
+)
+def test_greedy_and_secretive_bankers(spec: str, deposit: str) -> None:
+    for seed in SEEDS:
+        assert decide("banker_and_thief", "banker", spec, seed, EAST).move == deposit
+
+
+@pytest.mark.parametrize("spec", ["hyperplay:n=8", "hyperplay2:n=8"])
+def test_thieves_raid_where_more_lies(spec: str) -> None:
+    held: Told = ("noop", ("(holds east 30)", "(holds west 70)"))
+    for seed in SEEDS:
+        decision = decide("banker_and_thief", "thief", spec, seed, ("noop", ()), held)
+        assert decision.move == "(raid west)"
+
+
+def test_hyperplay_announces_at_once_and_hyperplay2_asks() -> None:
+    begun: Told = ("noop", ())
+    for seed in SEEDS:
+        decision = decide("number_guessing", "agent", "hyperplay:n=6", seed, begun)
+        assert decision.move == "ready"
+    for seed in range(3):
+        decision = decide("number_guessing", "agent", "hyperplay2:n=8", seed, begun)
+        assert decision.move.startswith("(lessthan ")
+
+
+def test_hyperplay2_announces_when_one_number_is_left() -> None:
+    history: tuple[Told, ...] = (
+        ("noop", ()),
+        ("(lessthan 9)", ("no",)),
+        ("(lessthan 10)", ("yes",)),
+    )
+    for seed in SEEDS:
+        decision = decide("number_guessing", "agent", "hyperplay2:n=4", seed, *history)
+        assert decision.particles == 1
+        assert decision.move == "ready"
+
+
+@pytest.mark.parametrize("spec", ["hyperplay:n=8", "hyperplay2:n=8"])
+def test_a_word_says_nothing_about_the_wire(spec: str) -> None:
+    """Both cuts look alike after either word, as the rules have it."""
+    for word in ("red", "blue"):
+        told: Told = ("noop", (f"(signalled {word})",))
+        cuts = {
+            decide("cooperative_spies", "spy2", spec, seed, ("noop", ()), told).move
+            for seed in SEEDS
+        }
+        assert cuts == {"(cut red)", "(cut blue)"}
