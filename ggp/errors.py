@@ -150,13 +150,30 @@ class BeliefDepletedError(GGPError):
         exhausted: true if the search was complete, so that no such path exists.
     """
 
+    SHOWN = 4
+    """Turns that the message shows, the last ones."""
+
     def __init__(self, path: Sequence[str], attempts: int, *, exhausted: bool) -> None:
         self.path, self.attempts, self.exhausted = tuple(path), attempts, exhausted
         found = "no complete path agrees" if exhausted else "no complete path was found to agree"
+        earlier = len(self.path) - self.SHOWN
+        shown = [f"({earlier} earlier)"] if earlier > 0 else []
         super().__init__(
             f"{found} with these {len(self.path)} turns after {attempts} attempts: "
-            + (" | ".join(self.path) or "(start of the game)")
+            + (" | ".join([*shown, *self.path[-self.SHOWN :]]) or "(start of the game)")
         )
+
+
+class ProtocolError(GGPError):
+    """Something that the protocol of game servers does not allow."""
+
+
+class LocalProtocolError(ProtocolError):
+    """Our own mistake: saying or doing what the protocol does not allow at this point."""
+
+
+class RemoteProtocolError(ProtocolError):
+    """The peer's mistake: text that is no message or reply, or passes a limit."""
 
 
 class MatchError(GGPError):

@@ -53,6 +53,11 @@ class Decision:
     seconds: float
     fault: str | None = None
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether it rests on states that agree with what the player was told."""
+        return self.fault is None or self.particles > 0
+
 
 class Player(Protocol):
     """One role of one match."""

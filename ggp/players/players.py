@@ -5,17 +5,18 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
-from ggp.belief import Belief, never
+from ggp.belief import Bags, Belief, never
 from ggp.errors import GGPError, MachineError
 from ggp.machine.base import Machine
 from ggp.players.base import Decision, MoveValue, Player
 from ggp.players.spec import PlayerSpec
 from ggp.players.tracker import Tracker
 from ggp.search.anytime import Deadline, OutOfTime, run_search
-from ggp.search.estimates import Estimates, candidates
+from ggp.search.estimates import TIE_TOLERANCE, Estimates, candidates
 from ggp.search.playouts import PlayoutSearch, hyperplay_policy
 from ggp.search.simulations import SimulationSearch
 
@@ -42,6 +43,7 @@ def make_player(
     role: int,
     rng: np.random.Generator,
     clock: Callable[[], float] = time.monotonic,
+    report: Callable[[Decision], None] | None = None,
 ) -> Player:
     """A player for one match.
 
@@ -52,8 +54,10 @@ def make_player(
         role: index of its role.
         rng: all its random choices.
         clock: measures `Decision.seconds`.
+        report: told the best decision so far while one is being made: at once a candidate
+            that is legal in most particles, by weight, then what each round of search says.
     """
-    return BeliefPlayer(spec, machine, role, rng, clock)
+    return BeliefPlayer(spec, machine, role, rng, clock, report)
 
 
 class BeliefPlayer:
@@ -66,12 +70,15 @@ class BeliefPlayer:
         role: int,
         rng: np.random.Generator,
         clock: Callable[[], float],
+        report: Callable[[Decision], None] | None = None,
     ) -> None:
         self.spec = spec
         self._machine = machine
         self._role = role
         self._rng = rng
         self._clock = clock
+        self._report = report
+        self._started_s = 0.0
         self._visited_before = machine.states_visited
         self._decided_at = machine.states_visited
         self._observed_s = 0.0
@@ -116,9 +123,7 @@ class BeliefPlayer:
     ) -> None:
         started = self._clock()
         self._turn += 1
-        if deadline is not None:
-            left_s = OBSERVE_SHARE * deadline.left_s()
-            deadline = Deadline(deadline.clock() + left_s, deadline.clock)
+        deadline = _part(deadline, OBSERVE_SHARE)
         refused = submitted if in_time and move is not None and submitted != move else None
         try:
             self._tracker.observe(move, percepts, refused, deadline)
@@ -130,7 +135,7 @@ class BeliefPlayer:
         self._observed_s += self._clock() - started
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
-        started = self._clock()
+        self._started_s = self._clock()
         fault = self._fault
         move: int | None = None
         values: tuple[MoveValue, ...] = ()
@@ -143,25 +148,59 @@ class BeliefPlayer:
                 if len(known) == 1 and not value_forced:
                     move, values = known[0], self._unvalued(known)
                 else:
+                    if self._report is not None:
+                        own = self._tracker.bag
+                        self._report(self._decision(self._safest(own), self._unvalued(known), own))
                     move, values = _STRATEGIES[self.spec.name](self, deadline)
             except GGPError as error:
                 _log.warning("%s: %s", self.spec.text, error)
                 fault = str(error)
+        bag = self._tracker.bag
+        if move is None and (spare := self._spare_bag(deadline)) is not None:
+            bag = spare
+            try:
+                move, values = self._rescue(bag, deadline)
+                fault = f"{fault}; chosen by HyperPlay in {bag.sets.counts[0]} states instead"
+            except GGPError as error:
+                _log.warning("%s: %s", self.spec.text, error)
         if move is None:
             move = self._fallback()
-        bag = self._tracker.bag
-        decision = Decision(
+        decision = self._decision(move, values, bag, fault)
+        self._decided_at = self._machine.states_visited
+        self._observed_s = 0.0
+        return decision
+
+    def _decision(
+        self, move: int, values: tuple[MoveValue, ...], bag: Bags, fault: str | None = None
+    ) -> Decision:
+        """What is decided by a bag, with what was spent on it so far."""
+        return Decision(
             move=self._machine.move_text(move),
             values=tuple(sorted(values, key=lambda v: v.move)),
             particles=int(bag.sets.counts[bag.segment[0]]),
             exact=bool(bag.exact[0]) and self.spec.exact > 0,
             states_visited=self._machine.states_visited - self._decided_at,
-            seconds=self._clock() - started + self._observed_s,
+            seconds=self._clock() - self._started_s + self._observed_s,
             fault=fault,
         )
-        self._decided_at = self._machine.states_visited
-        self._observed_s = 0.0
-        return decision
+
+    def _report_values(self, enough: int, estimates: Estimates) -> None:
+        """Tell whoever wants to know the best move so far; draws nothing from the player's rng."""
+        if self._report is not None and estimates.visits.min() >= enough:
+            move = int(estimates.choose(np.random.default_rng(self._turn))[0])
+            self._report(self._decision(move, self._values(estimates), self._tracker.bag))
+
+    def _safest(self, bag: Bags) -> int:
+        """The candidate that is legal in most particles, by weight; the first by text of several.
+
+        There must be particles.
+        """
+        legal = self._machine.legal(bag.states_of(0), self._role, allow_stuck=True)
+        weights = np.repeat(bag.weights_of(0), legal.counts)
+        moves, place = np.unique(legal.values, return_inverse=True)
+        likely = np.bincount(place, weights)
+        best = moves[likely >= likely.max() * (1 - TIE_TOLERANCE)].tolist()
+        return int(min(best, key=self._machine.move_text))
 
     # ---------------------------------------------------------------- strategies
 
@@ -198,20 +237,26 @@ class BeliefPlayer:
         early = Deadline(deadline.at_s - (1 - QUICK_SHARE) * deadline.left_s(), deadline.clock)
         first = PlayoutSearch(self._machine, self._tracker.bag, self._rng, early)
         quick = self._values_of(first, early, QUICK_SHARE)
-        estimates = self._values_of(search, deadline)
-        enough = estimates.visits.min() >= self.spec.nested_particles
-        return self._best(estimates if enough else quick)
+        enough = self.spec.nested_particles
+        estimates = self._values_of(search, deadline, enough=enough)
+        return self._best(estimates if estimates.visits.min() >= enough else quick)
 
     def _values_of(
         self,
         search: PlayoutSearch | SimulationSearch,
         deadline: Deadline | None,
         share: float = 1.0,
+        enough: int = 1,
     ) -> Estimates:
-        """Values by count, by clock, or within a share of the budget of states."""
+        """Values by count, by clock, or within a share of the budget of states.
+
+        Args:
+            enough: trials of each candidate from which on values are worth reporting.
+        """
+        report = None if self._report is None else partial(self._report_values, enough)
         budgets = self.spec.states
         if not budgets:
-            return run_search(search, self.spec.trials, deadline)
+            return run_search(search, self.spec.trials, deadline, report)
         budget = share * budgets[min(self._turn, len(budgets) - 1)]
         left = budget - (self._machine.states_visited - self._decided_at)
         return spend_states(search, self._machine, left, deadline)
@@ -237,6 +282,26 @@ class BeliefPlayer:
     def _unvalued(self, moves: Sequence[int]) -> tuple[MoveValue, ...]:
         return tuple(MoveValue(self._machine.move_text(m), None, None, 0) for m in moves)
 
+    def _spare_bag(self, deadline: Deadline | None) -> Bags | None:
+        """Another bag that agrees with the path, where no particle was left."""
+        if not self._tracker.bag.depleted[0]:
+            return None
+        try:
+            bag = self._tracker.spare_bag(_part(deadline, OBSERVE_SHARE))
+            known = [] if bag is None else candidates(self._machine, bag).values.tolist()
+        except GGPError as error:
+            _log.warning("%s: %s", self.spec.text, error)
+            return None
+        self._candidates = known or self._candidates
+        return bag if known else None
+
+    def _rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        """A move by HyperPlay values; players that do not search take the safest one."""
+        if not self.spec.trials:
+            return self._safest(bag), ()
+        search = PlayoutSearch(self._machine, bag, self._rng, deadline)
+        return self._best(run_search(search, self.spec.trials, deadline))
+
     def _fallback(self) -> int:
         """A move legal in the last known particles, else the last candidates, else at the start.
 
@@ -254,6 +319,13 @@ class BeliefPlayer:
         if not moves:
             raise MachineError(f"no legal move of {self._machine.roles[self._role]} is known")
         return int(moves[self._rng.integers(len(moves))])
+
+
+def _part(deadline: Deadline | None, share: float) -> Deadline | None:
+    """An earlier deadline: this share of the time that is left."""
+    if deadline is None:
+        return None
+    return Deadline(deadline.clock() + share * deadline.left_s(), deadline.clock)
 
 
 def spend_states(

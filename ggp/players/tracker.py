@@ -17,6 +17,9 @@ from ggp.search.anytime import Deadline
 MIN_NODES = 20_000
 """Paths that are not worth pruning."""
 
+SPARE_PARTICLES, SPARE_EXACT, SPARE_ATTEMPTS = 2_000, 20_000, 10_000_000
+"""Resources of the belief that is asked when the player's own has no particle left."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -58,6 +61,7 @@ class Tracker:
             max_attempts=max_attempts,
             stop=self._out_of_time,
         )
+        self._spare: Belief | None = None
         self._prune_at = MIN_NODES
         self.bag: Bags = self.belief.start(role)
         self.last_known: Bags = self.bag
@@ -94,6 +98,28 @@ class Tracker:
             self.last_known = self.bag
         require_particles(self.bag, self.tree, self.machine.states_visited - attempts)
 
+    def spare_bag(self, deadline: Deadline | None) -> Bags | None:
+        """A bag for the path without any particle, of states only, if one can be found.
+
+        Entries without the paths of other roles are far fewer: many more can be held, and
+        enumerated.
+        """
+        self._deadline = deadline
+        if self._spare is None:
+            self._spare = Belief(
+                self.machine,
+                self.tree,
+                capacity=SPARE_PARTICLES,
+                exact=SPARE_EXACT,
+                max_attempts=SPARE_ATTEMPTS,
+                stop=self._out_of_time,
+            )
+        found = self._spare.at(self.bag.paths, self.role, self._rng)
+        if found.depleted[0]:
+            return None
+        self.last_known = found
+        return found
+
     def prune(self, *others: Belief) -> None:
         """Forget paths that cannot come up any more, if they have become many.
 
@@ -105,7 +131,7 @@ class Tracker:
         bags = [self.bag, self.last_known]
         living = [bag.paths for bag in bags]
         living += [bag.sets.views.ravel() for bag in bags if bag.sets.views is not None]
-        beliefs = (self.belief, *others)
+        beliefs = (self.belief, *others, *([] if self._spare is None else [self._spare]))
         held = np.concatenate([belief.views for belief in beliefs])
         numbers = self.tree.prune(np.concatenate(living), held)
         for belief in beliefs:

@@ -97,11 +97,20 @@ class Search(Protocol):
         ...
 
 
-def run_search(search: Search, count: int, deadline: Deadline | None) -> Estimates:
+Report = Callable[[Estimates], None]
+"""Told the values so far, while a search goes on."""
+
+
+def run_search(
+    search: Search, count: int, deadline: Deadline | None, report: Report | None = None
+) -> Estimates:
     """Values by count or by clock.
 
     Without a deadline every candidate is tried `count` times. With one, `count` does not
     matter: rounds over all candidates, growing, go on until the deadline.
+
+    Args:
+        report: told the values after each round but the last.
     """
     if deadline is None:
         search.round(count)
@@ -116,4 +125,6 @@ def run_search(search: Search, count: int, deadline: Deadline | None) -> Estimat
             break
         if deadline.clock() - started < ROUND_SHARE * left:
             size *= 2
+        if report is not None and not deadline.passed():
+            report(search.estimates())
     return search.estimates()

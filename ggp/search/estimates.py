@@ -42,11 +42,15 @@ class Estimates:
         """`[B]` the best move of each bag.
 
         Among moves of equal value it is the promptest, as if goals were discounted ever so
-        little with time: a player that is sure to win now or later wins now. Other ties are
-        broken at random. Candidates that were tried come before those that were not.
+        little with time: a player that is sure to win now or later wins now. Where a candidate
+        was tried once only, equal values say nothing, and promptness would prefer a lucky end
+        to a sound plan: it does not count. Other ties are broken at random. Candidates that
+        were tried come before those that were not.
         """
         values = _put_last(self.values, self.visits == 0)
-        promptness = _put_last(self.promptness, ~_is_best(self.moves, values))
+        several = self.visits.min(initial=2, where=self.visits > 0) > 1
+        promptness = self.promptness if several else np.zeros_like(self.promptness)
+        promptness = _put_last(promptness, ~_is_best(self.moves, values))
         return best_moves(self.moves, promptness, rng)
 
 

@@ -73,7 +73,7 @@ class _SeveralPlayers(click.Command):
     help="Whether players change roles, or play those of their place in the list.",
 )
 @click.option("--matches", type=click.IntRange(min=1), required=True, help="To play in all.")
-@jobs_option
+@jobs_option()
 @scheduler_option
 @match_seconds_option
 @click.option(

@@ -52,14 +52,18 @@ def open_executor(
         executor.close()
 
 
-def jobs_option(command: _F) -> _F:
-    """`--jobs`: None if not given."""
+def jobs_option(usual: str = "1") -> Callable[[_F], _F]:
+    """`--jobs`: None if not given.
+
+    Args:
+        usual: what is then used, as text.
+    """
     return click.option(
         "--jobs",
         type=click.IntRange(min=1),
-        show_default="1",
+        show_default=usual,
         help="Matches side by side; the numbers are the same.",
-    )(command)
+    )
 
 
 def scheduler_option(command: _F) -> _F:

@@ -45,6 +45,8 @@ def _answer(questions: Any) -> tuple[bool, Any]:
         return True, traceback.format_exc()
     try:
         return False, function(*args)
+    except MemoryError:
+        os._exit(1)  # as good as a crash: another try may have more memory
     except GGPError as error:
         return True, str(error)
     except Exception:

@@ -20,15 +20,19 @@ from ggp.console import (
     show_error,
     table_of,
 )
+from ggp.errors import GGPError
 from match_runner.comparison.places import (
     jobs_option,
     match_seconds_option,
     open_executor,
     scheduler_option,
 )
-from match_runner.reproduce.figures import FIGURE_3, FIGURE_4, FIGURE_5
+from match_runner.reproduce.figure3 import FIGURE_3
+from match_runner.reproduce.figure4 import FIGURE_4
+from match_runner.reproduce.figure5 import FIGURE_5
+from match_runner.reproduce.figures import interval_text
 from match_runner.reproduce.others import LargerGames, Limitation
-from match_runner.reproduce.report import verdict, write_results
+from match_runner.reproduce.report import begin_run, verdict, write_results
 from match_runner.reproduce.results import Experiment, Result, Settings, Tell
 from match_runner.reproduce.tables import TABLE_1, TABLE_2
 from match_runner.views import console
@@ -45,11 +49,18 @@ MATCHES = 100
 QUICK_MATCHES = 10
 
 
+def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
+    if value is not None and value % 2:
+        raise click.BadParameter(f"{value} is odd; players take turns at the roles")
+    return value
+
+
 @click.command()
 @click.argument("what", type=click.Choice([*EXPERIMENTS, ALL]))
 @click.option(
     "--matches",
     type=click.IntRange(min=2),
+    callback=_even,
     show_default=f"{MATCHES}, with --quick {QUICK_MATCHES}",
     help="Matches a point, and decisions a row of a table.",
 )
@@ -64,7 +75,7 @@ QUICK_MATCHES = 10
     help="Where CSV, PNG, report and matches go; the same command continues there.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@jobs_option
+@jobs_option("all processors")
 @scheduler_option
 @match_seconds_option
 @backend_option
@@ -93,11 +104,13 @@ def reproduce(
     settings = Settings(
         matches or (QUICK_MATCHES if quick else MATCHES), long, seed, backend, folder
     )
+    begin_run(settings)
     wanted = list(EXPERIMENTS.values()) if what == ALL else [EXPERIMENTS[what]]
     if jobs is None and scheduler is None:
         jobs = len(os.sched_getaffinity(0))
     results: list[Result] = []
     interrupted = False
+    failed: GGPError | None = None
     try:
         with (
             open_executor(jobs, scheduler, match_seconds) as executor,
@@ -107,7 +120,11 @@ def reproduce(
                 results.append(experiment.run(settings, executor, begin(experiment)))
     except KeyboardInterrupt:
         interrupted = True
+    except GGPError as error:
+        failed = error  # what is made so far is shown first
     name = REPORT if what == ALL else what
+    if len(results) < len(wanted):
+        name += ".partial"
     files = write_results(results, settings, installed_version(), name) if results else ()
     if as_json:
         print_json({"results": [r.to_json() for r in results], "files": [str(f) for f in files]})
@@ -121,6 +138,8 @@ def reproduce(
             err=True,
         )
         return EXIT_INTERRUPTED
+    if failed is not None:
+        raise failed
     failures = [failure for result in results for failure in result.failures]
     for failure in failures:
         show_error(f"{failure}; the same command tries again")
@@ -131,11 +150,11 @@ def _show(results: Sequence[Result]) -> None:
     for result in results:
         click.echo(result.title)
         if result.claims:
-            rows = [(c.text, c.paper, c.ours, verdict(c)) for c in result.claims]
-            print_rich(table_of(["", "#paper", "#ours", ""], rows))
+            rows = [(c.text, c.expected, c.ours, verdict(c)) for c in result.claims]
+            print_rich(table_of(["", "expected", "#ours", ""], rows))
         else:
-            values = [(p.at, p.player, p.opponent, f"{p.value.value:.1f}") for p in result.points]
-            print_rich(table_of(["", "player", "opponent", f"#{result.measure}"], values))
+            shown = [(p.at, p.player, p.opponent, interval_text(p.value)) for p in result.points]
+            print_rich(table_of(["", "player", "opponent", f"#{result.measure}"], shown))
 
 
 @contextmanager

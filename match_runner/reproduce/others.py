@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from match_runner.comparison.executor import Executor
-from match_runner.reproduce.figures import STRONG, interval_text, point_of
-from match_runner.reproduce.results import Claim, Line, Result, Settings, Tell, contains
+from match_runner.reproduce.figures import STRONG, interval_text, point_of, states_of
+from match_runner.reproduce.results import Claim, Line, Result, Settings, Tell, agrees_with
 from match_runner.reproduce.series import Duel, play_duel, size_of
 
 LARGER_GAMES = ("krieg_tic_tac_toe", "blind_breakthrough", "meier")
@@ -32,18 +32,16 @@ class Limitation:
             self.name,
             "Limitation: cooperative spies",
             "The first spy knows the wire and sends a word that nothing in the rules ties to it; "
-            "both spies score the same. Each player plays with another of its kind, and "
-            "HyperPlay-II with HyperPlay; they take turns at the roles.",
+            "both spies score the same. A player plays with one of its kind that has other "
+            "resources, and HyperPlay-II with HyperPlay; they take turns at the roles.",
             "mean score",
             points,
             claims=tuple(
                 Claim(
                     f"{point.at} cannot coordinate",
-                    "50",
+                    "paper: not possible; by chance 50",
                     interval_text(point.value),
-                    contains(point.value, 50.0),
-                    "Every word means the same to a player that models the other as one who "
-                    "expects nothing of it.",
+                    agrees_with(point, 50.0),
                 )
                 for point in points
             ),
@@ -75,12 +73,18 @@ class LargerGames:
             self.name,
             "Larger games",
             f"HyperPlay-II (n = {_N}) against HyperPlay with as many states to visit for each "
-            "decision (`--equal-states`); the players take turns at the roles. The paper has no "
-            "numbers for these games.",
+            "decision as it visits in that role at that turn when it plays itself "
+            "(`--equal-states`); the players take turns at the roles. The paper has no numbers "
+            "for these games.",
             "mean score",
             points=tuple(point_of("HyperPlay-II", game, duel) for game, duel in played.items()),
             claims=(),
             lines=(Line(50.0, "equal players"),),
+            states=tuple(
+                states
+                for game, duel in played.items()
+                for states in states_of("HyperPlay-II", game, duel)
+            ),
             failures=tuple(text for duel in played.values() for text in duel.failures),
         )
 

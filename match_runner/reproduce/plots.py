@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,10 +30,11 @@ def draw(result: Result, path: Path) -> None:
     figure = Figure(figsize=_SIZE_INCHES, dpi=_DPI, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    if _is_curve(result):
-        _draw_curves(axes, result)
+    points = [point for point in result.points if point.value.value is not None]
+    if sum(point.at.isdigit() for point in points) > 1:
+        _draw_curves(axes, points)
     else:
-        _draw_columns(axes, result)
+        _draw_columns(axes, points)
     for line, style in zip(result.lines, _LINES, strict=False):
         label = f"{line.label} ({round(line.value, 2):g})"
         axes.axhline(line.value, color="0.4", linestyle=style, linewidth=1, label=label)
@@ -43,29 +45,25 @@ def draw(result: Result, path: Path) -> None:
     figure.savefig(path, metadata={"Software": None})
 
 
-def _is_curve(result: Result) -> bool:
-    return sum(point.at.isdigit() for point in result.points) > 1
-
-
-def _draw_curves(axes: Axes, result: Result) -> None:
+def _draw_curves(axes: Axes, points: Sequence[Point]) -> None:
     """A line for every series over the indices, evenly spaced as they double."""
-    indices = sorted({int(p.at) for p in result.points if p.at.isdigit()})
-    series = list(dict.fromkeys(p.series for p in result.points if p.at.isdigit()))
+    indices = sorted({int(p.at) for p in points if p.at.isdigit()})
+    series = list(dict.fromkeys(p.series for p in points if p.at.isdigit()))
     for number, name in enumerate(series):
-        shown = [p for p in result.points if p.series == name and p.at.isdigit()]
+        shown = [p for p in points if p.series == name and p.at.isdigit()]
         places = [indices.index(int(p.at)) + 0.06 * number for p in shown]
         _error_bars(axes, places, shown, name, _MARKERS[number % len(_MARKERS)], joined=True)
     axes.set_xticks(range(len(indices)), [str(index) for index in indices])
     axes.set_xlabel("resource index n")
 
 
-def _draw_columns(axes: Axes, result: Result) -> None:
+def _draw_columns(axes: Axes, points: Sequence[Point]) -> None:
     """A mark for every number, the published one beside it."""
-    rows = list(dict.fromkeys(point.at for point in result.points))
-    series = list(dict.fromkeys(point.series for point in result.points))
-    alone = len(series) == len(result.points)  # nothing to tell apart in a row
+    rows = list(dict.fromkeys(point.at for point in points))
+    series = list(dict.fromkeys(point.series for point in points))
+    alone = len(series) == len(points)  # nothing to tell apart in a row
     for number, name in enumerate(["measured"] if alone else series):
-        shown = [p for p in result.points if alone or p.series == name]
+        shown = [p for p in points if alone or p.series == name]
         places = [rows.index(p.at) + 0.2 * number for p in shown]
         marker = _MARKERS[number % len(_MARKERS)]
         _error_bars(axes, places, shown, name, marker, joined=False)
@@ -81,7 +79,7 @@ def _draw_columns(axes: Axes, result: Result) -> None:
                 label=f"{name}, published",
             )
     axes.set_xticks(range(len(rows)), [_folded(row) for row in rows], fontsize="small")
-    axes.set_xlim(-0.4, len(rows) - 0.2)
+    axes.set_xlim(-0.4, len(rows) - (0.6 if alone else 0.4))
 
 
 def _folded(text: str) -> str:
@@ -93,6 +91,8 @@ def _error_bars(
     axes: Axes, places: list[float], points: list[Point], name: str, marker: str, *, joined: bool
 ) -> None:
     values = [point.value.value or 0.0 for point in points]
+    if not points:
+        return
     below, above = zip(*(_errors(point.value) for point in points), strict=True)
     axes.errorbar(
         *(places, values, (below, above)),

@@ -9,15 +9,56 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ggp.errors import ConfigError
-from match_runner.comparison.intervals import Interval
+from match_runner.reproduce.figures import interval_text
 from match_runner.reproduce.plots import draw
-from match_runner.reproduce.results import Claim, Point, Result, Settings
+from match_runner.reproduce.results import (
+    FEWEST_ROUNDS,
+    Claim,
+    Point,
+    Result,
+    Settings,
+    States,
+)
 
+_SETTINGS = "settings.json"
 _COLUMNS = (
-    *("series", "at", "value", "low", "high", "count", "player", "opponent"),
+    *("series", "at", "value", "low", "high", "count", "rounds", "player", "opponent"),
     *("states_a_decision", "opponent_states_a_decision", "paper", "paper_error"),
 )
+_STATES_COLUMNS = (
+    *("series", "at", "role", "turn", "budget", "player_states", "opponent_states"),
+    *("player_decisions", "opponent_decisions"),
+)
 _VERDICTS = {True: "agree", False: "differ", None: "-"}
+
+
+def begin_run(settings: Settings) -> None:
+    """Make the folder of a run, or see that it belongs to one with the same settings.
+
+    Raises:
+        ConfigError: it cannot be used, or was made with other settings; says which.
+    """
+    path = settings.folder / _SETTINGS
+    wanted = {"matches": settings.matches, "seed": settings.seed, "backend": settings.backend}
+    try:
+        settings.folder.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.write_text(json.dumps(wanted) + "\n", encoding="utf-8")
+            return
+        stored = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(
+            f"cannot use {error.filename or path}: {error.strerror or error}"
+        ) from error
+    except ValueError:
+        stored = {}
+    for name, value in wanted.items():
+        found = stored.get(name) if isinstance(stored, dict) else None
+        if found != value:
+            raise ConfigError(
+                f"{settings.folder} was made with --{name} {found}, not {value}; continue with "
+                "the same, or give another --out"
+            )
 
 
 def write_results(
@@ -40,6 +81,9 @@ def write_results(
             table.write_text(_csv(result.points), encoding="utf-8")
             draw(result, picture)
             written += [table, picture]
+            if result.states:
+                written.append(folder / f"{result.name}-states.csv")
+                written[-1].write_text(_states_csv(result.states), encoding="utf-8")
         text = "\n".join(_report(results, settings, version)) + "\n"
         written[0].write_text(text, encoding="utf-8")
         data = json.dumps([result.to_json() for result in results], indent=1)
@@ -64,10 +108,20 @@ def _csv(points: Sequence[Point]) -> str:
         paper = p.paper or ("", "")
         writer.writerow(
             (
-                *(p.series, p.at, p.value.value, p.value.low, p.value.high, p.count),
+                *(p.series, p.at, p.value.value, p.value.low, p.value.high, p.count, p.rounds),
                 *(p.player, p.opponent, p.states, p.opponent_states, *paper),
             )
         )
+    return out.getvalue()
+
+
+def _states_csv(rows: Sequence[States]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_STATES_COLUMNS)
+    for row in rows:
+        start = (row.series, row.at, row.role, row.turn, row.budget)
+        writer.writerow((*start, row.player, row.opponent, *row.decisions))
     return out.getvalue()
 
 
@@ -77,8 +131,15 @@ def _report(results: Sequence[Result], settings: Settings, version: str) -> Iter
     yield (
         f"ggp {version}, seed {settings.seed}, {settings.matches} matches a point, backend "
         f"{settings.backend}. Brackets and error bars are 99 % confidence intervals, the "
-        "paper's too. Numbers agree if the paper's lies within ours, or, in the tables, if the "
-        "two intervals meet."
+        "paper's too."
+    )
+    yield ""
+    yield (
+        "A mean agrees with a number that lies within its interval, and with a bound that it "
+        "reaches; shares are judged as the line says. A dash means that too little was played to "
+        f"tell: a mean is judged from {FEWEST_ROUNDS} rounds on, the matches of a round having "
+        "the same seed. Where all rounds scored the same, the interval allows for the share of "
+        "rounds that may still differ, and so is wider than one of scores that vary a little."
     )
     for result in results:
         yield ""
@@ -94,19 +155,21 @@ def _section(result: Result) -> Iterator[str]:
     if result.claims:
         yield ""
         yield from _table(
-            ("", "paper", "ours", ""),
-            ((c.text, c.paper, c.ours, verdict(c)) for c in result.claims),
+            ("", "expected", "ours", "", ""),
+            (
+                (c.text, c.expected, c.ours, verdict(c), c.reason if c.agrees is False else "")
+                for c in result.claims
+            ),
         )
-        reasons = {c.reason: None for c in result.claims if c.reason}
-        if reasons:
-            yield ""
-            yield from (f"- {reason}" for reason in reasons)
     if not any(point.paper for point in result.points):
         yield ""
         yield from _table(
             ("series", "at", result.measure, "matches", "player", "opponent", "states", "of other"),
             map(_row, result.points),
         )
+    if result.states:
+        yield ""
+        yield f"States visited for each decision, by role and turn: `{result.name}-states.csv`."
     for failure in result.failures:
         yield ""
         yield f"**Not played:** {failure}"
@@ -114,18 +177,10 @@ def _section(result: Result) -> Iterator[str]:
 
 def _row(point: Point) -> tuple[str, ...]:
     return (
-        *(point.series, point.at, _interval(point.value), str(point.count)),
+        *(point.series, point.at, interval_text(point.value, ".2f"), str(point.count)),
         *(_code(point.player), _code(point.opponent)),
         *(_states(point.states), _states(point.opponent_states)),
     )
-
-
-def _interval(interval: Interval) -> str:
-    if interval.value is None:
-        return "-"
-    if interval.low is None or interval.high is None:
-        return f"{interval.value:.2f}"
-    return f"{interval.value:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
 
 
 def _code(spec: str) -> str:

@@ -10,6 +10,9 @@ from typing import Any, Protocol
 from match_runner.comparison.executor import Executor
 from match_runner.comparison.intervals import Interval
 
+FEWEST_ROUNDS = 20
+"""Rounds from which on means are judged."""
+
 Tell = Callable[[], None]
 """Is called whenever one of the counted pieces of work (a match, a decision) is done."""
 
@@ -42,6 +45,7 @@ class Point:
         at: which point of the curve (the resource index), or which row of the table.
         value: with its 99 % confidence interval.
         count: matches, or decisions, that it is the mean of.
+        rounds: how many of them are independent.
         player: spec of the player that was measured.
         opponent: spec of the other one, empty if there is none.
         states: visited by the player for a decision between several moves.
@@ -53,6 +57,7 @@ class Point:
     at: str
     value: Interval
     count: int
+    rounds: int
     player: str
     opponent: str = ""
     states: float | None = None
@@ -62,22 +67,43 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Something the paper says, and what came of it here.
+    """Something to be expected, and what came of it.
 
     Attributes:
-        text: what is claimed.
-        paper: the published number, as text.
+        text: what is looked at.
+        expected: by the paper, or by computation, as text.
         ours: what was measured, as text.
-        agrees: whether they agree; None where too little was played to tell, or where there is
-            nothing to agree with.
-        reason: why they differ, or what is worth knowing.
+        agrees: whether they agree; None where too little was played to tell.
+        reason: why they differ, if they do.
     """
 
     text: str
-    paper: str
+    expected: str
     ours: str
     agrees: bool | None
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """States visited for decisions of one role at one turn, where they should be equal.
+
+    Attributes:
+        series, at: the point.
+        turn: from 1.
+        budget: what the player visited when it played itself.
+        player, opponent: what they visited in the matches of the point; None of no decisions.
+        decisions: how many there were of either.
+    """
+
+    series: str
+    at: str
+    role: str
+    turn: int
+    budget: int
+    player: float | None
+    opponent: float | None
+    decisions: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +126,7 @@ class Result:
         points: in the order to show.
         claims: likewise.
         lines: levels to show in the figure.
+        states: of all points with equal states.
         failures: matches that could not be played, one line each.
     """
 
@@ -110,6 +137,7 @@ class Result:
     points: tuple[Point, ...]
     claims: tuple[Claim, ...]
     lines: tuple[Line, ...] = ()
+    states: tuple[States, ...] = ()
     failures: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -144,8 +172,22 @@ def point_at(points: Sequence[Point], series: str, at: str) -> Point | None:
     return next((p for p in points if (p.series, p.at) == (series, at)), None)
 
 
-def contains(interval: Interval, value: float) -> bool | None:
-    """Whether a value is within the interval; None if there is none."""
-    if interval.low is None or interval.high is None:
+def agrees_with(point: Point, value: float) -> bool | None:
+    """Whether a value is within the interval of a point; None if that says too little.
+
+    Resampled intervals of fewer than `FEWEST_ROUNDS` rounds are known to be too narrow.
+    """
+    interval = point.value
+    if interval.low is None or interval.high is None or point.rounds < FEWEST_ROUNDS:
         return None
     return interval.low <= value <= interval.high
+
+
+def reaches(value: float | None, least: float, rounds: int) -> bool | None:
+    """Whether a mean is at least that; None if there are too few rounds to tell."""
+    return None if value is None or rounds < FEWEST_ROUNDS else value >= least
+
+
+def happens(count: int, of: int, share: float = 1.0) -> bool | None:
+    """Whether something happened in at least this share of all; None of nothing."""
+    return None if not of else count >= share * of

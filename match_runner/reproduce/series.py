@@ -52,6 +52,11 @@ class Played:
             for match in self.matches
         ]
 
+    @property
+    def rounds(self) -> int:
+        """Rounds that were played, of which all matches have the same seed."""
+        return len({match.planned.round for match in self.matches})
+
     def goals(self, player: int, role: str | None = None) -> list[float]:
         """The goal values of a player, in all roles or in one."""
         return [
@@ -65,11 +70,12 @@ class Played:
 def options_of(duel: Duel, settings: Settings) -> Options:
     """The duel as the comparison that it is.
 
-    With one role `matches` are played by each player, else by both together.
+    With one role `matches` are played by each player, else by both together, who take turns at
+    the roles: there must be an even number.
     """
     program = load(duel.game)
     roles = sum(role != "random" for role in program.roles)
-    matches = settings.matches * 2 if roles == 1 else settings.matches + settings.matches % 2
+    matches = settings.matches * 2 if roles == 1 else settings.matches
     options = Options(
         game=duel.game,
         digest=program.digest,

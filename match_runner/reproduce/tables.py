@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.errors import MatchError
-from match_runner.comparison.executor import Executor
+from match_runner.comparison.executor import Executor, WorkerCrashError
 from match_runner.comparison.intervals import Interval
+from match_runner.comparison.runner import MAX_TRIES
 from match_runner.reproduce.published import HYPERPLAY, HYPERPLAY2, TABLE1, TABLE2, Number
 from match_runner.reproduce.results import Claim, Point, Result, Settings, Tell
 from match_runner.reproduce.thoughts import Thought, Turn, think
@@ -76,7 +77,7 @@ class ValueTable:
                 found[row, question.player].append(values[move])
         points = tuple(
             Point(
-                *(player, row, _interval(values), len(values), PLAYERS[player]),
+                *(player, row, _interval(values), len(values), len(values), PLAYERS[player]),
                 states=sum(states[player]) / len(states[player]),
                 paper=self.paper[row, player],
             )
@@ -88,23 +89,31 @@ class ValueTable:
     def _answers(
         self, settings: Settings, executor: Executor, tell: Tell
     ) -> Iterator[tuple[Question, str, Mapping[str, float], int]]:
-        """What came of every decision, in order."""
+        """What came of every decision, in order.
+
+        Raises:
+            MatchError: a decision cannot be made; one whose worker dies is tried again.
+        """
         asked = [
             (question, COLOURS[number % len(COLOURS)], number)
             for question in self.questions
             for number in range(settings.matches)
         ]
-        futures = [
-            executor.submit(think, (self._thought(question, colour, number, settings),))
-            for question, colour, number in asked
-        ]
-        waiting = set(futures)
-        while waiting:
-            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for _ in done:
-                tell()
-        for (question, colour, _), future in zip(asked, futures, strict=True):
-            yield question, colour, *future.result()
+        thoughts = [self._thought(*each, settings) for each in asked]
+        running = {executor.submit(think, (t,)): (at, 1) for at, t in enumerate(thoughts)}
+        answers: dict[int, tuple[Mapping[str, float], int]] = {}
+        while running:
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                at, tries = running.pop(future)
+                try:
+                    answers[at] = future.result()
+                    tell()
+                except WorkerCrashError:
+                    if tries == MAX_TRIES:
+                        raise
+                    running[executor.submit(think, (thoughts[at],))] = (at, tries + 1)
+        for at, (question, colour, _) in enumerate(asked):
+            yield question, colour, *answers[at]
 
     def _thought(self, question: Question, colour: str, number: int, settings: Settings) -> Thought:
         sequence = np.random.SeedSequence(settings.seed, spawn_key=(_STREAM, number))
@@ -139,7 +148,7 @@ def _claim(point: Point) -> Claim:
         own = point.value.value - point.value.low
         ours += f" ± {own:.2f}"
         agrees = abs(point.value.value - value) <= own + error + _ROUNDING
-    return Claim(f"{point.at}, {point.series}", f"{value:.2f} ± {error:.2f}", ours, agrees)
+    return Claim(f"{point.at}, {point.series}", f"paper: {value:.2f} ± {error:.2f}", ours, agrees)
 
 
 def _first_round(_: str) -> tuple[Turn, ...]:
@@ -175,7 +184,9 @@ def _arming(_: str) -> Mapping[str, str]:
 TABLE_1 = ValueTable(
     name="table1",
     title="Table 1: values in the Exploding Bomb",
-    method="The agent's values, mean of decisions with different seeds. Round 2 is what follows "
+    method="The agent's values, mean of decisions with different seeds; numbers agree if the two "
+    "intervals meet. The information sets are small enough to be enumerated, so HyperPlay's "
+    "values in round 2 are exact, where the paper's are sampled. Round 2 is what follows "
     "from each player's own choice in round 1: HyperPlay has waited, HyperPlay-II has asked and "
     "seen the colour. The armed wire is blue and red in turn.",
     game="exploding_bomb",
@@ -191,7 +202,8 @@ TABLE_1 = ValueTable(
 TABLE_2 = ValueTable(
     name="table2",
     title="Table 2: values in Spy vs. Spy",
-    method="The arming spy's values of its first moves, mean of decisions with different seeds.",
+    method="The arming spy's values of its first moves, mean of decisions with different seeds; "
+    "numbers agree if the two intervals meet.",
     game="spy_vs_spy",
     role="spy1",
     questions=tuple(Question(player, lambda _: (), _arming) for player in PLAYERS),

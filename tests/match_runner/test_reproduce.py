@@ -15,11 +15,17 @@ import pytest
 from click.testing import CliRunner, Result
 from matplotlib.image import imread
 
+from ggp.errors import MatchError
 from match_runner.cli import main
+from match_runner.comparison.executor import WorkerCrashError
 from match_runner.comparison.intervals import Interval
 from match_runner.reproduce import cli, theory
-from match_runner.reproduce.figures import EXACT, FIGURE_3, FIGURE_4, FIGURE_5, SAMPLED, Figure
+from match_runner.reproduce.figure3 import FIGURE_3
+from match_runner.reproduce.figure4 import FIGURE_4
+from match_runner.reproduce.figure5 import FIGURE_5
+from match_runner.reproduce.figures import EXACT, SAMPLED, Figure
 from match_runner.reproduce.others import Limitation
+from match_runner.reproduce.report import write_results
 from match_runner.reproduce.results import Experiment, Point, Settings
 from match_runner.reproduce.results import Result as Made
 from match_runner.reproduce.tables import TABLE_1, TABLE_2
@@ -55,6 +61,24 @@ def make(experiment: Experiment, given: Settings) -> tuple[Made, int]:
     return result, len(told)
 
 
+class Crashing(Here):
+    """Loses a worker with each piece of work that it is given for the first time."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+        self.tries: dict[str, int] = {}
+
+    def submit(self, function: Callable[..., T], args: tuple[Any, ...]) -> Future[T]:
+        key = repr(args)
+        self.tries[key] = self.tries.get(key, 0) + 1
+        if self.tries[key] > self.most:
+            return super().submit(function, args)
+        future: Future[T] = Future()
+        future.set_exception(WorkerCrashError("a worker process died"))
+        return future
+
+
 def claims_of(result: Made) -> dict[str, bool | None]:
     return {claim.text: claim.agrees for claim in result.claims}
 
@@ -85,6 +109,14 @@ def test_table_2(tmp_path: Path) -> None:
         assert point.value.value == pytest.approx(
             expected[point.series == "HyperPlay-II"], abs=6 if point.at.endswith("hide") else 2
         )
+
+
+def test_a_worker_that_dies_costs_one_decision_of_a_table(tmp_path: Path) -> None:
+    given = settings(tmp_path, 2)
+    lossless = TABLE_2.run(given, Here(), lambda: None)
+    assert TABLE_2.run(given, Crashing(1), lambda: None) == lossless
+    with pytest.raises(WorkerCrashError):
+        TABLE_2.run(given, Crashing(9), lambda: None)
 
 
 def only(figure: Figure, *indices: int) -> Figure:
@@ -119,17 +151,33 @@ def test_figure_4_compares_with_equal_states_and_with_a_strong_player(tmp_path: 
     claims = claims_of(result)
     assert claims["HyperPlay (hyperplay:n=8) as banker puts 100 into its bank"] is True
     assert claims["and keeps nothing"] is True
+    assert claims["HyperPlay-II (n = 8) against 4,096 playouts a candidate"] is None
+    assert {(row.series, row.at, row.role, row.turn) for row in result.states} == {
+        (curve, "8", *at) for curve in (EXACT, SAMPLED) for at in (("banker", 2), ("thief", 3))
+    }
     assert claims["HyperPlay-II (n = 8) as banker puts 40 into its bank"] is True
 
 
 def test_figure_5_tells_who_scanned(tmp_path: Path) -> None:
     result, _ = make(only(FIGURE_5, 2), settings(tmp_path))
     texts = [claim.text for claim in result.claims]
-    assert texts[:3] == [
-        f"HyperPlay-II (n = 2), {EXACT}: {what}"
-        for what in ("share won", "scans first", "wins by scan, then fire")
+    assert [text.split(":")[0] for text in texts] == [
+        *[f"HyperPlay-II (n = 2), {EXACT}"] * 4,
+        *[f"HyperPlay-II (n = 2), {SAMPLED}"] * 3,
     ]
     assert all(" of 4" in claim.ours for claim in result.claims if "scans" in claim.text)
+
+
+def test_of_matches_that_were_all_lost_nothing_is_said(tmp_path: Path) -> None:
+    results = [
+        experiment.run(settings(tmp_path, 2), Crashing(9), lambda: None)
+        for experiment in (only(FIGURE_3, 1), Limitation())
+    ]
+    for result in results:
+        assert result.failures
+        assert {claim.agrees for claim in result.claims} == {None}
+        assert {point.value.value for point in result.points} == {None}
+    assert write_results(results, settings(tmp_path, 2), "0", "report")[0].exists()
 
 
 def test_what_was_played_is_not_played_again(tmp_path: Path) -> None:
@@ -190,7 +238,8 @@ def test_all_writes_a_table_and_a_figure_of_each_and_one_report(
         assert picture.shape[:2] == (630, 1050)
         assert picture.std() > 0.05
         assert f"![{each['title']}]({name}.png)" in report
-    assert "| round 1: ask, HyperPlay-II | 90.00 ± 0.00 | 90.00 ± 0.00 | agree |" in report
+    told = "| round 1: ask, HyperPlay-II | paper: 90.00 ± 0.00 | 90.00 ± 0.00 | agree |  |"
+    assert told in report
     assert "Table 1: values in the Exploding Bomb\n" in result.stdout
     assert f"report: {tmp_path / 'report.md'}\n" in result.stdout
 
@@ -215,7 +264,7 @@ def test_other_settings_need_another_folder(tmp_path: Path) -> None:
     assert run("limitation", "--matches", "2", "--out", str(tmp_path)).exit_code == 0
     result = run("limitation", "--matches", "4", "--out", str(tmp_path))
     assert result.exit_code == 2
-    assert "--matches was 2 and is now 4" in result.stderr
+    assert "was made with --matches 2, not 4" in result.stderr
     assert result.stderr.count("\n") == 1
 
 
@@ -225,6 +274,8 @@ def test_other_settings_need_another_folder(tmp_path: Path) -> None:
         (("figure9", "--out", "x"), "figure9"),
         (("table1",), "--out"),
         (("table1", "--out", "x", "--matches", "1"), "1"),
+        (("table1", "--out", "x", "--matches", "5"), "5 is odd"),
+        (("table1", "--out", "/dev/null/x"), "/dev/null"),
     ],
 )
 def test_misuse_is_one_line_and_exit_code_2(args: tuple[str, ...], message: str) -> None:
@@ -248,12 +299,34 @@ def test_an_interrupt_keeps_what_is_made(tmp_path: Path, monkeypatch: pytest.Mon
     result = run("all", "--matches", "2", "--out", str(tmp_path))
     assert result.exit_code == 130
     assert (tmp_path / "table2.csv").exists()
+    assert (tmp_path / "report.partial.md").exists()
+    assert not (tmp_path / "report.md").exists()
     assert "interrupted after 1 of 2; the same command continues\n" in result.stderr
+
+
+def test_an_error_keeps_what_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        name = "broken"
+
+        def size(self, _: Settings) -> int:
+            return 1
+
+        def run(self, *_: object) -> Made:
+            raise MatchError("no cluster any more")
+
+    monkeypatch.setattr(cli, "EXPERIMENTS", {"table2": TABLE_2, "broken": Broken()})
+    result = run("all", "--matches", "2", "--out", str(tmp_path))
+    assert result.exit_code == 1
+    assert (tmp_path / "report.partial.md").exists()
+    assert result.stderr == "error: no cluster any more\n"
 
 
 def test_a_point_without_interval_is_drawn(tmp_path: Path) -> None:
     from match_runner.reproduce.plots import draw
 
-    points = (Point("a", "x", Interval(40.0), 1, "random"),)
+    points = (
+        Point("a", "x", Interval(40.0), 1, 1, "random"),
+        Point("a", "y", Interval(None), 0, 0, "x"),
+    )
     draw(Made("one", "One", "", "mean score", points, ()), tmp_path / "one.png")
     assert imread(tmp_path / "one.png").std() > 0.01

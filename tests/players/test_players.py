@@ -180,3 +180,26 @@ def test_bad_spec_is_explained(text: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_spec(text)
     assert message in str(caught.value)
+
+
+def test_a_player_without_particles_finds_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own bag is lost; one of states only, and many more, is made."""
+    machine = machine_of_game("kriegspiel_king_rook", "propnet")
+    thinker = player("hyperplay2:n=2", machine, role_index(machine, "black"))
+    monkeypatch.setattr(thinker.tracker, "_advanced", lambda *_: None)
+    for move, percepts in [
+        ("noop", ("(placed 4 4)",)),
+        *[("noop", ("your_move",)), ("(king 3 4)", ())],
+        *[("noop", ("your_move",)), ("(king 3 3)", ("refused",))],
+    ]:
+        thinker.observe(move, percepts)
+    assert thinker.tracker.bag.depleted[0]
+    decision = thinker.choose()
+    assert decision.particles > 2
+    assert decision.is_sound
+    assert decision.fault is not None
+    assert f"; chosen by HyperPlay in {decision.particles} states instead" in decision.fault
+    moves = {value.move for value in decision.values}
+    assert "(king 3 3)" not in moves
+    assert "(king 2 4)" in moves
+    assert decision.move in moves

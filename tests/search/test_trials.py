@@ -228,9 +228,17 @@ def test_among_equal_values_the_promptest_is_chosen() -> None:
     moves = ragged([np.array([3, 4, 5, 6]), np.array([7]), np.array([8, 9])])
     values = np.array([90.0, 100.0, 100.0, 100.0, 0.0, 0.0, 0.0])
     promptness = np.array([0.0, -250.0, -50.0, -50.0, 0.0, 50.0, 150.0])
-    estimates = Estimates(moves, values, np.zeros(7), np.ones(7, dtype=np.int64), promptness)
+    estimates = Estimates(moves, values, np.zeros(7), np.full(7, 2), promptness)
     chosen = np.array([estimates.choose(np.random.default_rng(seed)) for seed in range(200)])
     assert {5, 6} == set(chosen[:, 0].tolist())
     assert 60 <= np.count_nonzero(chosen[:, 0] == 5) <= 140
     assert set(chosen[:, 1].tolist()) == {7}
     assert set(chosen[:, 2].tolist()) == {9}
+
+
+def test_a_single_trial_is_too_little_for_promptness() -> None:
+    moves = ragged([np.array([3, 4])])
+    promptness = np.array([-250.0, -50.0])
+    estimates = Estimates(moves, np.full(2, 100.0), np.zeros(2), np.ones(2, np.int64), promptness)
+    chosen = {int(estimates.choose(np.random.default_rng(seed))[0]) for seed in range(50)}
+    assert chosen == {3, 4}

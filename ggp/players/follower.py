@@ -1,0 +1,109 @@
+"""A player of plain GDL that follows the true state, which the joint moves it is told determine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ggp.errors import GDLError, MachineError
+from ggp.gdl import parse_term, to_kif
+from ggp.gdl.terms import Compound
+from ggp.machine.base import Machine, States
+from ggp.players.base import Decision, MoveValue
+from ggp.search.anytime import Deadline
+from ggp.search.moves import is_legal
+
+
+class Follower:
+    """Plays random legal moves, at the cost of one step a turn.
+
+    A belief would try what the other roles may have done, which are thousands of moves in some
+    games.
+
+    Args:
+        machine: of a plain GDL game.
+        role: index of its role.
+        rng: all its random choices.
+        clock: measures `Decision.seconds`.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        role: int,
+        rng: np.random.Generator,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._machine, self._role, self._rng, self._clock = machine, role, rng, clock
+        self._state: States = machine.initial(1)
+        self._visited_before = machine.states_visited
+
+    @property
+    def states_visited(self) -> int:
+        return self._machine.states_visited - self._visited_before
+
+    def observe(
+        self,
+        move: str | None,
+        percepts: Sequence[str] | None,
+        *,
+        submitted: str | None = None,
+        in_time: bool = True,
+        deadline: Deadline | None = None,
+    ) -> None:
+        """Take the step of a turn.
+
+        Raises:
+            MachineError: the percepts are not the joint move of this state.
+        """
+        machine = self._machine
+        joint = _joint_move(machine, percepts or ())
+        if joint is None:
+            raise MachineError("the joint move is not told")
+        for role in range(len(machine.roles)):
+            if not is_legal(machine, self._state, role, joint[:, role])[0]:
+                text = machine.move_text(int(joint[0, role]))
+                raise MachineError(f"{text} was told, which {machine.roles[role]} cannot play")
+        self._state = machine.step(self._state, joint).states
+
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
+        """A random legal move.
+
+        Raises:
+            MachineError: there is none: the game is over.
+        """
+        began_s = self._clock()
+        moves = self._machine.legal(self._state, self._role)[0]
+        if not len(moves):
+            raise MachineError("there is no legal move: the game is over")
+        texts = sorted(self._machine.move_text(int(move)) for move in moves)
+        return Decision(
+            move=texts[int(self._rng.integers(len(texts)))],
+            values=tuple(MoveValue(text, None, None, 0) for text in texts),
+            particles=1,
+            exact=True,
+            states_visited=0,
+            seconds=self._clock() - began_s,
+        )
+
+
+def _joint_move(machine: Machine, percepts: Sequence[str]) -> np.ndarray | None:
+    """`[1, R]` the joint move in percepts `(did ROLE MOVE)`, None if they are not just that."""
+    told: dict[str, int] = {}
+    for percept in percepts:
+        try:
+            term = parse_term(percept)
+        except GDLError:
+            return None
+        if not isinstance(term, Compound) or term.name != "did" or len(term.args) != 2:
+            return None
+        role, move = map(to_kif, term.args)
+        found = machine.move_id(move)
+        if found is None:
+            return None
+        told[role] = found
+    if told.keys() != set(machine.roles):
+        return None
+    return np.array([[told[role] for role in machine.roles]], dtype=np.int64)
