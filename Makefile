@@ -3,7 +3,7 @@
 PYTHON := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test lint format clean
+.PHONY: help setup play test lint format endurance clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -27,6 +27,14 @@ lint: setup
 format: setup
 	$(PYTHON) -m ruff check --fix .
 	$(PYTHON) -m ruff format .
+
+# make endurance  set up, then 200 matches of `ggp serve` over HTTP; goes on where it stopped
+endurance: setup
+	$(PYTHON) scripts/endurance.py --out runs/endurance
+
+# make soak    set up, then an hour of matches over HTTP with the memory watched
+soak: setup
+	$(PYTHON) scripts/soak.py --minutes $(or $(MINUTES),60) --out runs/soak
 
 # make setup   SWI-Prolog, .venv and the project in it; quick the second time
 # make clean   remove .venv, caches and build results

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ggp.cli.options import backend_option, json_option, verbose_option
 from ggp.console import (
@@ -22,10 +22,14 @@ from ggp.console import (
     show_diagnostics,
     show_error,
 )
-from ggp.errors import GGPError, MatchError
+from ggp.errors import ConfigError, GGPError, MatchError
 from ggp.gdl.normalize import load
 from ggp.gdl.program import RANDOM, Program
 from match_runner.comparison.cli import compare
+from match_runner.exports import EXPORTS
+from match_runner.log_views import is_log, read_log, show_log
+from match_runner.options import conditions_of, conditions_options
+from match_runner.progress import progress
 from match_runner.records import (
     MatchRecord,
     MatchResult,
@@ -33,13 +37,13 @@ from match_runner.records import (
     read_record,
     write_record,
 )
-from match_runner.referee import Conditions
 from match_runner.replay import check_record
 from match_runner.reproduce.cli import reproduce
 from match_runner.seats import Arena, read_players, set_up
 from match_runner.series import Summary, play_series, summarize
 from match_runner.statistics import mean_of
-from match_runner.views import console, show_record, show_summary
+from match_runner.tournament.cli import tournament
+from match_runner.views import show_record, show_summary
 
 MOST_WARNINGS = 5
 """Warnings of a rulesheet that are shown before a match."""
@@ -65,16 +69,11 @@ def main(ctx: click.Context) -> None:
     "players",
     multiple=True,
     metavar="ROLE=SPEC",
-    help="Who plays a role, e.g. agent=hyperplay2:n=8. Others play random.",
+    help="Who plays a role, e.g. agent=hyperplay2:n=8 or agent=http://localhost:9147. "
+    "Others play random.",
 )
 @click.option("--matches", type=click.IntRange(min=1), default=1, show_default=True)
-@click.option(
-    "--play-clock",
-    "play_clock_s",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Time for each decision. Without it the players' counts decide.",
-)
+@conditions_options
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -96,13 +95,18 @@ def play(
     game: str,
     players: tuple[str, ...],
     matches: int,
-    play_clock_s: float | None,
     seed: int,
     folder: Path | None,
     backend: str,
     as_json: bool,
+    **asked: Any,
 ) -> int:
-    """Play matches of GAME, the name of a game or the path of a rulesheet."""
+    """Play matches of GAME, the name of a game or the path of a rulesheet.
+
+    A player with an address is remote: a program that speaks the protocol of game servers.
+    --play-clock, --replacement and --pause are for all players, the other options about
+    clocks and messages for remote ones.
+    """
     program = load(game)
     specs = read_players(players, program.roles)
     if folder is not None:
@@ -110,15 +114,16 @@ def play(
     if not as_json:
         _show_warnings(program)
     arena = set_up(game, program, specs, backend)
+    conditions = conditions_of(has_remote=arena.remotes is not None, **asked)
     results: list[MatchResult] = []
     interrupted = False
     try:
-        with _each_warning_once(), _progress(matches) as advance:
-            for record in play_series(arena, seed, matches, Conditions(play_clock_s)):
+        with _each_warning_once(), progress(matches) as advance:
+            for record in play_series(arena, seed, matches, conditions):
                 if folder is not None:
                     write_record(record, folder)
                 results.append(record.result)
-                advance(results)
+                advance(len(results), _means(results))
     except KeyboardInterrupt:
         interrupted = True
     summary = summarize(game, arena.machine.roles, results)
@@ -133,20 +138,73 @@ def play(
 
 
 @main.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument(
+    "files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path), required=True
+)
 @json_option
 @verbose_option
-def replay(file: Path, as_json: bool) -> int:
-    """Show a recorded match again, checked against the rules of its game."""
-    record = read_record(file)
+def replay(files: tuple[Path, ...], as_json: bool) -> int:
+    """Show recorded matches again, checked against the rules of their games.
+
+    A FILE is a record of this program, or a log that `ggp serve --log` kept. With --json,
+    several are a list.
+    """
+    found: list[object] = []
+    code = 0
+    for number, file in enumerate(files):
+        if number and not as_json:
+            click.echo()
+        record = None if is_log(file) else read_record(file)
+        if record is None:
+            events = read_log(file)
+            found.append(events)
+            shown = show_log(events, sys.stdout.encoding)
+        else:
+            found.append(record.to_json())
+            shown = show_record(record, sys.stdout.encoding)
+        if not as_json:
+            print_rich(*shown)
+        if record is not None:
+            code = max(code, _check(record))
     if as_json:
-        print_json(record.to_json())
-    else:
-        print_rich(*show_record(record, sys.stdout.encoding))
-    return _check(record)
+        print_json(found if len(files) > 1 else found[0])
+    return code
+
+
+@main.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(list(EXPORTS)),
+    required=True,
+    help="The format: of the Dresden GameController, or of ggp-base and Tiltyard.",
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where to write it; without it, to standard output.",
+)
+@verbose_option
+def export(file: Path, target: str, out: Path | None) -> None:
+    """Write a recorded match in the format of another program.
+
+    The rules of its game must be at hand: other formats hold states, records do not.
+    """
+    record = read_record(file)
+    text = EXPORTS[target](record, check_record(record, load(record.game)))
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"cannot write {out}: {error.strerror or error}") from error
 
 
 main.add_command(compare)
+main.add_command(tournament)
 main.add_command(reproduce)
 
 
@@ -180,31 +238,13 @@ def _show_summary(summary: Summary, arena: Arena) -> None:
     print_rich(*show_summary(summary, listed, sys.stdout.encoding))
 
 
-@contextmanager
-def _progress(num_matches: int) -> Iterator[Callable[[Sequence[MatchResult]], None]]:
-    """A bar on standard error with the running means, if that is a terminal.
-
-    Yields a function that is told the results so far.
-    """
-    screen = console(stderr=True)
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
+def _means(results: Sequence[MatchResult]) -> str:
+    """The mean score of every player so far."""
+    return ", ".join(
+        f"{role} {mean_of([result.goals[role] for result in results]).mean:.1f}"
+        for role in results[-1].goals
+        if role != RANDOM
     )
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task("playing", total=num_matches)
-
-        def advance(results: Sequence[MatchResult]) -> None:
-            means = (
-                f"{role} {mean_of([result.goals[role] for result in results]).mean:.1f}"
-                for role in results[-1].goals
-                if role != RANDOM
-            )
-            bar.update(task, completed=len(results), description=", ".join(means))
-
-        yield advance
 
 
 @contextmanager

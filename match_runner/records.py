@@ -17,16 +17,21 @@ from typing import Any, TypeVar
 from ggp.errors import ConfigError, MatchError
 from ggp.players import Decision, MoveValue
 
-FORMAT = 1
-"""Number of the file format; readers refuse others."""
+FORMAT = 2
+"""Number of the file format that is written; format 1 lacks `remote` and `times_s`."""
+
+READABLE_FORMATS = (1, 2)
+"""Formats that are read; readers refuse others."""
 
 FAULTS: Mapping[str, str] = {
     "illegal": "submitted a move that is not legal",
-    "late": "answered after the play clock had run out",
+    "late": "answered after its clock had run out, or not at all",
+    "unreachable": "could not be connected to, or broke the connection off",
     "raised": "raised an exception",
     "fallback": "could not decide and played a fallback",
 }
-"""Every kind of fault. The first three cost a player its move, except `raised` in `observe`."""
+"""Every kind of fault. All but the last cost a player its move, unless they are about what it
+was only told: `raised` in `observe`, `late` and `unreachable` at the start."""
 
 _T = TypeVar("_T")
 
@@ -72,6 +77,23 @@ class TurnRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class RemoteSide:
+    """How remote players were spoken to.
+
+    Attributes:
+        match_id: of the match in messages; a role's own where one player has several.
+        dialect: of the messages, a value of `ggp.protocol.messages.Dialect`.
+        start_clock_s: what they had before the first turn.
+        scrambled: whether names were changed.
+    """
+
+    match_id: str
+    dialect: str
+    start_clock_s: float
+    scrambled: bool
+
+
+@dataclass(frozen=True, slots=True)
 class MatchResult:
     """What series and statistics keep of a match.
 
@@ -106,6 +128,9 @@ class MatchRecord:
         goals: of every role, in the last state.
         states_visited: by every role's player; 0 for `random`.
         error: why the match ended before the game was over, else None.
+        remote: None where no player was remote.
+        times_s: seconds since 1970 at which each state was reached, the initial one first;
+            empty if not known.
     """
 
     game: str
@@ -119,6 +144,8 @@ class MatchRecord:
     goals: Mapping[str, float]
     states_visited: Mapping[str, int]
     error: str | None = None
+    remote: RemoteSide | None = None
+    times_s: tuple[float, ...] = ()
 
     @property
     def result(self) -> MatchResult:
@@ -207,8 +234,9 @@ def record_from_json(data: object) -> MatchRecord:
     """
     fields = _Fields(data, "")
     version = fields.get("format", _whole)
-    if version != FORMAT:
-        raise MatchError(f"format {version} is not known; this version reads {FORMAT}")
+    if version not in READABLE_FORMATS:
+        known = " and ".join(map(str, READABLE_FORMATS))
+        raise MatchError(f"format {version} is not known; this version reads {known}")
     record = MatchRecord(
         game=fields.get("game", _text),
         digest=fields.get("digest", _text),
@@ -221,6 +249,8 @@ def record_from_json(data: object) -> MatchRecord:
         goals=fields.get("goals", _map_of(_number)),
         states_visited=fields.get("states_visited", _map_of(_whole)),
         error=fields.get("error", _optional(_text)),
+        remote=fields.get("remote", _optional(_remote)) if version > 1 else None,
+        times_s=fields.get("times_s", _list_of(_number)) if version > 1 else (),
     )
     _check_roles(record)
     return record
@@ -310,13 +340,23 @@ def _map_of(read: _Reader[_T]) -> _Reader[Mapping[str, _T]]:
     return read_map
 
 
+def _remote(data: object, where: str) -> RemoteSide:
+    fields = _Fields(data, where)
+    return RemoteSide(
+        match_id=fields.get("match_id", _text),
+        dialect=fields.get("dialect", _text),
+        start_clock_s=fields.get("start_clock_s", _number),
+        scrambled=fields.get("scrambled", _flag),
+    )
+
+
 def _turn(data: object, where: str) -> TurnRecord:
     fields = _Fields(data, where)
     return TurnRecord(
         joint_move=fields.get("joint_move", _map_of(_text)),
         submitted=fields.get("submitted", _map_of(_optional(_text))),
         percepts=fields.get("percepts", _map_of(_list_of(_text))),
-        decisions=fields.get("decisions", _map_of(_decision)),
+        decisions=fields.get("decisions", _map_of(decision_from_json)),
         faults=fields.get("faults", _list_of(_fault)),
     )
 
@@ -331,7 +371,12 @@ def _fault(data: object, where: str) -> Fault:
     )
 
 
-def _decision(data: object, where: str) -> Decision:
+def decision_from_json(data: object, where: str) -> Decision:
+    """A decision from JSON values.
+
+    Raises:
+        MatchError: a field is missing or is not what it must be; says which, after `where`.
+    """
     fields = _Fields(data, where)
     return Decision(
         move=fields.get("move", _text),

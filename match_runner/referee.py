@@ -8,18 +8,30 @@ own, by role index, so that a player's random choices do not depend on who the o
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ggp.errors import GDLError, GGPError
 from ggp.gdl import parse_term, to_kif
+from ggp.gdl.source import printable
 from ggp.machine.base import Machine, States
 from ggp.players import Decision, Player
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
+from match_runner.clocks import Replacement
 from match_runner.records import Fault, MatchRecord, TurnRecord, as_number
+from match_runner.remote import (
+    MOST_SHOWN,
+    RemoteAnswer,
+    RemoteConditions,
+    RemotePlayers,
+    check_clocks,
+    new_match_id,
+)
 from match_runner.seats import Arena
+from match_runner.wire import Told
 
 _log = logging.getLogger(__name__)
 
@@ -33,6 +45,7 @@ playouts after theirs, measured at up to 0.1 s on kriegTTT and mastermind."""
 
 _REFEREE_STREAM = 0
 _FIRST_ROLE_STREAM = 1
+_SCRAMBLER_STREAM = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +55,16 @@ class Conditions:
     Attributes:
         play_clock_s: time for each decision; None lets the players' counts decide.
         max_turns: turns after which a match is cut off.
+        replacement: what is played instead of a late or illegal move.
+        pause_s: waited before each turn.
+        remote: how remote players are spoken to.
     """
 
     play_clock_s: float | None = None
     max_turns: int = MAX_TURNS
+    replacement: Replacement = Replacement.RANDOM
+    pause_s: float = 0.0
+    remote: RemoteConditions = field(default_factory=RemoteConditions)
 
     @property
     def thinking_s(self) -> float:
@@ -61,6 +80,9 @@ def play_match(arena: Arena, seed: int, conditions: Conditions | None = None) ->
     the game (a role without a legal move, no end within the limit of turns, a reasoner's
     limit) ends the match: `MatchRecord.error` says so, and the goals are those of the last
     state, 0 where the rules cannot tell.
+
+    Raises:
+        ConfigError: remote players cannot be spoken to under these conditions.
     """
     return _Match(arena, seed, conditions or Conditions()).play()
 
@@ -77,16 +99,22 @@ def stream(seed: int, number: int) -> np.random.Generator:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What came of asking a player."""
+    """What came of asking a player.
+
+    Attributes:
+        submitted: as canonical KIF where it is a term; None without an answer.
+        decision: None without an answer.
+        may_count: false for an answer that is late or no move at all, whatever it says.
+    """
 
     submitted: str | None
     decision: Decision | None
-    in_time: bool
+    may_count: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class _News:
-    """What a player is told of the turn before."""
+    """What a player in this process is told of the turn before."""
 
     move: str
     percepts: tuple[str, ...]
@@ -104,38 +132,69 @@ class _Match:
         self._state: States = self._machine.initial(1)
         self._players: dict[int, Player] = {}
         self._news: dict[int, _News] = {}
+        self._told: dict[int, Told] = {}
         self._turns: list[TurnRecord] = []
+        self._times_s: list[float] = []
         self._faults: list[Fault] = []
         self._error: str | None = None
+        self._remote: RemotePlayers | None = None
+        if arena.remotes is not None:
+            self._remote = RemotePlayers(
+                arena.remotes,
+                conditions.remote,
+                check_clocks(conditions.play_clock_s),
+                new_match_id(arena.game, conditions.remote),
+                stream(seed, _SCRAMBLER_STREAM),
+            )
 
     def play(self) -> MatchRecord:
         _log.info("match with seed %d begins", self._seed)
+        whole = False
         try:
             for role, seat in self._arena.seats.items():
                 self._players[role] = seat.make(stream(self._seed, _FIRST_ROLE_STREAM + role))
+            if self._remote is not None:
+                for role, trouble in self._remote.start().items():
+                    self._fault(role, trouble.kind, trouble.text)
+            self._times_s.append(time.time())
             while not self._machine.terminal(self._state)[0]:
                 if len(self._turns) == self._conditions.max_turns:
                     self._error = f"the game did not end within {len(self._turns)} turns"
                     break
                 self._play_turn()
+            whole = self._error is None
         except GGPError as error:
             _log.warning("match with seed %d ends: %s", self._seed, error)
             self._error = str(error)
+        finally:
+            if self._remote is not None:
+                end = self._remote.stop if whole else self._remote.abort
+                end(len(self._turns), self._told)
         return self._record()
 
     def _play_turn(self) -> None:
         machine, roles = self._machine, range(len(self._machine.roles))
-        self._faults = []
         for role in roles:
             machine.legal(self._state, role)  # raises where a role is stuck
-        answers = {role: self._ask(role, player) for role, player in self._players.items()}
+        time.sleep(self._conditions.pause_s)
+        # Remote players first, then ours one by one: nobody's clock runs while another thinks
+        # in this process.
+        answers = self._ask_remote()
+        answers |= {role: self._ask(role, player) for role, player in self._players.items()}
         moves = [self._executed(role, answers.get(role)) for role in roles]
         stepped = machine.step(self._state, np.array([moves], dtype=np.int64))
-        texts = [machine.move_text(move) for move in moves]
+        texts = tuple(machine.move_text(move) for move in moves)
         percepts = [machine.percept_texts(int(p)) for p in stepped.percepts[0]]
         self._state = stepped.states
-        for role, answer in answers.items():
-            self._news[role] = _News(texts[role], percepts[role], answer.submitted, answer.in_time)
+        for role in answers:
+            self._told[role] = Told(texts[role], percepts[role], texts)
+        for role in self._players:
+            answer = answers[role]
+            self._news[role] = _News(
+                texts[role], percepts[role], answer.submitted, answer.may_count
+            )
+        self._times_s.append(time.time())
+        answers = dict(sorted(answers.items()))
         self._turns.append(
             TurnRecord(
                 joint_move=dict(zip(machine.roles, texts, strict=True)),
@@ -149,6 +208,18 @@ class _Match:
                 faults=tuple(sorted(self._faults, key=lambda f: machine.roles.index(f.role))),
             )
         )
+        self._faults = []
+
+    def _ask_remote(self) -> dict[int, _Answer]:
+        """The answers of all remote players, asked together."""
+        if self._remote is None:
+            return {}
+        answers = {}
+        for role, answer in self._remote.ask(len(self._turns), self._told).items():
+            if answer.trouble is not None:
+                self._fault(role, answer.trouble.kind, answer.trouble.text)
+            answers[role] = _Answer(answer.submitted, _decision(answer), answer.move is not None)
+        return answers
 
     def _ask(self, role: int, player: Player) -> _Answer:
         """A player's move, having told it of the turn before within the same play clock."""
@@ -176,7 +247,7 @@ class _Match:
             submitted = _canonical(decision.move)
         except Exception as error:
             self._fault(role, "raised", f"raised {_shown(error)} when asked to move", error)
-            return _Answer(None, None, in_time=True)
+            return _Answer(None, None)
         if decision.fault is not None:
             self._fault(role, "fallback", f"played a fallback: {_one_line(decision.fault)}")
         took_s = clock() - started
@@ -191,13 +262,17 @@ class _Match:
         return _Answer(submitted, decision, in_time)
 
     def _executed(self, role: int, answer: _Answer | None) -> int:
-        """The move that is played: the one submitted, if it may be, else a random legal one."""
+        """The move that is played: the one submitted, if it may be, else another legal one."""
         machine = self._machine
-        if answer is not None and answer.in_time and answer.submitted is not None:
+        if answer is not None and answer.may_count and answer.submitted is not None:
             move = machine.move_id(answer.submitted)
             if move is not None and is_legal(machine, self._state, role, np.array([move]))[0]:
                 return move
-            self._fault(role, "illegal", f"submitted {answer.submitted}, which is not legal")
+            self._fault(
+                role, "illegal", f"submitted {_clipped(answer.submitted)}, which is not legal"
+            )
+        if answer is not None and self._conditions.replacement is Replacement.FIRST:
+            return int(machine.legal(self._state, role)[0][0])
         return int(random_moves(machine, self._state, role, self._rng)[0])
 
     def _fault(self, role: int, kind: str, text: str, error: Exception | None = None) -> None:
@@ -225,6 +300,8 @@ class _Match:
             goals=goals,
             states_visited=visited,
             error=None if self._error is None else _one_line(self._error),
+            remote=None if self._remote is None else self._remote.side,
+            times_s=tuple(self._times_s),
         )
 
     def _goals(self) -> dict[str, float]:
@@ -237,12 +314,25 @@ class _Match:
         return dict(zip(roles, map(as_number, values), strict=True))
 
 
+def _decision(answer: RemoteAnswer) -> Decision | None:
+    """What is known of how a remote player decided: the time it took."""
+    if answer.submitted is None:
+        return None
+    return Decision(answer.submitted, (), 0, False, 0, answer.seconds)
+
+
 def _canonical(move: str) -> str:
     """A move as canonical KIF, as it is if it is not a term."""
     try:
         return to_kif(parse_term(move))
     except GDLError:
         return move
+
+
+def _clipped(move: str) -> str:
+    """A move that may come from anybody, on one line of bounded length."""
+    line = printable(move)
+    return line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]}..."
 
 
 def _shown(error: Exception) -> str:

@@ -11,8 +11,11 @@ from ggp.machine.base import States
 from match_runner.records import MatchRecord, TurnRecord
 
 
-def check_record(record: MatchRecord, program: Program) -> None:
+def check_record(record: MatchRecord, program: Program) -> list[tuple[str, ...]]:
     """Play the moves of a record again and compare what the rules say.
+
+    Returns:
+        the fluents of the first state and of that after each turn, as canonical KIF.
 
     Raises:
         MatchError: the first thing that differs, and in which turn.
@@ -25,14 +28,17 @@ def check_record(record: MatchRecord, program: Program) -> None:
         )
     machine = build_machine(program)
     state = machine.initial(1)
+    fluents = machine.fluents(state)
     for number, turn in enumerate(record.turns, start=1):
         try:
             state = _next(machine, state, turn)
         except MatchError as error:
             changed = "" if record.digest == program.digest else "the rules have changed since; "
             raise MatchError(f"turn {number} differs from the rules: {changed}{error}") from error
+        fluents += machine.fluents(state)
     if record.error is None:
         _check_end(machine, state, record)
+    return fluents
 
 
 def _next(machine: Machine, state: States, turn: TurnRecord) -> States:

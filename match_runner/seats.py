@@ -1,4 +1,5 @@
-"""Who plays: the referee's machine, and for every role but `random` a seat with a player."""
+"""Who plays: the referee's machine, and for every role but `random` a seat with a player, or
+the address of one."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from ggp.errors import ConfigError
 from ggp.gdl.program import RANDOM, Program
 from ggp.machine import Machine, build_machine
 from ggp.players import Player, make_player, parse_spec
+from match_runner.post import is_address, parse_address
+from match_runner.remote import Remotes
 
 DEFAULT_PLAYER = "random"
 """Plays the roles nobody was named for."""
@@ -40,8 +43,9 @@ class Arena:
         game: name or path of the rulesheet, as it was given.
         digest: of the program.
         machine: the referee's own: nobody else may see the states on it.
-        seats: by role index; no seat for `random`.
-        clock: tells the time for play clocks.
+        seats: by role index; no seat for `random`, nor for remote players.
+        clock: tells the time for play clocks of those who have a seat.
+        remotes: the remote players, None without any.
     """
 
     game: str
@@ -49,15 +53,21 @@ class Arena:
     machine: Machine
     seats: Mapping[int, Seat]
     clock: Clock = time.monotonic
+    remotes: Remotes | None = None
 
     @property
     def players(self) -> dict[str, str]:
-        """The spec of every role that has a seat."""
-        return {self.machine.roles[role]: seat.spec for role, seat in self.seats.items()}
+        """The spec or address of every role's player, in role order."""
+        specs = {role: seat.spec for role, seat in self.seats.items()}
+        if self.remotes is not None:
+            specs |= {role: str(address) for role, address in self.remotes.addresses.items()}
+        return {self.machine.roles[role]: specs[role] for role in sorted(specs)}
 
 
 def read_players(texts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, str]:
-    """The spec of every role's player, from texts `ROLE=SPEC`; others are `DEFAULT_PLAYER`.
+    """The player of every role, from texts `ROLE=SPEC` or `ROLE=http://host:port`.
+
+    Roles that are not named are played by `DEFAULT_PLAYER`.
 
     Raises:
         ConfigError: a text is malformed, or names a role twice, an unknown one, or `random`.
@@ -102,19 +112,20 @@ def set_up(
     Args:
         game: what to call the game.
         program: its rules.
-        players: spec of every role but `random`, see `read_players`.
+        players: spec or address for every role but `random`, see `read_players`.
         backend: of the machines.
         clock: tells the time.
 
     Raises:
-        ConfigError: unknown player, option or backend.
+        ConfigError: unknown player, option or backend, or a malformed address.
         MachineError: a machine cannot be built.
     """
-    specs = {role: parse_spec(spec) for role, spec in players.items()}
+    remote = {role: parse_address(text) for role, text in players.items() if is_address(text)}
+    specs = {role: parse_spec(text) for role, text in players.items() if role not in remote}
     machine = build_machine(program, backend)
     seats = {}
     for role, name in enumerate(machine.roles):
-        if role == machine.random_role:
+        if role == machine.random_role or name in remote:
             continue
         own = build_machine(program, backend)
 
@@ -124,4 +135,6 @@ def set_up(
             return make_player(specs[name], own, role, rng, clock)
 
         seats[role] = Seat(players[name], make)
-    return Arena(game, program.digest, machine, seats, clock)
+    addresses = {machine.roles.index(name): address for name, address in remote.items()}
+    remotes = Remotes(program, addresses) if addresses else None
+    return Arena(game, program.digest, machine, seats, clock, remotes)

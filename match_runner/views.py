@@ -17,7 +17,7 @@ from rich.text import Text
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import printable
 from ggp.players import Decision, MoveValue
-from match_runner.records import MatchRecord, TurnRecord
+from match_runner.records import MatchRecord, RemoteSide, TurnRecord
 from match_runner.series import Summary
 from match_runner.statistics import Mean
 
@@ -51,6 +51,8 @@ def show_record(record: MatchRecord, encoding: str = "utf-8") -> Iterator[Render
     yield Text.assemble(plain(record.game, "bold"), f", seed {record.seed}{clock}")
     for role in record.roles:
         yield plain(f"  {role}: {record.players.get(role, 'played by chance')}")
+    if record.remote is not None:
+        yield plain(f"  {_remote_text(record.remote)}", "dim")
     for number, turn in enumerate(record.turns, start=1):
         yield Text()
         yield Text(f"Turn {number}", style="bold")
@@ -61,6 +63,14 @@ def show_record(record: MatchRecord, encoding: str = "utf-8") -> Iterator[Render
     yield Text("Scores", style="bold")
     for role in record.roles:
         yield plain(f"  {role}: {record.goals[role]:g}")
+
+
+def _remote_text(remote: RemoteSide) -> str:
+    scrambled = ", names scrambled" if remote.scrambled else ""
+    return (
+        f"remote players: match {remote.match_id}, dialect {remote.dialect}, start clock "
+        f"{remote.start_clock_s:g} s{scrambled}"
+    )
 
 
 def _show_turn(turn: TurnRecord, roles: Sequence[str], encoding: str) -> Iterator[RenderableType]:

@@ -17,6 +17,14 @@ MAY_IMPORT = {
     "ggp.search": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.players": {"ggp.errors", "ggp.gdl", "ggp.search", "ggp.belief", "ggp.machine"},
     "ggp.console": {"ggp.errors", "ggp.gdl"},
+    "ggp.protocol": {
+        "ggp.errors",
+        "ggp.gdl",
+        "ggp.machine",
+        "ggp.players",
+        "ggp.search",
+        "ggp.console",
+    },
 }
 """What each part of ggp may import of ggp. ggp.errors needs ggp.gdl for types only."""
 
@@ -57,6 +65,29 @@ def test_module_imports_only_what_its_layer_may(path: Path) -> None:
         allowed = MAY_IMPORT.get(own, EVERYTHING_OF_GGP) | {own}
     found = {part_of(name) for name in imported(path)}
     assert found <= allowed
+
+
+PURE = ("forms", "messages", "spelling", "turns", "path", "transitions", "session", "lobby")
+"""Modules of ggp.protocol that know no sockets, processes, threads or clocks."""
+
+PURE_MAY_IMPORT = {"ggp.errors", "ggp.gdl", "ggp.protocol"}
+PURE_LIBRARIES = {"__future__", "collections", "dataclasses", "enum", "itertools", "re"}
+
+
+@pytest.mark.parametrize("name", PURE)
+def test_pure_part_of_the_protocol_imports_only_pure_parts(name: str) -> None:
+    path = REPOSITORY / "ggp" / "protocol" / f"{name}.py"
+    found = imported(path)
+    assert {part_of(module) for module in found} <= PURE_MAY_IMPORT
+    own = {module.removeprefix("ggp.protocol.") for module in found if "protocol" in module}
+    assert own <= set(PURE)
+    libraries = {
+        (node.module or "") if isinstance(node, ast.ImportFrom) else alias.name
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    assert {library.split(".")[0] for library in libraries} <= PURE_LIBRARIES | {"ggp"}
 
 
 def test_only_the_engine_imports_pyswip() -> None:

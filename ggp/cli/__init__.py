@@ -12,6 +12,7 @@ from ggp.cli.bench import bench
 from ggp.cli.evaluate import evaluate
 from ggp.cli.options import verbose_option
 from ggp.cli.rulesheets import convert, info, validate
+from ggp.cli.serve import serve
 from ggp.cli.trace import trace
 from ggp.console import CommandGroup, installed_version
 
@@ -32,5 +33,5 @@ def main(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for _command in (validate, info, convert, trace, evaluate, bench):
+for _command in (validate, info, convert, trace, evaluate, bench, serve):
     main.add_command(_command)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from ggp.gdl.normalize import load
 from ggp.machine import Machine, role_index
 from ggp.players import Decision, Player
 from ggp.search.anytime import Deadline
+from match_runner.records import MatchRecord
 from match_runner.seats import Arena, Seat, read_players, set_up
 from tests.support.games import machine_of_game
 
@@ -95,3 +96,14 @@ def arena_of(game: str, *players: str) -> Arena:
     """An arena of real players, given as `ROLE=SPEC`; built once in a process."""
     program = load(game)
     return set_up(game, program, read_players(players, program.roles))
+
+
+def timeless(record: MatchRecord) -> MatchRecord:
+    """A record without what differs each time: clock times, and how long decisions took."""
+    turns = tuple(
+        replace(
+            turn, decisions={role: replace(d, seconds=0.0) for role, d in turn.decisions.items()}
+        )
+        for turn in record.turns
+    )
+    return replace(record, turns=turns, times_s=())

@@ -159,6 +159,17 @@ def test_replay_reports_what_the_rules_do_not_allow(tmp_path: Path) -> None:
     assert result.stderr.startswith("not checked against the rules: unknown game 'gone'")
 
 
+def test_replay_takes_several_files(tmp_path: Path) -> None:
+    assert run(*BOMB, "--matches", "2", "--record", str(tmp_path)).exit_code == 0
+    files = sorted(map(str, tmp_path.glob("*.json")))
+    assert len(files) == 2
+    shown = run("replay", *files)
+    assert shown.exit_code == 0
+    assert shown.stdout.count("Scores") == 2
+    found = json.loads(run("replay", *files, "--json").stdout)
+    assert [record["seed"] for record in found] == [0, 1]
+
+
 def test_replay_takes_no_markup_or_escapes_from_a_record(tmp_path: Path) -> None:
     played(*BOMB, "--record", str(tmp_path))
     (path,) = tmp_path.iterdir()
@@ -177,7 +188,10 @@ def test_replay_takes_no_markup_or_escapes_from_a_record(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("play", "nowhere"), "unknown game 'nowhere'; games that come with ggp: banker_and_thief,"),
+        (
+            ("play", "nowhere"),
+            "unknown game 'nowhere'; games that come with ggp: banker_and_thief,",
+        ),
         ((*BOMB, "--player", "spy=legal"), "unknown role 'spy'; roles of this game: agent"),
         ((*BOMB, "--player", "agent=god"), "unknown player 'god'; players: legal, random,"),
         ((*BOMB, "--player", "agent=hyperplay:x=1"), "unknown option 'x' of player hyperplay;"),
@@ -189,7 +203,7 @@ def test_replay_takes_no_markup_or_escapes_from_a_record(tmp_path: Path) -> None
         ((*BOMB, "--seed", "-1"), "Invalid value for '--seed': -1 is not in the range x>=0"),
         ((*BOMB, "--backend", "x"), "unknown backend 'x'; backends: auto, propnet, prolog"),
         (("play",), "Missing argument 'GAME'; `match-runner play --help`"),
-        (("watch",), "unknown command 'watch'; commands: compare, play, replay"),
+        (("watch",), "unknown command 'watch'; commands: compare, export, play, replay"),
         (("replay", "none.json"), "cannot read none.json: No such file or directory"),
     ],
 )

@@ -51,11 +51,20 @@ def test_a_record_with_faults_reads_back(tmp_path: Path) -> None:
 
 def test_a_record_says_its_format_and_holds_terms_only(tmp_path: Path) -> None:
     data = json.loads(write_record(recorded(), tmp_path).read_text())
-    assert data["format"] == 1
+    assert data["format"] == 2
     assert data["digest"] == load("exploding_bomb").digest
     assert data["turns"][0]["joint_move"]["agent"] == "noop"
     assert data["turns"][1]["decisions"]["agent"]["values"][0]["move"] == "ask"
     assert isinstance(data["goals"]["agent"], int)
+
+
+def test_a_record_of_the_first_format_is_still_read() -> None:
+    data = json.loads(json.dumps(recorded().to_json()))
+    data["format"] = 1
+    del data["remote"], data["times_s"]
+    read = record_from_json(data)
+    assert read == replace(recorded(), turns=read.turns, times_s=())
+    assert read.to_json()["format"] == 2
 
 
 def test_file_names_tell_matches_apart(tmp_path: Path) -> None:
@@ -103,7 +112,7 @@ def _set(data: Any, value: Any, *path: Any) -> Any:
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (("format",), 2, "format 2 is not known; this version reads 1"),
+        (("format",), 3, "format 3 is not known; this version reads 1 and 2"),
         (("format",), True, "field format must be a whole number"),
         (("game",), None, "field game must be a string"),
         (("seed",), 1.5, "field seed must be a whole number"),

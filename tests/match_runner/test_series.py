@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from ggp.errors import ConfigError
 from ggp.gdl.normalize import load
-from match_runner.records import MatchRecord, MatchResult
+from match_runner.records import MatchResult
 from match_runner.referee import play_match
 from match_runner.seats import read_players, set_up
 from match_runner.series import play_series, summarize
 from match_runner.statistics import Mean
-from tests.match_runner.support import arena_of
+from tests.match_runner.support import arena_of, timeless
 
 PLAYERS = ("player1=hyperplay:n=3", "player2=hyperplay2:n=2")
-
-
-def timeless(record: MatchRecord) -> MatchRecord:
-    """A record without what differs each time: the wall time of decisions."""
-    turns = tuple(
-        replace(
-            turn, decisions={role: replace(d, seconds=0.0) for role, d in turn.decisions.items()}
-        )
-        for turn in record.turns
-    )
-    return replace(record, turns=turns)
 
 
 def test_a_series_is_the_same_each_time() -> None:

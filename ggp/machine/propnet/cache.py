@@ -35,6 +35,11 @@ class DiskCache:
         self._folder = folder
         self._max_bytes = max_bytes
 
+    @property
+    def folder(self) -> Path | None:
+        """Where the files are; None if nothing is stored."""
+        return self._folder
+
     def get(self, key: str) -> bytes | None:
         """What is stored under a key, None if nothing can be read."""
         if self._folder is None:

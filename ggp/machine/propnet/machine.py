@@ -93,7 +93,9 @@ class PropnetMachine:
 
     def concatenate(self, batches: Sequence[States]) -> PropnetStates:
         packed = [self._packed(batch) for batch in batches]
-        return self._states(np.concatenate([self._initial[None][:0], *packed]))
+        joined = np.concatenate([self._initial[None][:0], *packed])
+        # Of single lanes it may come in Fortran order, for which kernels would be compiled anew.
+        return self._states(np.ascontiguousarray(joined))
 
     def groups(self, states: States) -> IntArray:
         packed = self._packed(states)
@@ -253,6 +255,7 @@ class PropnetMachine:
         """Load or compile every kernel and lay out every query, so that no later call waits."""
         states = self.initial(2)
         self.groups(states)
+        RowTable(1).numbers(np.arange(1000, dtype=np.uint64)[:, None])  # a table that grows
         self.hashes(states)
         self._ask(self._queries.goals, states.packed)
         legal = [self.legal(states, role, allow_stuck=True) for role in range(len(self.roles))]

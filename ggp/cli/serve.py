@@ -1,0 +1,110 @@
+"""`ggp serve`: a player that game servers can call."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import click
+
+from ggp.cli.options import backend_option, seed_option, verbose_option
+
+DEFAULT_PORT = 9147
+DEFAULT_MEMORY_MB = 4096
+
+
+@click.command()
+@click.option("--player", required=True, metavar="SPEC", help="For example hyperplay2:n=8.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=DEFAULT_PORT,
+    show_default=True,
+    help="Where to listen; 0 for any that is free.",
+)
+@click.option(
+    "--host",
+    "address",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen on; 0.0.0.0 lets everybody in.",
+)
+@click.option(
+    "--matches",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Matches at once; more are answered `busy`.",
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Seconds of each clock that are kept for the way.  [default: 10 %, at least 0.5]",
+)
+@click.option("--name", default="ggp", show_default=True, help="What the player calls itself.")
+@click.option(
+    "--log",
+    "log_folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Folder for a file of JSON Lines for each match.",
+)
+@click.option(
+    "--memory",
+    type=click.IntRange(min=256),
+    default=DEFAULT_MEMORY_MB,
+    show_default=True,
+    metavar="MB",
+    help="Memory of each worker process; a match has two.",
+)
+@seed_option
+@backend_option
+@verbose_option
+@click.pass_context
+def serve(
+    ctx: click.Context,
+    player: str,
+    port: int,
+    address: str,
+    matches: int,
+    margin: float | None,
+    name: str,
+    log_folder: Path | None,
+    memory: int,
+    seed: int,
+    backend: str,
+) -> None:
+    """Play matches for game servers until interrupted.
+
+    Whatever happens to a match, its moves are answered in time, and legal where that can be
+    known. Listens on this machine only, unless told otherwise.
+    """
+    from ggp.players import parse_spec
+    from ggp.protocol.host import Host, HostOptions
+    from ggp.protocol.match_log import check_folder
+    from ggp.protocol.server import listen, make_server
+
+    parse_spec(player)
+    if log_folder is not None:
+        check_folder(log_folder)
+    verbose = ctx.find_root().meta.get("verbose", 0)
+    options = HostOptions(
+        player=player,
+        name=name,
+        matches=matches,
+        margin_s=margin,
+        backend=backend,
+        seed=seed,
+        memory_bytes=memory << 20,
+        log_folder=log_folder,
+        quiet=not verbose,
+        warm_kernels=True,
+    )
+    host = Host(options)
+    with listen(address, port) as listening:
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        where = listening.getsockname()
+        shown = f"[{where[0]}]" if ":" in where[0] else where[0]
+        click.echo(f"{player} listens on http://{shown}:{where[1]}")
+        make_server(host).run(sockets=[listening])

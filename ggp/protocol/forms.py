@@ -1,0 +1,122 @@
+"""Taking the text of a message apart into its items, before anything is known of them.
+
+Nothing here recurses, and every step is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ggp.errors import RemoteProtocolError
+from ggp.gdl.findings import quoted
+
+# Comments and white space are those of `ggp.gdl.kif`.
+_MARK = re.compile(r"[()]|;[^\r\n]*")
+_SYMBOL = re.compile(r"[^\s();\ufeff]+")
+_TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();\ufeff]+")
+
+
+@dataclass(frozen=True, slots=True)
+class MessageLimits:
+    """Bounds on one message; what passes them is refused.
+
+    Attributes:
+        chars: length of the text.
+        depth: how deep parentheses nest; terms may nest 100 levels (`ggp.gdl.shape`).
+        items: rules of a rulesheet, or items of another list.
+        told: moves or percepts of one turn.
+        symbol_chars: length of one symbol.
+    """
+
+    chars: int = 1_000_000
+    depth: int = 110
+    items: int = 20_000
+    told: int = 20_000
+    symbol_chars: int = 1_000
+
+
+def check_size(text: str, limits: MessageLimits) -> None:
+    """Refuse a text that is too long, or has a symbol that is.
+
+    Raises:
+        RemoteProtocolError: it passes a limit.
+    """
+    if len(text) > limits.chars:
+        raise RemoteProtocolError(
+            f"a message of {len(text):,} characters is longer than the limit of {limits.chars:,}"
+        )
+    # Only from the beginning of a symbol on, or time would grow with its length squared.
+    too_long = rf"(?<![^\s();\ufeff])[^\s();\ufeff]{{{limits.symbol_chars + 1}}}"
+    longest = re.search(too_long, text)
+    if longest is not None:
+        raise RemoteProtocolError(
+            f"the symbol {quoted(longest.group())} is longer than the limit of "
+            f"{limits.symbol_chars:,} characters"
+        )
+
+
+def split_items(text: str, limits: MessageLimits) -> list[str]:
+    """The symbols and lists side by side in a text, as written.
+
+    Comments are left out. Parentheses that close nothing are ignored; a list that is never
+    closed is closed at the end of the text: a body whose length was counted in characters
+    loses its last bytes.
+
+    Raises:
+        RemoteProtocolError: too many items, or nested too deep.
+    """
+    items: list[str] = []
+    depth = begin = after = 0
+    for mark in _MARK.finditer(text):
+        kind = text[mark.start()]
+        if depth == 0:
+            items += _SYMBOL.findall(text, after, mark.start())
+            after = mark.end()
+        if kind == "(":
+            if depth == 0:
+                begin = mark.start()
+            depth += 1
+            if depth > limits.depth:
+                raise RemoteProtocolError(
+                    f"lists nest deeper than the limit of {limits.depth} levels"
+                )
+        elif kind == ")" and depth:
+            depth -= 1
+            if depth == 0:
+                items.append(text[begin : mark.end()])
+                after = mark.end()
+        if len(items) > limits.items:
+            break
+    if depth:
+        items.append(text[begin:] + "\n" * (";" in text[begin:]) + ")" * depth)
+    else:
+        items += _SYMBOL.findall(text, after)
+    if len(items) > limits.items:
+        raise RemoteProtocolError(f"a list has more than the limit of {limits.items:,} items")
+    return items
+
+
+def is_list(item: str) -> bool:
+    """Whether an item of `split_items` is a list, not a symbol."""
+    return item.startswith("(")
+
+
+def inside(item: str) -> str:
+    """What stands between the parentheses of a list."""
+    return item[1:-1]
+
+
+def squeezed(text: str) -> str:
+    """The items of a text in the spelling they have, on one line, with single blanks."""
+    if "(" not in text and ";" not in text and ")" not in text:
+        return " ".join(_SYMBOL.findall(text))
+    pieces: list[str] = []
+    for token in _TOKEN.finditer(text):
+        piece = token.group()
+        if piece[0] == ";":
+            continue
+        if pieces and piece != ")" and pieces[-1] != "(":
+            pieces.append(" ")
+        pieces.append(piece)
+    return "".join(pieces)

@@ -1,0 +1,232 @@
+"""One worker of a match, and those that replace it when it dies, hangs or takes too much memory.
+
+The new one gets the whole history. One that keeps dying comes back later each time, and at
+last as a player that only looks for legal moves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+from ggp.errors import BackendUnavailableError
+from ggp.protocol.match_log import MatchLog
+from ggp.protocol.orders import Answer, Built, Failed, GaveUp, Report, Said, Setup, Think, Up
+from ggp.protocol.process import Crew, WorkerProcess
+from ggp.protocol.turns import History
+
+HANG_S = 3.0
+"""A worker that does not answer so long after a deadline is taken to hang."""
+
+BUILD_S = 60.0
+"""What building a machine may take besides grounding: reading rules, compiling kernels."""
+
+WARM_S = 1.0
+"""Time for a first evaluation before the first turn: whatever is slow the first time is done."""
+
+MAX_LIVES = 3
+"""A worker that died as often comes back as a player that only looks for legal moves."""
+
+MAX_PAUSE_S = 30.0
+SIMPLE_PLAYER = "random"
+
+
+class Hand:
+    """A worker of a match, and those that replace it.
+
+    Args:
+        name: `thinker` or `understudy`.
+        crew: where processes come from.
+        setup: its match.
+        log: told what happens.
+        changed: called when there is news: a report, an end, readiness.
+    """
+
+    def __init__(
+        self, name: str, crew: Crew, setup: Setup, log: MatchLog, changed: Callable[[], None]
+    ) -> None:
+        self.name = name
+        self.built = False
+        self.warm = False
+        self.failed = False
+        self.report: Report | None = None
+        self.idle = False  # nothing more will come of the present order
+        self.lost = False  # and nothing sound came
+        self._given = 0
+        self._crew, self._setup, self._log, self._changed = crew, setup, log, changed
+        self._process: WorkerProcess | None = None
+        self._order: Think | None = None
+        self._history: History = ()
+        self._sent: History = ()
+        self._lives = 0
+        self._watchdog: asyncio.TimerHandle | None = None
+        self._starting: asyncio.Task[None] | None = None
+        self._warm_until_s = float("inf")
+        self._closing = asyncio.Event()
+
+    def start(self, ready_by_s: float) -> None:
+        """Begin to build; a first evaluation ends by `ready_by_s`."""
+        self._warm_until_s = ready_by_s
+        self._starting = asyncio.ensure_future(self._start(0.0))
+
+    def think(self, number: int, history: History, deadline_s: float) -> None:
+        """Look for a move; news come in `report`."""
+        self.report, self.idle, self.lost = None, self.failed, False
+        self._history = history
+        self._order = Think(number, 0, history, deadline_s)
+        self._give(self._order)
+
+    def catch_up(self, history: History) -> None:
+        """Follow a history at the next occasion."""
+        self._history = history
+
+    def rest(self) -> None:
+        """The order was answered; what still comes of it is dropped."""
+        self._order = None
+
+    async def close(self) -> None:
+        """End the worker for good."""
+        self._closing.set()
+        self._calm()
+        if self._starting is not None:
+            await asyncio.gather(self._starting, return_exceptions=True)
+        if self._process is not None:
+            await self._crew.give_back(self._process)
+            self._process = None
+
+    # ---------------------------------------------------------------- private
+
+    async def _start(self, pause_s: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), pause_s)
+        if self._closing.is_set():
+            return
+        try:
+            process = await self._crew.take()
+        except BackendUnavailableError as error:
+            self._tell("failed", str(error))
+            self._replace()
+            return
+        if self._closing.is_set():
+            await self._crew.give_back(process)
+            return
+        self._process = process
+        process.on_answer, process.on_end = self._hear, self._ended
+        self._tell("started", _shown(process.rights) if process.is_up else "")
+        if process.ended:  # it did while nobody listened
+            self._ended("it died while it was waiting for a match")
+            return
+        self._sent = ()
+        simple = self._lives >= MAX_LIVES
+        process.send(replace(self._setup, player=SIMPLE_PLAYER) if simple else self._setup)
+        self._watch(time.monotonic() + self._setup.grounding_s + BUILD_S)
+        if self._order is not None:
+            self._give(self._order)
+
+    def _give(self, order: Think) -> None:
+        process = self._process
+        if process is None or process.ended:
+            return
+        keep = _common(self._sent, order.turns)
+        process.send(replace(order, keep=keep, turns=order.turns[keep:]))
+        self._sent, self._given = order.turns, order.number
+        if self.built:
+            self._watch(order.deadline_s)
+
+    def _watch(self, until_s: float) -> None:
+        """Kill the worker unless it answers soon after that time."""
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+        in_s = max(0.0, until_s + HANG_S - time.monotonic())
+        self._watchdog = asyncio.get_running_loop().call_later(in_s, self._hangs)
+
+    def _hangs(self) -> None:
+        if self._process is not None:
+            self._process.kill("it hangs")
+
+    def _hear(self, answer: Answer) -> None:
+        match answer:
+            case Built():
+                self._tell("built", f"{answer.backend}, {answer.seconds:.2f} s")
+                self.built = True
+                self._warm_up()
+            case Failed():
+                self._tell("failed", answer.error)
+                self.failed = self.idle = True
+                self._calm()
+            case Report():
+                self._hear_report(answer)
+            case GaveUp():
+                self._tell("gave up", answer.error)
+                self._finish(answer.number, lost=True)
+            case Up():
+                self._tell("runs", _shown(answer.rights))
+            case Said():
+                self._log.write(
+                    "said", worker=self.name, level=answer.level[:20], text=answer.text[:1000]
+                )
+        self._changed()
+
+    def _hear_report(self, report: Report) -> None:
+        if self._order is not None and report.number == self._order.number:
+            self.report = report
+        if report.final:
+            self._finish(report.number, lost=not report.decision.is_sound)
+
+    def _finish(self, number: int, *, lost: bool) -> None:
+        """The worker is through with an order."""
+        self.warm = True
+        if number == self._given:
+            self._calm()
+        if self._order is not None and number == self._order.number:
+            self.idle, self.lost = True, lost
+
+    def _warm_up(self) -> None:
+        """Let the new machine think a moment, unless there is something to think about."""
+        now_s = time.monotonic()
+        if self._order is not None and self._order.deadline_s > now_s:
+            self._watch(self._order.deadline_s)
+        else:
+            until_s = max(now_s, min(now_s + WARM_S, self._warm_until_s))
+            self._give(Think(-1, 0, self._history, until_s))
+
+    def _calm(self) -> None:
+        if self._watchdog is not None:
+            self._watchdog.cancel()
+            self._watchdog = None
+
+    def _ended(self, why: str) -> None:
+        self._tell("died", why)
+        self._calm()
+        self._lives += 1
+        self._replace()
+        self._changed()
+
+    def _replace(self) -> None:
+        self.built = False
+        if self._process is not None:
+            gone, self._process = self._process, None
+            asyncio.ensure_future(self._crew.give_back(gone))  # noqa: RUF006
+        if not self._closing.is_set():
+            pause_s = 0.0 if self._lives <= 1 else min(0.5 * 2 ** (self._lives - 2), MAX_PAUSE_S)
+            self._warm_until_s = float("inf")
+            self._starting = asyncio.ensure_future(self._start(pause_s))
+
+    def _tell(self, what: str, text: str) -> None:
+        pid = None if self._process is None else self._process.pid
+        self._log.write("worker", worker=self.name, what=what, pid=pid, text=text)
+
+
+def _common(left: History, right: History) -> int:
+    """How many turns at the beginning are the same."""
+    for number, (a, b) in enumerate(zip(left, right, strict=False)):
+        if a != b:
+            return number
+    return min(len(left), len(right))
+
+
+def _shown(rights: tuple[str, ...]) -> str:
+    return f"gave up: {', '.join(rights) or 'nothing'}"

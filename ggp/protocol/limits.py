@@ -1,0 +1,27 @@
+"""Bounds on what strangers may ask of the server; what passes one is refused, and logged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ggp.protocol.forms import MessageLimits
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """Bounds of a server.
+
+    Attributes:
+        body_bytes: of one request.
+        header_bytes: of one request, its first line included.
+        request_s: from the connection to the last byte of the body.
+        connections: at once. Beyond it the oldest that has not sent its request yet is
+            closed, or else the new one refused.
+        messages: on what is in a body.
+    """
+
+    body_bytes: int = 8 << 20
+    header_bytes: int = 16 << 10
+    request_s: float = 20.0
+    connections: int = 128
+    messages: MessageLimits = field(default_factory=MessageLimits)

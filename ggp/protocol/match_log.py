@@ -1,0 +1,144 @@
+"""What happened in a match, one JSON object a line.
+
+Every line has `t`, seconds since the log began, and `event`:
+
+| event | fields |
+|---|---|
+| `begin` | `format`, `match` (its id), `time` (UTC, ISO 8601), `role`, `player` (its spec), |
+| | `seed`, `start_clock_s`, `play_clock_s`, `version` (of ggp) |
+| `received` | `text`: a message as it came, the rules in it too; `peer`: from where |
+| `sent` | `text`: the reply; `seconds` since the message came; `turn` if it is a move |
+| `decision` | one for each move sent, just before it, see below |
+| `worker` | `worker`: `thinker` or `understudy`; `what`: `started`, `runs`, `built`,    |
+| | `died`, `failed`, `gave up`; `pid`; `text`: how or why |
+| `said` | a line of a worker's own log: `worker`, `level`, `text` |
+| `note` | `text`: something odd about a message, or an error of the server |
+| `end` | `why`: `stop`, `abort`, `silent`, `replaced`, `server ended` |
+| `resumed` | the server was started again, with this match |
+
+A `decision` has `turn` (turns played before it), `move` (canonical KIF), `source` (`thinker`,
+`understudy`, `last resort`), `final` (false if it is the best so far, because time was up),
+`reading` (0, or which other reading of the messages it fits: see `Ask.doubts`) and the fields
+of `ggp.players.Decision`: `values` (a list of `move`, `value`, `stderr`, `visits`),
+`particles`, `exact`, `states_visited`, `seconds`, `fault`; null where nobody decided.
+
+The last line may be torn, if the server was killed. Match ids come from strangers: the name of
+a file is made of letters, digits, `-` and `_` only.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+from ggp.errors import ConfigError
+
+FORMAT = 1
+
+MAX_BYTES = 256 << 20
+"""A file that has grown to this length gets no more lines."""
+
+SUFFIX = ".jsonl"
+
+_LONGEST_NAME = 80
+_log = logging.getLogger(__name__)
+
+
+class MatchLog:
+    """The log of one match. A disk that fails costs the log, never the match.
+
+    Args:
+        folder: where the file is made; None writes nothing.
+        match_id: as the server sent it.
+        resumes: a file to go on with instead.
+        began_s: when that file began, on `time.monotonic`.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        match_id: str,
+        *,
+        resumes: Path | None = None,
+        began_s: float | None = None,
+    ) -> None:
+        self._began_s = time.monotonic() if began_s is None else began_s
+        self._left = MAX_BYTES
+        self._file: TextIO | None = None
+        self.path = resumes
+        try:
+            if resumes is not None:
+                _cut_torn_line(resumes)
+                self._file = resumes.open("a", encoding="ascii")
+            elif folder is not None:
+                self.path, self._file = _create(folder, match_id)
+        except OSError as error:
+            _log.warning("no log of the match %s: %s", ascii(match_id), error)
+
+    def begin(self, **fields: Any) -> None:
+        """The first line."""
+        self.write("begin", format=FORMAT, time=datetime.now(UTC).isoformat(), **fields)
+
+    def write(self, event: str, **fields: Any) -> None:
+        """Add a line."""
+        if self._file is None:
+            return
+        t = round(time.monotonic() - self._began_s, 4)
+        line = json.dumps({"t": t, "event": event, **fields}) + "\n"
+        self._left -= len(line)
+        try:
+            if self._left < 0:
+                raise OSError(f"it has {MAX_BYTES} bytes")
+            self._file.write(line)
+            self._file.flush()
+        except OSError as error:
+            _log.warning("the log %s ends here: %s", self.path, error)
+            self.close()
+
+    def close(self) -> None:
+        """Close the file; later lines are dropped."""
+        file, self._file = self._file, None
+        if file is not None:
+            try:
+                file.close()
+            except OSError as error:
+                _log.warning("the log %s may be incomplete: %s", self.path, error)
+
+
+def check_folder(folder: Path) -> None:
+    """Make the folder of logs if need be.
+
+    Raises:
+        ConfigError: it cannot be made or written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".probe-{time.time_ns()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ConfigError(f"cannot write logs to {folder}: {error.strerror or error}") from error
+
+
+def _cut_torn_line(path: Path) -> None:
+    """Remove the line that a server was writing when it was killed."""
+    with path.open("r+b") as file:
+        file.truncate(file.read().rfind(b"\n") + 1)
+
+
+def _create(folder: Path, match_id: str) -> tuple[Path, TextIO]:
+    """A new file of a name that is safe, whatever the match is called."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "_", match_id)[:_LONGEST_NAME].strip("_-") or "match"
+    when = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    for number in range(1000):
+        path = folder / f"{name}.{when}{f'-{number}' if number else ''}{SUFFIX}"
+        try:
+            return path, path.open("x", encoding="ascii")
+        except FileExistsError:
+            continue
+    raise OSError(f"too many logs of {name} in {folder}")

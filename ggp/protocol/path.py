@@ -1,0 +1,209 @@
+"""What a server has told of a match so far, and which turn a message is about.
+
+Newer GDL-II numbers its turns. The other dialects do not, and there a message that repeats an
+earlier one is a duplicate only where it cannot be the next turn: while the server still waits
+for our answer, or where the joint move does not hold the move we answered in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ggp.errors import RemoteProtocolError
+from ggp.protocol.messages import MAX_TURN, Play, Stop
+from ggp.protocol.spelling import Outline
+from ggp.protocol.transitions import Event
+from ggp.protocol.turns import History, Told, Turn, read_told, without_assumptions
+
+MAX_LOST = 3
+"""Turns in a row that may have been lost, where turns have no numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What became of the question for the move of one turn.
+
+    Attributes:
+        submitted: our answer, None if there is none yet.
+        in_time: whether it was in time for certain.
+        is_open: whether the server still waits, as far as clocks can tell.
+        is_lost: whether the connection broke before the answer was sent, and the server may
+            ask once more.
+    """
+
+    submitted: str | None = None
+    in_time: bool = False
+    is_open: bool = False
+    is_lost: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a play or stop message means.
+
+    Attributes:
+        event: one of the `PLAY_...`.
+        turn: how many turns were played when it was sent.
+        told: what it says of the last of them; None if there is none.
+    """
+
+    event: Event
+    turn: int
+    told: Told | None = None
+
+
+class Path:
+    """The incomplete path of one role of one match, as it was told.
+
+    Args:
+        outline: of the rules.
+        role: ours, canonical.
+
+    Attributes:
+        history: the turns played before the latest play message.
+        turn: the number of these, None before the first play message.
+        started_again: whether the start message was repeated since the latest turn; then a
+            first play message, where turns have no numbers, means that all begins anew.
+    """
+
+    def __init__(self, outline: Outline, role: str) -> None:
+        self.history: History = ()
+        self.turn: int | None = None
+        self.started_again = False
+        self._outline, self._role = outline, role
+        self._first_number = 0
+        self._texts: dict[int, tuple[str, ...] | None] = {}
+        self._missing: set[int] = set()
+
+    def read(self, message: Play | Stop, answers: Mapping[int, Answered]) -> Reading:
+        """What a message means; changes nothing.
+
+        Args:
+            message: of this match.
+            answers: what became of the questions so far, by turn.
+
+        Raises:
+            RemoteProtocolError: this would be turn `MAX_TURN` + 1.
+        """
+        told = read_told(message.last_move, message.told, self._outline, self._role)
+        turn = self._turn_of(message, told, answers)
+        if turn > MAX_TURN:
+            raise RemoteProtocolError(
+                f"match {message.match_id} goes on beyond the limit of {MAX_TURN} turns"
+            )
+        event = self._event(turn, told, has_number=message.turn is not None)
+        return Reading(event, turn, told if turn else None)
+
+    def follow(
+        self, message: Play | Stop, reading: Reading, answers: Mapping[int, Answered]
+    ) -> None:
+        """Take note of what a message means: a new turn, a revised one, or a missed one."""
+        turn, told = reading.turn, reading.told
+        if reading.event is Event.PLAY_LATE and told is not None:
+            self._missing.discard(turn - 1)
+            before, after = self.history[: turn - 1], self.history[turn:]
+            self.history = (*before, _turn(told, answers.get(turn - 1, Answered())), *after)
+            self._texts[turn] = message.told
+            return
+        if reading.event is Event.PLAY_REVISED:
+            self.history = self.history[: max(turn - 1, 0)]
+            self._missing = {each for each in self._missing if each < turn - 1}
+            self._texts = {each: text for each, text in self._texts.items() if each < turn}
+        if self.turn is None and message.turn is not None:
+            self._first_number = message.turn - turn
+        turns = list(self.history)
+        for missed in range(len(turns), turn - 1):
+            turns.append(_turn(Told(None, None), answers.get(missed, Answered())))
+            self._missing.add(missed)
+        if told is not None:
+            turns.append(_turn(told, answers.get(turn - 1, Answered())))
+        self.history = tuple(turns)
+        self.turn = turn
+        self.started_again = False
+        self._texts[turn] = message.told
+
+    def doubts(self, message: Play) -> tuple[History, ...]:
+        """Other readings of what was told, likeliest first, if no particle fits the history.
+
+        They are: that the latest message, where it has no number, came twice; that moves
+        which were only assumed, and answers taken to be in time, were not; that turns before
+        the latest message were lost.
+        """
+        doubts: list[History] = []
+        told_before = (self._texts.get(turn) for turn in range(self.turn or 0))
+        if message.turn is None and message.told in told_before:
+            doubts.append(self.history[:-1])
+        doubts.append(without_assumptions(self.history))
+        if message.turn is None and self.history:
+            *before, last = self.history
+            answered = _turn(Told(None, None), Answered(last.submitted, last.in_time))
+            last = Turn(None if last.assumed else last.move, last.percepts)
+            for num in range(MAX_LOST):
+                doubts.append((*before, answered, *[Turn()] * num, last))
+        return tuple(doubt for doubt in doubts if doubt != self.history)
+
+    def believe(self, history: History) -> None:
+        """Take one of the `doubts` for what happened."""
+        if self.turn is not None and len(history) != self.turn:
+            text = self._texts.pop(self.turn)
+            self.turn = len(history)
+            self._texts.setdefault(self.turn, text)
+        self.history = history
+
+    def _event(self, turn: int, told: Told, *, has_number: bool) -> Event:
+        current = self.turn
+        if current is None:
+            return Event.PLAY_NEXT if turn == 0 else Event.PLAY_GAP
+        if turn > current:
+            return Event.PLAY_NEXT if turn == current + 1 else Event.PLAY_GAP
+        if turn == 0:
+            begins_anew = self.started_again and not has_number and current > 0
+            return Event.PLAY_REVISED if begins_anew else Event.PLAY_AGAIN
+        if turn - 1 in self._missing:
+            return Event.PLAY_LATE
+        known = self.history[turn - 1]
+        same = told.move in (None, known.move) and told.percepts == known.percepts
+        return Event.PLAY_AGAIN if same else Event.PLAY_REVISED
+
+    def _turn_of(self, message: Play | Stop, told: Told, answers: Mapping[int, Answered]) -> int:
+        if message.turn is not None:
+            nothing = message.last_move is None and not message.told
+            if self.turn is None and message.turn == 1 and nothing:
+                return 0  # a server that counts from 1
+            return max(message.turn - self._first_number, 0)
+        current = self.turn
+        if current is None:
+            return 1 if message.told else 0
+        latest = answers.get(current, Answered())
+        if message.told is None and isinstance(message, Play):
+            is_first = current == 0 and (latest.is_open or latest.is_lost)
+            if is_first or self.started_again or not self._outline.is_gdl2:
+                return 0
+        again = self._same_text(current, message, told, latest)
+        return current + 1 if again is None else again
+
+    def _same_text(
+        self, current: int, message: Play | Stop, told: Told, latest: Answered
+    ) -> int | None:
+        """The turn that was told in the same words, if this cannot be a new one."""
+        not_ours = (
+            not self._outline.is_gdl2
+            and latest.in_time
+            and told.move not in (None, latest.submitted)
+        )
+        if not_ours or (latest.is_open and not latest.is_lost):
+            told_before = range(current, 0, -1)
+        elif latest.is_open or latest.is_lost:
+            told_before = range(current, current - 1, -1)
+        else:
+            return None
+        return next((t for t in told_before if self._texts.get(t) == message.told), None)
+
+
+def _turn(told: Told, answer: Answered) -> Turn:
+    """A turn of the history; a move that was not told is assumed to be ours, if in time."""
+    turn = Turn(told.move, told.percepts, answer.submitted, answer.in_time)
+    if told.move is None and answer.in_time:
+        return replace(turn, move=answer.submitted, assumed=True)
+    return turn

@@ -1,0 +1,293 @@
+"""Worker processes, from the server's side, and those that are kept ready for a match."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from ggp.errors import BackendUnavailableError, ProtocolError
+from ggp.machine.propnet.cache import user_cache
+from ggp.protocol.orders import (
+    EXIT_OUT_OF_MEMORY,
+    MAX_LINE_BYTES,
+    Answer,
+    AreYouThere,
+    Failed,
+    GaveUp,
+    Here,
+    Order,
+    Report,
+    Setup,
+    Think,
+    Up,
+    read_answer,
+    to_line,
+)
+
+WATCH_EVERY_S = 0.5
+"""How often workers are looked at: their memory, and whether they answer."""
+
+SILENT_S = 5.0
+"""A worker that does not answer for so long that it is there is stopped, or worse."""
+
+WARM_KERNELS_S = 3.0
+
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+_BOOTSTRAP = (
+    "import sys; sys.path[:] = sys.argv[4 + int(sys.argv[3]) :]; "
+    "from ggp.protocol.worker import main; main()"
+)
+_ENVIRONMENT = {
+    # A worker is one core; numerical libraries would take them all.
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    # The same match is played alike.
+    "PYTHONHASHSEED": "0",
+}
+
+_log = logging.getLogger(__name__)
+
+
+class WorkerProcess:
+    """A child process that is told orders and answers.
+
+    Attributes:
+        pid: its process id.
+        on_answer: called with each answer.
+        on_end: called once, with why, when it has ended; not after `close`.
+        is_up: whether it runs and has imported all it needs.
+        rights: what it gave up, once it runs.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        self.pid = process.pid
+        self.rights: tuple[str, ...] = ()
+        self.on_answer: Callable[[Answer], None] = _ignore
+        self.on_end: Callable[[str], None] = _ignore
+        self._why: str | None = None
+        self._silent = False
+        self.is_up = False
+        self._asked_s: float | None = None
+        self._reader = asyncio.ensure_future(self._read())
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is gone."""
+        return self._reader.done()
+
+    def send(self, order: Order) -> None:
+        """Give an order; one that is gone hears nothing."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError, RuntimeError):
+            self._process.stdin.write(to_line(order))
+
+    def kill(self, why: str) -> None:
+        """End it at once, with what it has started; `on_end` is called."""
+        self._why = self._why or why
+        # Its own child, which grounds rules, dies with it.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+    async def close(self) -> None:
+        """End it without a word."""
+        self._silent = True
+        self.kill("closed")
+        await asyncio.gather(self._reader, return_exceptions=True)
+
+    def ask(self, now_s: float) -> None:
+        """See whether it still answers; it is killed if it has not for `SILENT_S`."""
+        if not self.is_up:
+            return
+        if self._asked_s is None:
+            self._asked_s = now_s
+            self.send(AreYouThere())
+        elif now_s - self._asked_s > SILENT_S:
+            self.kill("it does not answer")
+
+    def rss_bytes(self) -> int:
+        """Memory it occupies; 0 where the system does not tell."""
+        try:
+            pages = Path(f"/proc/{self.pid}/statm").read_text().split()[1]
+            return int(pages) * _PAGE_BYTES
+        except (OSError, IndexError, ValueError):
+            return 0
+
+    async def _read(self) -> None:
+        assert self._process.stdout is not None
+        try:
+            while line := await self._process.stdout.readline():
+                answer = read_answer(line)
+                self._asked_s = None
+                if isinstance(answer, Up):
+                    self.is_up, self.rights = True, answer.rights
+                if not self._silent and not isinstance(answer, Here):
+                    self.on_answer(answer)
+        except (ProtocolError, ValueError, OSError) as error:
+            self.kill(f"it answered nonsense: {error}")
+        status = await self._process.wait()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        if not self._silent:
+            self.on_end(self._why or _how(status))
+
+
+def _ignore(_: object) -> None:
+    """Nobody is interested."""
+
+
+def _how(status: int) -> str:
+    if status == EXIT_OUT_OF_MEMORY:
+        return "out of memory"
+    return f"signal {-status}" if status < 0 else f"exit status {status}"
+
+
+async def start_worker(memory_bytes: int, *, confined: bool, quiet: bool) -> WorkerProcess:
+    """A new worker process.
+
+    Args:
+        memory_bytes: what it may use.
+        confined: whether it gives up rights it does not need.
+        quiet: whether what libraries print is dropped; else it goes to our standard error.
+
+    Raises:
+        BackendUnavailableError: the system starts no process.
+    """
+    folder = user_cache().folder
+    writable = []
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            writable.append(str(folder))
+    memory = memory_bytes if confined else 0
+    try:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-c", _BOOTSTRAP, str(os.getpid()), str(memory), str(len(writable)), *writable),
+            *(path for path in sys.path if isinstance(path, str)),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL if quiet else None,
+            env={**os.environ, **_ENVIRONMENT},
+            start_new_session=True,
+            limit=MAX_LINE_BYTES,
+        )
+    except OSError as error:
+        raise BackendUnavailableError("a worker process", str(error)) from error
+    return WorkerProcess(process)
+
+
+class Crew:
+    """Starts workers, keeps some ready, and watches how much memory they take.
+
+    Args:
+        memory_bytes: what each may use; one that takes more is killed.
+        spares: processes that are kept ready.
+        confined: whether workers give up rights.
+        quiet: see `start_worker`.
+    """
+
+    def __init__(
+        self, memory_bytes: int, *, spares: int = 2, confined: bool = True, quiet: bool = True
+    ) -> None:
+        self.memory_bytes = memory_bytes
+        self._spares, self._confined, self._quiet = spares, confined, quiet
+        self._ready: deque[WorkerProcess] = deque()
+        self._busy: set[WorkerProcess] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._closed = False
+
+    def open(self) -> None:
+        """Begin to watch and to keep processes ready; needs a running loop."""
+        self._in_background(self._watch())
+        self._in_background(self._refill())
+
+    async def warm_kernels(self, setup: Setup) -> None:
+        """Have a worker that keeps its rights compile what is missing in the cache of kernels.
+
+        Others cannot write there: what they wrote would be run by whoever reads it.
+        """
+        worker = await start_worker(self.memory_bytes, confined=False, quiet=self._quiet)
+        self._busy.add(worker)
+        through = asyncio.Event()
+
+        def hear(answer: Answer) -> None:
+            if isinstance(answer, Failed | GaveUp) or (isinstance(answer, Report) and answer.final):
+                through.set()
+
+        worker.on_answer, worker.on_end = hear, lambda _: through.set()
+        worker.send(setup)
+        worker.send(Think(0, 0, (), time.monotonic() + WARM_KERNELS_S))
+        await through.wait()
+        await self.give_back(worker)
+
+    async def take(self) -> WorkerProcess:
+        """A worker for a match: one that is ready if there is one, else a new one.
+
+        Raises:
+            BackendUnavailableError: the system starts no process.
+        """
+        worker = None
+        while self._ready and (worker is None or worker.ended):
+            worker = self._ready.popleft()
+        if worker is None or worker.ended:
+            worker = await self._start()
+        self._busy.add(worker)
+        self._in_background(self._refill())
+        return worker
+
+    async def give_back(self, worker: WorkerProcess) -> None:
+        """End a worker; none has a second match."""
+        self._busy.discard(worker)
+        await worker.close()
+
+    async def close(self) -> None:
+        """End all of them."""
+        self._closed = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        workers = [*self._ready, *self._busy]
+        await asyncio.gather(*(worker.close() for worker in workers), return_exceptions=True)
+
+    @property
+    def pids(self) -> list[int]:
+        """Process ids of all workers, those that are ready too."""
+        return [worker.pid for worker in (*self._ready, *self._busy) if not worker.ended]
+
+    async def _start(self) -> WorkerProcess:
+        return await start_worker(self.memory_bytes, confined=self._confined, quiet=self._quiet)
+
+    async def _refill(self) -> None:
+        while len(self._ready) < self._spares and not self._closed:
+            try:
+                self._ready.append(await self._start())
+            except BackendUnavailableError as error:
+                _log.warning("no worker is kept ready: %s", error)
+                return
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.sleep(WATCH_EVERY_S)
+            for worker in list(self._busy):
+                if worker.ended:
+                    self._busy.discard(worker)
+                elif worker.rss_bytes() > self.memory_bytes:
+                    worker.kill(f"it took more memory than {self.memory_bytes >> 20} MB")
+                else:
+                    worker.ask(time.monotonic())
+
+    def _in_background(self, work: object) -> None:
+        task = asyncio.ensure_future(work)  # type: ignore[call-overload]
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,114 @@
+"""Matches that a server left behind, found in their logs when it is started again.
+
+The lobby is a function of the messages and answers it was given, with their times; the log has
+them all.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ggp.protocol.lobby import Lobby, Opening
+from ggp.protocol.match_log import FORMAT, MAX_BYTES, SUFFIX
+from ggp.protocol.session import Ask
+from ggp.protocol.turns import History
+
+SERVER_ENDED = "server ended"
+"""Why a log ends whose match may go on."""
+
+MAX_AGE_S = 24 * 60 * 60.0
+"""Older files are not looked at."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A match that is in the lobby again.
+
+    Attributes:
+        opening: as when it began.
+        path: of its log.
+        began_s: when the log began, on `time.monotonic`; before 0 if the system is younger.
+        ask: the latest question.
+    """
+
+    opening: Opening
+    path: Path
+    began_s: float
+    ask: Ask | None
+
+
+def restore(folder: Path, lobby: Lobby, now: float) -> tuple[Restored, ...]:
+    """Put unfinished matches back into a new lobby; those gone silent are forgotten.
+
+    Args:
+        folder: of logs.
+        now: of `time.monotonic`.
+    """
+    found = []
+    for path, events in sorted(_unfinished(folder), key=lambda item: str(item[1][0]["time"])):
+        try:
+            restored = _replay(path, events, lobby, now)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            _log.warning("the match of %s is not resumed: %r", path, error)
+            continue
+        if restored is not None:
+            found.append(restored)
+    lobby.forget(now)
+    alive = {session.serial for session in lobby.live}
+    return tuple(each for each in found if each.opening.match in alive)
+
+
+def reading_of(ask: Ask, reading: int) -> History | None:
+    """One of the doubts of a question by its number from 1; None for its own history."""
+    return ask.doubts[reading - 1] if 0 < reading <= len(ask.doubts) else None
+
+
+def _unfinished(folder: Path) -> Iterator[tuple[Path, list[Mapping[str, Any]]]]:
+    """The events of every log that may be of a match still going on."""
+    for path in folder.glob(f"*{SUFFIX}"):
+        try:
+            stat = path.stat()
+            if time.time() - stat.st_mtime > MAX_AGE_S or stat.st_size > MAX_BYTES:
+                continue
+            lines = path.read_text(encoding="ascii").splitlines()
+            events = [json.loads(line) for line in lines if line.endswith("}")]
+        except (OSError, ValueError) as error:
+            _log.info("%s is no log to resume: %s", path, error)
+            continue
+        if not events or not all(isinstance(event, dict) for event in events):
+            continue
+        first, last = events[0], events[-1]
+        is_over = last.get("event") == "end" and last.get("why") != SERVER_ENDED
+        if first.get("event") == "begin" and first.get("format") == FORMAT and not is_over:
+            yield path, events
+
+
+def _replay(
+    path: Path, events: list[Mapping[str, Any]], lobby: Lobby, now: float
+) -> Restored | None:
+    began_s = datetime.fromisoformat(events[0]["time"]).timestamp() - time.time() + now
+    opening: Opening | None = None
+    ask: Ask | None = None
+    move: str | None = None
+    believed: History | None = None
+    for event in events:
+        at_s = min(began_s + float(event["t"]), now)
+        match event["event"]:
+            case "received":
+                receipt = lobby.receive(str(event["text"]), at_s)
+                opening = receipt.began or opening
+                ask, move, believed = receipt.ask or ask, None, None
+            case "decision" if ask is not None:
+                move, believed = str(event["move"]), reading_of(ask, int(event["reading"]))
+            case "sent" if ask is not None and event.get("turn") in (None, ask.turn):
+                lobby.answer(ask, move, at_s, believed)
+    return None if opening is None else Restored(opening, path, began_s, ask)

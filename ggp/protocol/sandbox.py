@@ -1,0 +1,142 @@
+"""Taking rights away from this process before it touches a stranger's rules.
+
+Rules never become code (see the machines), so this is the second wall, not the first. What the
+system does not offer is left out; `restrict` says what is in force.
+
+- limits on memory, open files, file sizes; no core dumps;
+- no new privileges: no program that it starts gains any (`PR_SET_NO_NEW_PRIVS`);
+- no network: a network namespace of its own, with nothing in it;
+- no writing of files but below folders that are named (Landlock).
+
+A limit on processes is not set: it would count all processes of the user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+MAX_OPEN_FILES = 256
+MAX_FILE_BYTES = 1 << 29
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_NO_NEW_PRIVS = 38
+_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWNET = 0x40000000
+
+_LANDLOCK_CREATE_RULESET = 444
+_LANDLOCK_ADD_RULE = 445
+_LANDLOCK_RESTRICT_SELF = 446
+_LANDLOCK_VERSION = 1
+_LANDLOCK_PATH_BENEATH = 1
+_WRITE_FILE = 1 << 1
+_MAKE_REGULAR = 1 << 8
+_REMOVE_FILE = 1 << 5
+_MAKE_FOLDER = 1 << 7
+_REFER, _TRUNCATE = 1 << 13, 1 << 14
+_WRITING = _WRITE_FILE | sum(1 << bit for bit in range(4, 13))
+"""Writing, removing and making files of every kind, since the first version of Landlock."""
+
+
+class _PathBeneath(ctypes.Structure):
+    _pack_ = 1
+    _layout_ = "ms"
+    _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
+
+
+def die_with(parent: int) -> None:
+    """Have the system kill this process when its parent dies (on Linux)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def restrict(memory_bytes: int, writable: Sequence[Path]) -> tuple[str, ...]:
+    """Give up what a worker does not need; there is no way back.
+
+    Must be called before the process has a second thread.
+
+    Args:
+        memory_bytes: of data (`RLIMIT_DATA`), for this process and for each that it starts.
+        writable: folders below which files may still be written; those missing do not count.
+
+    Returns:
+        What is in force, for logs.
+    """
+    done = []
+    limits = (
+        ("memory", resource.RLIMIT_DATA, memory_bytes),
+        ("open files", resource.RLIMIT_NOFILE, MAX_OPEN_FILES),
+        ("file size", resource.RLIMIT_FSIZE, MAX_FILE_BYTES),
+        ("core dumps", resource.RLIMIT_CORE, 0),
+    )
+    done += [name for name, which, most in limits if _lower(which, most)]
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if _without_network(libc):
+            done.append("no network")
+        if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
+            done.append("no new privileges")
+            if _without_writing(libc, writable):
+                done.append("no writing")
+    except (OSError, AttributeError):  # another system than Linux
+        pass
+    return tuple(done)
+
+
+def _lower(which: int, most: int) -> bool:
+    """Lower a limit, hard and soft, to `most`; never raise one."""
+    try:
+        _, hard = resource.getrlimit(which)
+        bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(which, (bound, bound))
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _without_network(libc: ctypes.CDLL) -> bool:
+    """Enter an empty network namespace: with the right to, or in a user namespace of our own."""
+    return any(
+        libc.unshare(flags) == 0 for flags in (_CLONE_NEWNET, _CLONE_NEWUSER | _CLONE_NEWNET)
+    )
+
+
+def _without_writing(libc: ctypes.CDLL, writable: Sequence[Path]) -> bool:
+    """Allow writing below some folders and to /dev/null only."""
+    version = libc.syscall(_LANDLOCK_CREATE_RULESET, None, 0, _LANDLOCK_VERSION)
+    if version < 1:
+        return False
+    handled = _WRITING | (_REFER if version >= 2 else 0) | (_TRUNCATE if version >= 3 else 0)
+    attributes = ctypes.c_uint64(handled)
+    ruleset = libc.syscall(
+        _LANDLOCK_CREATE_RULESET, ctypes.byref(attributes), ctypes.sizeof(attributes), 0
+    )
+    if ruleset < 0:
+        return False
+    try:
+        in_folders = _WRITE_FILE | _MAKE_REGULAR | _REMOVE_FILE | _MAKE_FOLDER
+        for path in writable:
+            _allow(libc, ruleset, path, handled & (in_folders | _REFER | _TRUNCATE))
+        _allow(libc, ruleset, Path(os.devnull), handled & (_WRITE_FILE | _TRUNCATE))
+        return bool(libc.syscall(_LANDLOCK_RESTRICT_SELF, ruleset, 0) == 0)
+    finally:
+        os.close(ruleset)
+
+
+def _allow(libc: ctypes.CDLL, ruleset: int, path: Path, access: int) -> None:
+    try:
+        fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        rule = _PathBeneath(access, fd)
+        libc.syscall(_LANDLOCK_ADD_RULE, ruleset, _LANDLOCK_PATH_BENEATH, ctypes.byref(rule), 0)
+    finally:
+        os.close(fd)

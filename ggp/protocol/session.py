@@ -1,0 +1,363 @@
+"""The life of one match, without sockets and without a clock.
+
+A `Session` is told of messages and answers, with the time at which they came, and says what
+is to be done: `transitions` is its table, `path` finds out which turn a message is about. What
+was decided about duplicates, gaps and the like is in `docs/protocol.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ggp.errors import LocalProtocolError, RemoteProtocolError
+from ggp.protocol.messages import BUSY, NIL, READY, Abort, Dialect, Play, Start, Stop
+from ggp.protocol.path import Answered, Path, Reading
+from ggp.protocol.spelling import Outline, canonical, outline
+from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, State
+from ggp.protocol.turns import History
+
+MIN_MARGIN_S = 0.5
+MARGIN_SHARE = 0.1
+SILENCE_CLOCKS = 2
+SILENCE_S = 60.0
+
+
+def default_margin_s(clock_s: float) -> float:
+    """What is kept of a clock for the way: a tenth or 0.5 s, but at most half of it."""
+    return min(max(MIN_MARGIN_S, MARGIN_SHARE * clock_s), clock_s / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question for the worker of a match, and when the server must have the answer.
+
+    Attributes:
+        number: of this question; no two of a lobby share one.
+        match: serial number of the match in its lobby.
+        wants_move: whether a move is wanted; else only to get ready, which is answered when
+            the worker is, or at the deadline.
+        history: our incomplete path so far. A worker that has observed a beginning of it
+            observes the rest; any other begins anew: the history was rewritten.
+        asked_at_s: when the message came.
+        deadline_s: when to send the answer at the latest: the clock less the margin.
+        doubts: other readings of what the server told, likeliest first: histories to try if
+            no particle fits `history`. Tell `answer` which one was believed.
+    """
+
+    number: int
+    match: int
+    wants_move: bool
+    history: History
+    asked_at_s: float
+    deadline_s: float
+    doubts: tuple[History, ...] = ()
+
+    @property
+    def turn(self) -> int:
+        """How many turns were played before the one that is asked for."""
+        return len(self.history)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What to do about a message: `reply` or `ask` is given, unless the match is replaced.
+
+    Attributes:
+        event: what the message means.
+        action: what is done about it.
+        reply: to be sent at once.
+        ask: to be answered by the worker.
+        released: number of the question nobody waits for any more, if one was open.
+        notes: what is odd, for the log.
+    """
+
+    event: Event
+    action: Action
+    reply: str | None = None
+    ask: Ask | None = None
+    released: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Question:
+    """An `Ask`, held only while it is open, and what became of it."""
+
+    number: int
+    ends_at_s: float
+    ask: Ask | None
+    submitted: str | None = None
+    reply: str | None = None
+    in_time: bool = False
+    is_lost: bool = False
+
+    def answered(self, now: float) -> Answered:
+        waits = now <= self.ends_at_s
+        is_open = self.ask is not None and waits
+        return Answered(self.submitted, self.in_time, is_open, self.is_lost and waits)
+
+
+class Session:
+    """One match, from its start message to its end.
+
+    Args:
+        start: the message it begins with.
+        serial: its number in its lobby.
+        next_number: gives questions their numbers.
+        margin_s: what is kept of a clock for the way.
+        rules: outline of the start message's rules, if it is known already.
+
+    Attributes:
+        role: ours, canonical.
+        outline: of the rules.
+        state: where the match is.
+        dialect: of the play messages, None before the first.
+        heard_at_s: when the server last said anything.
+
+    Raises:
+        RemoteProtocolError: the rules pass a limit.
+    """
+
+    def __init__(
+        self,
+        start: Start,
+        serial: int,
+        next_number: Callable[[], int],
+        margin_s: Callable[[float], float] = default_margin_s,
+        rules: Outline | None = None,
+    ) -> None:
+        self.start, self.serial = start, serial
+        self.role = canonical(start.role)
+        self.outline = outline(start.rules) if rules is None else rules
+        self.state = State.ABSENT
+        self.dialect: Dialect | None = None
+        self.heard_at_s = 0.0
+        self._path = Path(self.outline, self.role)
+        self._next_number = next_number
+        self._margin_s = margin_s
+        self._questions: dict[int, _Question] = {}  # by turn
+        self._open: _Question | None = None
+
+    @property
+    def history(self) -> History:
+        """Our incomplete path so far."""
+        return self._path.history
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the match needs a worker."""
+        return self.state in LIVE
+
+    @property
+    def silent_at_s(self) -> float:
+        """When the match is forgotten unless something is heard of it."""
+        clocks = self.start.start_clock_s + self.start.play_clock_s
+        return self.heard_at_s + SILENCE_CLOCKS * clocks + SILENCE_S
+
+    def receive(self, message: Start | Play | Stop | Abort, now: float) -> Outcome:
+        """What to do about a message of this match.
+
+        Raises:
+            RemoteProtocolError: the match goes on beyond the limit of turns.
+        """
+        match message:
+            case Start():
+                outcome = self._receive_start(message, now)
+            case Play():
+                outcome = self._receive_play(message, now)
+            case Stop() | Abort():
+                outcome = self._receive_end(message, now)
+        self.heard_at_s = now
+        return outcome
+
+    def answer(
+        self, ask: Ask, move: str | None, now: float, believed: History | None = None
+    ) -> str:
+        """The text to send as the answer to a question; the first answer to it stays.
+
+        Args:
+            ask: as it was given.
+            move: canonical KIF; None if none is known, or only `ready` is to be said.
+            now: when the text is sent.
+            believed: one of `ask.doubts`, if it fits and `ask.history` does not.
+        """
+        if not ask.wants_move:
+            self._close(ask)
+            return READY
+        question = self._find(ask)
+        if question is None:
+            return self._spelled(move)  # of a turn that was taken back
+        was_open = self._close(ask)
+        if question.reply is None:
+            question.submitted, question.reply = move, self._spelled(move)
+            question.in_time = was_open and not question.is_lost and now <= question.ends_at_s
+            if was_open and believed in ask.doubts:
+                question = self._believe(ask, believed, question)
+        return question.reply or self._spelled(move)
+
+    def undelivered(self, ask: Ask) -> None:
+        """Take note that nobody got the answer to a question: all its connections broke."""
+        question = self._find(ask)
+        if question is not None:
+            question.is_lost, question.in_time = True, False
+
+    def _receive_start(self, start: Start, now: float) -> Outcome:
+        if self.state in (State.ABSENT, State.OVER):
+            event = Event.START
+        elif start == self.start:
+            event = Event.START_AGAIN
+        else:
+            event = Event.START_ANEW
+        action = self._step(event)
+        match action:
+            case Action.ASK_READY:
+                ask, _ = self._ask(now, wants_move=False)
+                return Outcome(event, action, ask=ask, notes=self._odd_start())
+            case Action.SAY_READY:
+                self._path.started_again = True
+                note = "start again: the match goes on"
+                return Outcome(event, action, reply=READY, notes=(note,))
+            case Action.REPEAT:
+                return self._as_before(event, self._open)
+            case Action.SAY_BUSY:
+                note = "a start with the same match id and other content: busy"
+                return Outcome(event, action, reply=BUSY, notes=(note,))
+        return Outcome(event, action)
+
+    def _receive_play(self, play: Play, now: float) -> Outcome:
+        answers = {turn: each.answered(now) for turn, each in self._questions.items()}
+        reading = self._path.read(play, answers)
+        action = self._step(reading.event)
+        notes = self._odd_turn(play, reading, answers)
+        match action:
+            case Action.ASK_MOVE:
+                self.dialect = self._dialect_of(play)
+                self._path.follow(play, reading, answers)
+                if reading.event is Event.PLAY_REVISED:
+                    kept = range(reading.turn)
+                    self._questions = {t: q for t, q in self._questions.items() if t in kept}
+                ask, released = self._ask(now, wants_move=True, doubts=self._path.doubts(play))
+                return Outcome(reading.event, action, ask=ask, released=released, notes=notes)
+            case Action.REPEAT:
+                if reading.event is Event.PLAY_LATE and self.is_live:
+                    self._path.follow(play, reading, answers)
+                question = self._questions.get(reading.turn)
+                return self._as_before(reading.event, question, notes)
+        return Outcome(reading.event, action, reply=BUSY, notes=notes)
+
+    def _receive_end(self, message: Stop | Abort, now: float) -> Outcome:
+        if isinstance(message, Stop) and self.is_live and message.told is not None:
+            answers = {turn: each.answered(now) for turn, each in self._questions.items()}
+            try:
+                reading = self._path.read(message, answers)
+            except RemoteProtocolError:
+                pass  # it ends beyond the limit of turns, but it ends
+            else:
+                if reading.event in (Event.PLAY_NEXT, Event.PLAY_GAP):
+                    self._path.follow(message, reading, answers)
+        event = Event.STOP if isinstance(message, Stop) else Event.ABORT
+        action = self._step(event)
+        released = self._release()
+        return Outcome(event, action, reply=action.value, released=released)
+
+    def _step(self, event: Event) -> Action:
+        transition = TRANSITIONS.get((self.state, event))
+        if transition is None:
+            raise LocalProtocolError(f"{event.value!r} cannot happen to a match {self.state.value}")
+        self.state = transition.state
+        return transition.action
+
+    def _ask(
+        self, now: float, *, wants_move: bool, doubts: tuple[History, ...] = ()
+    ) -> tuple[Ask, int | None]:
+        """A new question, and the number of the one it makes obsolete."""
+        released = self._release()
+        clock_s = self.start.play_clock_s if wants_move else self.start.start_clock_s
+        deadline_s = now + clock_s - self._margin_s(clock_s)
+        number = self._next_number()
+        ask = Ask(number, self.serial, wants_move, self.history, now, deadline_s, doubts)
+        self._open = _Question(number, now + clock_s, ask)
+        if wants_move:
+            self._questions[ask.turn] = self._open
+        return ask, released
+
+    def _close(self, ask: Ask) -> bool:
+        """Take note that a question is answered; whether it was open."""
+        question = self._open
+        if question is None or question.number != ask.number:
+            return False
+        self._open = question.ask = None
+        self._step(Event.ANSWERED)
+        return True
+
+    def _believe(self, ask: Ask, history: History, question: _Question) -> _Question:
+        """Another history holds; the question that was to be answered according to it."""
+        self._path.believe(history)
+        del self._questions[ask.turn]
+        meant = self._questions.setdefault(len(history), question)
+        meant.number = ask.number
+        return meant
+
+    def _find(self, ask: Ask) -> _Question | None:
+        question = self._questions.get(ask.turn)
+        if question is not None and question.number == ask.number:
+            return question
+        return next((q for q in self._questions.values() if q.number == ask.number), None)
+
+    def _release(self) -> int | None:
+        """Close the open question, which nobody waits for any more."""
+        question, self._open = self._open, None
+        if question is None:
+            return None
+        question.ask = None
+        return question.number
+
+    def _as_before(
+        self, event: Event, question: _Question | None, notes: tuple[str, ...] = ()
+    ) -> Outcome:
+        """The answer that was given, or the question that is open; of a turn that was never
+        answered, those of the latest."""
+        if question is None or (question.reply is None and question.ask is None):
+            question = self._open or self._questions.get(len(self.history))
+        if question is not None and question.ask is not None:
+            question.is_lost = False
+            return Outcome(event, Action.REPEAT, ask=question.ask, notes=notes)
+        reply = None if question is None else question.reply
+        return Outcome(event, Action.REPEAT, reply=reply or BUSY, notes=notes)
+
+    def _spelled(self, move: str | None) -> str:
+        return NIL if move is None else self.outline.spell(move)
+
+    def _dialect_of(self, play: Play) -> Dialect:
+        if play.turn is not None:
+            return Dialect.GDL2
+        return Dialect.GDL2_OLD if self.outline.is_gdl2 else Dialect.GDL
+
+    def _odd_start(self) -> tuple[str, ...]:
+        if self.role in self.outline.roles:
+            return ()
+        known = ", ".join(self.outline.roles) or "none"
+        return (f"the rules have no role {self.role}; roles: {known}",)
+
+    def _odd_turn(
+        self, play: Play, reading: Reading, answers: dict[int, Answered]
+    ) -> tuple[str, ...]:
+        notes = []
+        turn, known, told = reading.turn, len(self.history), reading.told
+        match reading.event:
+            case Event.PLAY_GAP:
+                notes.append(f"turn {turn} comes after turn {known}: what is missing is unknown")
+            case Event.PLAY_AGAIN:
+                notes.append(f"turn {turn} again: answered as before")
+            case Event.PLAY_REVISED:
+                notes.append(f"turn {turn} is told otherwise than before: history rewritten")
+            case Event.PLAY_LATE:
+                notes.append(f"turn {turn} was missing: history rewritten")
+        if told is not None:
+            notes += [told.note] if told.note is not None else []
+            ours = answers.get(turn - 1)
+            if told.move is not None and ours is not None and told.move != ours.submitted:
+                answered = f"not {ours.submitted}" if ours.submitted else "we had not answered"
+                notes.append(f"turn {turn}: {told.move} was executed, {answered}")
+        return tuple(notes)

@@ -1,0 +1,211 @@
+"""The workers of one match, and the promise that there is a move whatever happens to them.
+
+A match has two workers that follow the same history in processes of their own. The *thinker*
+plays as the player spec says, on the fastest machine that can be built. The *understudy* has a
+Prolog machine, which is there in a moment, and looks for a legal move only. The move that is
+sent is the thinker's decision, its best so far when time is up, or else the understudy's.
+
+Workers that are lost are replaced: see `hand`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+from ggp.players import Decision
+from ggp.protocol.hand import SIMPLE_PLAYER, Hand
+from ggp.protocol.match_log import MatchLog
+from ggp.protocol.messages import NIL
+from ggp.protocol.orders import Report, Setup, decision_json
+from ggp.protocol.process import Crew
+from ggp.protocol.session import Ask
+from ggp.protocol.turns import History
+
+THINKER, UNDERSTUDY = "thinker", "understudy"
+
+MIN_GROUNDING_S = 20.0
+GROUNDING_SHARE = 0.5
+MAX_GROUNDING_S = 120.0
+"""Grounding may take half of the start clock, and longer where that is short: it goes on during
+the first turns, which the understudy plays."""
+
+BACK_S = 0.1
+WAY_SHARE = 0.1
+"""Workers are told to stop this long before the server answers, at most this share of the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A move to send.
+
+    Attributes:
+        move: canonical KIF.
+        source: whose it is: `thinker`, `understudy`, `last resort`.
+        final: false if it is the best so far because time was up.
+        decision: what came with it, None for a last resort.
+        reading: which reading of the history it fits: 0 for the history of the question,
+            then its doubts.
+    """
+
+    move: str
+    source: str
+    final: bool
+    decision: Decision | None
+    reading: int = 0
+
+
+class Team:
+    """The workers of one match.
+
+    Args:
+        crew: where processes come from.
+        setup: the match, for the thinker.
+        log: told what happens.
+    """
+
+    def __init__(self, crew: Crew, setup: Setup, log: MatchLog) -> None:
+        self._news = asyncio.Event()
+        self._log = log
+        self._thinker = Hand(THINKER, crew, setup, log, self._news.set)
+        simple = replace(setup, player=SIMPLE_PLAYER, backend="prolog")
+        self._understudy = Hand(UNDERSTUDY, crew, simple, log, self._news.set)
+        self._number = 0
+        self._asked = 0
+        self._hurried = 0
+        self._turn_taking = asyncio.Lock()
+        self._last_move: str | None = None
+
+    def start(self, ready_by_s: float) -> None:
+        """Have the workers start."""
+        self._thinker.start(ready_by_s)
+        self._understudy.start(ready_by_s)
+
+    def catch_up(self, history: History) -> None:
+        """Have the workers follow a history before there is a question."""
+        self._thinker.catch_up(history)
+        self._understudy.catch_up(history)
+
+    async def get_ready(self, question: int, deadline_s: float) -> None:
+        """Start the workers; return when the thinker is ready, or when the time is up."""
+        async with self._turn_taking:
+            self._asked = question
+            self.start(deadline_s)
+            while not self._is_ready() and await self._wait(deadline_s):
+                pass
+
+    async def choose(self, ask: Ask) -> Choice:
+        """A move, at the deadline of the question or before it.
+
+        Where no situation agrees with the history, its other readings are tried, while there
+        is time.
+        """
+        async with self._turn_taking:
+            self._asked = ask.number
+            readings = (ask.history, *ask.doubts)
+            number = 0
+            self._think(readings[0], ask.deadline_s)
+            while (choice := self._decided(is_last=number == len(readings) - 1)) is None:
+                if self._is_lost() and number < len(readings) - 1:
+                    number += 1
+                    self._log.write("note", text="nothing agrees with what was told: read anew")
+                    self._think(readings[number], ask.deadline_s)
+                elif not await self._wait(ask.deadline_s):
+                    break
+            choice = choice or self._best_so_far()
+            self._thinker.rest()
+            self._understudy.rest()
+            self._last_move = choice.move
+            is_sound = choice.decision is not None and choice.decision.is_sound
+            return replace(choice, reading=number) if is_sound else choice
+
+    def hurry(self, question: int) -> None:
+        """Have a question answered at once: nobody waits for a better answer."""
+        self._hurried = max(self._hurried, question)
+        self._news.set()
+
+    async def close(self) -> None:
+        """End both workers."""
+        await asyncio.gather(self._thinker.close(), self._understudy.close())
+
+    def _is_ready(self) -> bool:
+        if self._thinker.failed:
+            return self._understudy.warm or self._understudy.failed
+        return self._thinker.warm
+
+    def _is_lost(self) -> bool:
+        """Whether no situation is known that agrees with the history.
+
+        The understudy searches less, so it counts only where the thinker is not there.
+        """
+        return self._thinker.lost if self._thinker.built else self._understudy.lost
+
+    def _think(self, history: History, deadline_s: float) -> None:
+        self._number += 1
+        left_s = deadline_s - time.monotonic()
+        stop_s = deadline_s - min(BACK_S, WAY_SHARE * max(left_s, 0.0))
+        self._thinker.think(self._number, history, stop_s)
+        self._understudy.think(self._number, history, stop_s)
+
+    async def _wait(self, deadline_s: float) -> bool:
+        """Wait for news; false if the time is up."""
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0 or self._hurried >= self._asked:
+            return False
+        try:
+            await asyncio.wait_for(self._news.wait(), left_s)
+        except TimeoutError:
+            return False
+        self._news.clear()
+        return self._hurried < self._asked
+
+    def _decided(self, *, is_last: bool) -> Choice | None:
+        """A move that will not be bettered by waiting, or by another reading if there is one."""
+        thinker = self._thinker.report
+        if thinker is not None and thinker.final and thinker.decision.is_sound:
+            return _choice(THINKER, thinker)
+        is_through = self._thinker.idle and self._understudy.idle
+        if is_through and (is_last or not self._is_lost()):
+            return self._best_so_far()
+        return None
+
+    def _best_so_far(self) -> Choice:
+        reports = ((THINKER, self._thinker.report), (UNDERSTUDY, self._understudy.report))
+        known = [(source, report) for source, report in reports if report is not None]
+        for sound in (True, False):
+            for source, report in known:
+                if report.decision.is_sound is sound:
+                    return _choice(source, report)
+        return Choice(self._last_move or NIL, "last resort", False, None)
+
+
+def log_choice(log: MatchLog, turn: int, choice: Choice) -> None:
+    """Write a choice to a log."""
+    fields: dict[str, object] = dict.fromkeys(
+        ("values", "particles", "exact", "states_visited", "seconds", "fault")
+    )
+    if choice.decision is not None:
+        fields = decision_json(choice.decision)
+    log.write(
+        "decision",
+        **fields
+        | {"turn": turn, "move": choice.move, "source": choice.source, "final": choice.final}
+        | {"reading": choice.reading},
+    )
+
+
+def grounding_s(start_clock_s: float) -> float:
+    """What grounding may take."""
+    return min(max(MIN_GROUNDING_S, GROUNDING_SHARE * start_clock_s), MAX_GROUNDING_S)
+
+
+def seed_of(seed: int, match_id: str, role: str) -> int:
+    """A seed of the match: the same for the same match, another for another."""
+    text = f"{seed} {role} {match_id}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(text, digest_size=8).digest())
+
+
+def _choice(source: str, report: Report) -> Choice:
+    return Choice(report.decision.move, source, report.final, report.decision)

@@ -1,0 +1,208 @@
+"""One message to a player over HTTP, byte for byte as servers in the field send it.
+
+No HTTP library is used: what matters is exactly what libraries keep one from doing, such as
+lengths counted in characters, requests without Host, and replies that end with the stream.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+from ggp.errors import ConfigError
+from match_runner.clocks import DRESDEN, GGP_BASE, ConnectingTime, Server
+
+DEFAULT_PORT = 9147
+
+MAX_REPLY_BYTES = 1 << 20
+"""Where reading a reply ends; no move is that long."""
+
+_CHUNK = 1 << 16
+_HEADER_END = re.compile(rb"\r?\n\r?\n")
+_STATUS = re.compile(rb"HTTP/\d\.\d +(\d{3})([^\r\n]*)")
+_LENGTH = re.compile(rb"^content-length:[ \t]*(\d{1,9})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+
+_DRESDEN_HEADER = (
+    "POST / HTTP/1.0\r\nAccept: text/delim\r\nSender: Gamecontroller\r\nReceiver: {host}\r\n"
+    "Content-type: text/acl\r\nContent-length: {length}\r\n\r\n"
+)
+_GGP_BASE_HEADER = (
+    "POST / HTTP/1.0\r\nAccept: text/delim\r\nHost: {host}\r\nSender: GAMESERVER\r\n"
+    "Receiver: {host}\r\nContent-Type: text/acl\r\nContent-Length: {length}\r\n\r\n"
+)
+_HEADERS: Mapping[str, str] = {DRESDEN.name: _DRESDEN_HEADER, GGP_BASE.name: _GGP_BASE_HEADER}
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a player listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is meant for the address of a player, not for a player's spec."""
+    return "://" in text
+
+
+def parse_address(text: str) -> Address:
+    """Read `http://host:port`.
+
+    Raises:
+        ConfigError: it is something else.
+    """
+    wrong = ConfigError(
+        f"{text!r} is no address of a player; it must be like http://localhost:{DEFAULT_PORT}"
+    )
+    try:
+        parts = urlsplit(text.strip())
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise wrong from error
+    extra = parts.path.strip("/") or parts.query or parts.fragment or parts.username
+    if parts.scheme != "http" or not host or extra or port == 0:
+        raise wrong
+    return Address(host, port or DEFAULT_PORT)
+
+
+class Outcome(StrEnum):
+    """What came of a message."""
+
+    ANSWERED = "answered"
+    UNREACHABLE = "unreachable"
+    LATE = "late"
+    MALFORMED = "malformed"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back for a message.
+
+    Attributes:
+        outcome: how it went.
+        text: the body of an answer; otherwise what went wrong.
+        seconds: from when the connection stood to the end.
+    """
+
+    outcome: Outcome
+    text: str
+    seconds: float
+
+
+def request_bytes(body: str, address: Address, server: Server) -> bytes:
+    """The whole request; its length is counted in characters, as servers do."""
+    host = address.host.encode("ascii", "replace").decode()
+    header = _HEADERS[server.name].format(host=host, length=len(body))
+    return (header + body).encode()
+
+
+async def post(
+    body: str, address: Address, server: Server, connecting: ConnectingTime, limit_s: float
+) -> Reply:
+    """Send a message and read what comes back; never raises for what the player does.
+
+    Args:
+        connecting: time left to connect; what it takes is deducted.
+        limit_s: from when the connection stands until the end of the reply.
+    """
+    clock = asyncio.get_running_loop().time
+    started = clock()
+    try:
+        async with asyncio.timeout(connecting.limit_s):
+            reader, writer = await asyncio.open_connection(address.host, address.port)
+    except TimeoutError:
+        text = f"accepted no connection within {clock() - started:.1f} s"
+        return Reply(Outcome.UNREACHABLE, text, 0.0)
+    except (OSError, UnicodeError) as error:
+        return Reply(Outcome.UNREACHABLE, f"cannot be connected to: {_reason(error)}", 0.0)
+    finally:
+        connecting.spend(clock() - started)
+    started = clock()
+    data = bytearray()
+    try:
+        async with asyncio.timeout(limit_s):
+            await _exchange(reader, writer, request_bytes(body, address, server), server, data)
+    except TimeoutError:
+        return Reply(Outcome.LATE, _silence(data, limit_s), clock() - started)
+    except OSError as error:
+        if not data:
+            text = f"broke the connection off: {_reason(error)}"
+            return Reply(Outcome.UNREACHABLE, text, clock() - started)
+    finally:
+        writer.transport.abort()  # closing must not wait for a peer that does not read
+    return read_reply(bytes(data), server, clock() - started)
+
+
+async def _exchange(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    request: bytes,
+    server: Server,
+    data: bytearray,
+) -> None:
+    """Write the request and read on until the reply is over."""
+    writer.write(request)
+    await writer.drain()
+    while len(data) <= MAX_REPLY_BYTES:
+        chunk = await reader.read(_CHUNK)
+        data += chunk
+        if not chunk or (not server.reads_to_end and _is_whole(data)):
+            return
+
+
+def _is_whole(data: bytearray) -> bool:
+    """Whether as much of a reply is there as its header says."""
+    end = _HEADER_END.search(data)
+    if end is None:
+        return False
+    length = _LENGTH.search(data, 0, end.end())
+    return length is not None and len(data) - end.end() >= int(length[1])
+
+
+def read_reply(data: bytes, server: Server, seconds: float) -> Reply:
+    """Take a reply apart as the server would."""
+
+    def malformed(text: str) -> Reply:
+        return Reply(Outcome.MALFORMED, text, seconds)
+
+    if not data:
+        return Reply(Outcome.UNREACHABLE, "closed the connection without an answer", seconds)
+    if len(data) > MAX_REPLY_BYTES:
+        return malformed(f"sent more than {MAX_REPLY_BYTES:,} bytes")
+    status, end = _STATUS.match(data), _HEADER_END.search(data)
+    if status is None or end is None:
+        return malformed("sent no HTTP header")
+    if status[1] != b"200":
+        reason = (status[1] + status[2]).decode("latin-1")
+        return malformed(f"answered with HTTP status {reason[:80]}")
+    body = data[end.end() :]
+    length = _LENGTH.search(data, 0, end.end())
+    if not server.reads_to_end and length is not None:
+        if len(body) < int(length[1]):
+            return malformed("sent less than its Content-Length says")
+        body = body[: int(length[1])]
+    return Reply(Outcome.ANSWERED, body.decode("utf-8", "replace"), seconds)
+
+
+def _silence(data: bytearray, limit_s: float) -> str:
+    if not data:
+        return f"gave no answer within {limit_s:g} s"
+    return f"did not end its answer within {limit_s:g} s"
+
+
+def _reason(error: Exception) -> str:
+    """The reason alone: asyncio puts addresses into its texts."""
+    number = getattr(error, "errno", None)
+    if number is not None and number > 0:
+        return os.strerror(number)
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

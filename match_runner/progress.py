@@ -1,0 +1,32 @@
+"""A bar on standard error while matches are played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from match_runner.views import console
+
+
+@contextmanager
+def progress(total: int) -> Iterator[Callable[[int, str], None]]:
+    """Shown only if standard error is a terminal.
+
+    Yields a function that is told how many matches are over, and a text to show.
+    """
+    screen = console(stderr=True)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        task = bar.add_task("playing", total=total)
+
+        def advance(completed: int, text: str) -> None:
+            bar.update(task, completed=completed, description=text)
+
+        yield advance

@@ -1,0 +1,276 @@
+"""Remote players: asked over HTTP, all of a turn at the same time, each with its own clock.
+
+Only sockets are waited for here, in one event loop; no reasoner is called. What a player does
+wrong costs it its move and nobody else anything but the time on its clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import uuid
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ggp.errors import ConfigError
+from ggp.gdl.program import Program
+from ggp.gdl.source import printable
+from ggp.protocol.messages import Dialect
+from match_runner.clocks import DRESDEN, ConnectingTime, Server
+from match_runner.post import Address, Outcome, Reply, post
+from match_runner.records import RemoteSide
+from match_runner.wire import NotAMoveError, Told, Wire
+
+DEFAULT_START_CLOCK_S = 30
+
+MOST_SHOWN = 200
+"""Characters shown of what a player sent."""
+
+_ABORT_S = 1.0
+_MOST_OF_NAME = 40
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteConditions:
+    """How remote players are spoken to.
+
+    Attributes:
+        server: who is acted like.
+        dialect: of the messages; None for the newest that suits the rules.
+        start_clock_s: time before the first turn.
+        scramble: whether names are changed, by the match's seed.
+    """
+
+    server: Server = DRESDEN
+    dialect: Dialect | None = None
+    start_clock_s: int = DEFAULT_START_CLOCK_S
+    scramble: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Remotes:
+    """The remote players of a game.
+
+    Attributes:
+        program: the rules they are sent.
+        addresses: by role index.
+    """
+
+    program: Program
+    addresses: Mapping[int, Address]
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What a remote player did wrong.
+
+    Attributes:
+        kind: one of `match_runner.records.FAULTS`.
+        text: what exactly, one line.
+    """
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteAnswer:
+    """What came of asking a remote player for a move.
+
+    Attributes:
+        move: canonical KIF; None if there is no answer that could be a move.
+        submitted: what it sent, for the record; None if nothing came in time.
+        seconds: it took.
+        trouble: why there is no move.
+    """
+
+    move: str | None
+    submitted: str | None
+    seconds: float
+    trouble: Trouble | None = None
+
+
+def new_match_id(game: str, conditions: RemoteConditions) -> str:
+    """A name that no other match has: players take a known one for a message sent twice.
+
+    It does not tell the game where names are changed.
+    """
+    known = "" if conditions.scramble else Path(game).stem[:_MOST_OF_NAME]
+    letters = "".join(c if c.isascii() and c.isalnum() else "_" for c in known)
+    return f"{letters or 'match'}.{uuid.uuid4().hex[:12]}"
+
+
+def check_clocks(play_clock_s: float | None) -> int:
+    """The play clock that remote players are told.
+
+    Raises:
+        ConfigError: there is none, or it is not a whole number.
+    """
+    if play_clock_s is None:
+        raise ConfigError("remote players need a clock; give --play-clock SECONDS")
+    if play_clock_s != math.floor(play_clock_s) or play_clock_s < 1:
+        raise ConfigError(
+            f"remote players are told whole seconds, so --play-clock cannot be {play_clock_s:g}"
+        )
+    return int(play_clock_s)
+
+
+class RemotePlayers:
+    """All remote players of one match.
+
+    Args:
+        remotes: who they are.
+        conditions: how they are spoken to.
+        play_clock_s: see `check_clocks`.
+        match_id: new, see `new_match_id`.
+        rng: changes names.
+
+    Raises:
+        ConfigError: the dialect does not suit the rules or the server.
+    """
+
+    def __init__(
+        self,
+        remotes: Remotes,
+        conditions: RemoteConditions,
+        play_clock_s: int,
+        match_id: str,
+        rng: np.random.Generator,
+    ) -> None:
+        self._conditions, self._server = conditions, conditions.server
+        self._addresses = remotes.addresses
+        self._roles = remotes.program.roles
+        self._play_clock_s = play_clock_s
+        self._wire = Wire(
+            remotes.program,
+            conditions.server,
+            conditions.dialect,
+            rng if conditions.scramble else None,
+        )
+        self._match_id = match_id
+        shared = Counter(remotes.addresses.values())
+        # One address may play several roles: to its server, these are several matches.
+        self._ids = {
+            role: match_id if shared[address] == 1 else f"{match_id}.{role}"
+            for role, address in remotes.addresses.items()
+        }
+        self._connecting = {role: ConnectingTime(self._server) for role in remotes.addresses}
+
+    @property
+    def side(self) -> RemoteSide:
+        """For the record."""
+        return RemoteSide(
+            self._match_id,
+            str(self._wire.dialect),
+            self._conditions.start_clock_s,
+            self._conditions.scramble,
+        )
+
+    def start(self) -> dict[int, Trouble]:
+        """Tell all of the match, and wait until all are ready or the clock has run out.
+
+        What they answer does not matter; the match goes on in any case.
+        """
+        start_s = self._conditions.start_clock_s
+        bodies = {
+            role: self._wire.start(self._ids[role], self._roles[role], start_s, self._play_clock_s)
+            for role in self._addresses
+        }
+        replies = self._send(bodies, start_s + self._server.start_grace_s)
+        return {
+            role: _trouble(reply, "when told of the match")
+            for role, reply in replies
+            if reply.outcome in (Outcome.LATE, Outcome.UNREACHABLE)
+        }
+
+    def ask(self, turn: int, told: Mapping[int, Told]) -> dict[int, RemoteAnswer]:
+        """The move of each, in role order.
+
+        Args:
+            turn: from 0.
+            told: what happened in the turn before, by role; empty in the first.
+        """
+        bodies = {
+            role: self._wire.play(self._ids[role], turn, told.get(role)) for role in self._addresses
+        }
+        replies = self._send(bodies, self._play_clock_s + self._server.play_grace_s)
+        return {role: self._answer(reply) for role, reply in replies}
+
+    def stop(self, turns: int, told: Mapping[int, Told]) -> None:
+        """Tell all that the match is over after some turns."""
+        ids = self._ids.items()
+        bodies = {role: self._wire.stop(name, turns, told.get(role)) for role, name in ids}
+        self._tell(bodies, self._play_clock_s + self._server.play_grace_s)
+
+    def abort(self, turns: int, told: Mapping[int, Told]) -> None:
+        """Tell all that the match ends before its time, as far as the dialect can."""
+        ids = self._ids.items()
+        bodies = {
+            role: self._wire.abort(name) or self._wire.stop(name, turns, told.get(role))
+            for role, name in ids
+        }
+        self._tell(bodies, _ABORT_S)
+
+    def _tell(self, bodies: Mapping[int, str], limit_s: float) -> None:
+        for role, reply in self._send(bodies, limit_s):
+            if reply.outcome is not Outcome.ANSWERED:
+                _log.info("%s %s at the end", self._roles[role], reply.text)
+
+    def _send(self, bodies: Mapping[int, str], limit_s: float) -> list[tuple[int, Reply]]:
+        """The replies of all, asked at the same time, in role order."""
+
+        async def send_all() -> list[Reply]:
+            return await asyncio.gather(
+                *(
+                    post(
+                        bodies[role],
+                        self._addresses[role],
+                        self._server,
+                        self._connecting[role],
+                        limit_s,
+                    )
+                    for role in roles
+                )
+            )
+
+        roles = sorted(bodies)
+        for role in roles:
+            _log.debug("to %s: %s", self._addresses[role], bodies[role])
+        replies = asyncio.run(send_all())
+        for role, reply in zip(roles, replies, strict=True):
+            _log.debug("from %s: %s %s", self._addresses[role], reply.outcome, _shown(reply.text))
+        return list(zip(roles, replies, strict=True))
+
+    def _answer(self, reply: Reply) -> RemoteAnswer:
+        if reply.outcome is not Outcome.ANSWERED:
+            return RemoteAnswer(None, None, reply.seconds, _trouble(reply, "when asked to move"))
+        try:
+            move = self._wire.read_move(reply.text)
+        except NotAMoveError as error:
+            shown = _shown(str(error))
+            trouble = Trouble("illegal", f"answered {shown or 'nothing'}, which is no move")
+            return RemoteAnswer(None, shown, reply.seconds, trouble)
+        return RemoteAnswer(move, move, reply.seconds)
+
+
+_KINDS: Mapping[Outcome, str] = {
+    Outcome.MALFORMED: "illegal",
+    Outcome.LATE: "late",
+    Outcome.UNREACHABLE: "unreachable",
+}
+
+
+def _trouble(reply: Reply, when: str) -> Trouble:
+    return Trouble(_KINDS[reply.outcome], f"{_shown(reply.text)} {when}")
+
+
+def _shown(text: str) -> str:
+    """A text from outside on one line of bounded length."""
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= MOST_SHOWN else line[:MOST_SHOWN] + "..."

@@ -1,0 +1,1 @@
+"""Tournaments: several games, local and remote players, and who is best."""

@@ -1,0 +1,60 @@
+"""Ratings of players by openskill: the Plackett-Luce model of Weng and Lin (JMLR 12, 2011)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from openskill.models import PlackettLuce, PlackettLuceRating
+
+from match_runner.statistics import NORMAL_99
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """How strong a player is believed to be; everybody begins at 25 with deviation 25 / 3.
+
+    Attributes:
+        mean, deviation: of the belief, a normal distribution.
+        contests: it comes from.
+    """
+
+    mean: float
+    deviation: float
+    contests: int
+
+    @property
+    def low(self) -> float:
+        """The lower end of the 99 % interval; players are ranked by it."""
+        return self.mean - NORMAL_99 * self.deviation
+
+    @property
+    def high(self) -> float:
+        """The upper end of the 99 % interval."""
+        return self.mean + NORMAL_99 * self.deviation
+
+
+def rate(players: Sequence[int], contests: Iterable[Mapping[int, float]]) -> dict[int, Rating]:
+    """The rating of each player after some contests.
+
+    Args:
+        contests: scores of those who took part, in an order that does not depend on when
+            matches ended: it counts a little.
+    """
+    model = PlackettLuce()
+    ratings: dict[int, PlackettLuceRating] = {player: model.rating() for player in players}
+    counts = dict.fromkeys(players, 0)
+    for scores in contests:
+        if len(scores) < 2:
+            continue
+        order = sorted(scores)
+        teams = model.rate(
+            [[ratings[player]] for player in order], scores=[scores[player] for player in order]
+        )
+        for player, (rating,) in zip(order, teams, strict=True):
+            ratings[player] = rating
+            counts[player] += 1
+    return {
+        player: Rating(rating.mu, rating.sigma, counts[player])
+        for player, rating in ratings.items()
+    }

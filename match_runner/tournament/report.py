@@ -1,0 +1,75 @@
+"""A tournament as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from ggp.console import table_of
+from match_runner.comparison.report import interval_text
+from match_runner.tournament.ratings import Rating
+from match_runner.tournament.summary import Summary
+from match_runner.views import plain
+
+MOST_PROBLEMS = 10
+"""Problems that are shown; `--json` has all."""
+
+
+def show_tournament(summary: Summary) -> Iterator[RenderableType]:
+    """The tables of a tournament, of an unfinished one too."""
+    of_all = "" if summary.played == summary.planned else f" of {summary.planned}"
+    yield Text(f"{summary.played}{of_all} matches, {summary.moves} turns", style="bold")
+    yield _standings(summary)
+    yield Text()
+    yield _by_game(summary)
+    yield Text()
+    if summary.problems:
+        yield Text(f"{len(summary.problems)} faults and errors:", style="red")
+    for problem in summary.problems[:MOST_PROBLEMS]:
+        who = "" if problem.player is None else f", {problem.player}"
+        yield plain(f"  {problem.game} {problem.number}{who}: {problem.text}")
+    if len(summary.problems) > MOST_PROBLEMS:
+        yield Text(f"  and {len(summary.problems) - MOST_PROBLEMS} more; see --json")
+
+
+def faults_text(faults: Mapping[str, int]) -> str:
+    """`2 late, 1 illegal`, or `none`."""
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(faults.items())) or "none"
+
+
+def rating_text(rating: Rating | None) -> str:
+    """`27.3 [20.1, 34.5]`, `-` for none."""
+    if rating is None:
+        return "-"
+    return f"{rating.mean:.1f} [{rating.low:.1f}, {rating.high:.1f}]"
+
+
+def _standings(summary: Summary) -> RenderableType:
+    columns = (
+        *("player", "#rating [99 %]", "#mean score [99 %]", "#matches", "#won", "#drawn", "#lost"),
+        *("#% won [99 %]", "faults", "plays"),
+    )
+    rows = [
+        (
+            standing.player,
+            rating_text(standing.rating),
+            interval_text(standing.score),
+            *map(str, (standing.matches, standing.wins, standing.draws, standing.losses)),
+            interval_text(standing.win_share, ".1f", 100),
+            faults_text(standing.faults),
+            standing.plays,
+        )
+        for standing in summary.standings
+    ]
+    return table_of(columns, rows)
+
+
+def _by_game(summary: Summary) -> RenderableType:
+    columns = ("mean score in", *(f"#{standing.player}" for standing in summary.standings))
+    rows = [
+        (game, *(interval_text(standing.by_game[game]) for standing in summary.standings))
+        for game in summary.standings[0].by_game
+    ]
+    return table_of(columns, rows)

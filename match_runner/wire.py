@@ -1,0 +1,157 @@
+"""A match in the words of a game server: what its players are sent, what their answers mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ggp.errors import ConfigError, GDLError, RemoteProtocolError
+from ggp.gdl import parse, parse_term, to_kif
+from ggp.gdl.program import Program
+from ggp.protocol.messages import (
+    WIRE_STYLES,
+    Abort,
+    Dialect,
+    Message,
+    Play,
+    Start,
+    Stop,
+    WireStyle,
+    parse_reply,
+    print_message,
+)
+from match_runner.clocks import Server
+from match_runner.scrambling import Scrambler, names_of
+
+_SEES_MOVES = "(<= (sees ?p (did ?p2 ?m)) (role ?p) (does ?p2 ?m))"
+"""What servers add to plain GDL for GDL-II players."""
+
+_MOST_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a server may tell of the last turn.
+
+    Attributes:
+        move: executed for the role it tells.
+        percepts: of that role.
+        joint_move: of every role, in role order.
+    """
+
+    move: str
+    percepts: tuple[str, ...]
+    joint_move: tuple[str, ...]
+
+
+class NotAMoveError(RemoteProtocolError):
+    """An answer that no server takes for a move, legal or not."""
+
+
+class Wire:
+    """The messages of matches of one game.
+
+    Args:
+        program: the rules; they are sent as they were written, but in KIF.
+        server: who is acted like.
+        dialect: of the messages; None for the newest that suits the rules.
+        rng: names are changed by it; None to leave them as they are.
+
+    Raises:
+        ConfigError: the dialect does not suit the rules or the server.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        server: Server,
+        dialect: Dialect | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> None:
+        self.dialect = dialect or (Dialect.GDL2 if program.is_gdl2 else Dialect.GDL)
+        if self.dialect is Dialect.GDL and program.is_gdl2:
+            raise ConfigError(
+                f"the dialect gdl tells all players every move, which the rules of "
+                f"{program.source.name} hide; use gdl2 or gdl2-old"
+            )
+        self._style = _style(server, self.dialect)
+        self._any_case = server.any_case
+        rules = parse(program.source.text, program.source.name).rules
+        self._scrambler = Scrambler(names_of(rules), rng) if rng is not None else Scrambler()
+        self._rules = " ".join(str(self._scrambler.rule(rule)) for rule in rules)
+        if self.dialect is not Dialect.GDL and not program.is_gdl2:
+            self._rules += "\n" + _SEES_MOVES
+
+    def start(self, match_id: str, role: str, start_clock_s: int, play_clock_s: int) -> str:
+        """The text that begins a match for a role."""
+        name = self._scrambler.name(role)
+        return self._printed(Start(match_id, name, self._rules, start_clock_s, play_clock_s))
+
+    def play(self, match_id: str, turn: int, told: Told | None) -> str:
+        """The text that asks for a move.
+
+        Args:
+            turn: from 0.
+            told: of the turn before, None in the first.
+        """
+        return self._printed(self._turn(Play, match_id, turn, told))
+
+    def stop(self, match_id: str, turn: int, told: Told | None) -> str:
+        """The text that ends a match; `turn` counts those that were played."""
+        return self._printed(self._turn(Stop, match_id, turn, told))
+
+    def abort(self, match_id: str) -> str | None:
+        """The text that calls a match off; None where servers never do."""
+        return self._printed(Abort(match_id)) if self.dialect is Dialect.GDL else None
+
+    def read_move(self, reply: str) -> str:
+        """The move in an answer, as canonical KIF in the names of the rules.
+
+        Raises:
+            NotAMoveError: servers would not find one in it; its text shows the answer.
+        """
+        try:
+            text = parse_reply(reply)
+            term = parse_term(text)
+        except (RemoteProtocolError, GDLError) as error:
+            raise _not_a_move(reply) from error
+        # The parser repairs `(noop)`, servers do not.
+        as_sent = to_kif(term) == (text.lower() if self._any_case else text)
+        move = self._scrambler.back(term) if as_sent else None
+        if move is None:
+            raise _not_a_move(reply)
+        return to_kif(move)
+
+    def _turn(
+        self, kind: type[Play] | type[Stop], match_id: str, turn: int, told: Told | None
+    ) -> Message:
+        number = turn if self.dialect is Dialect.GDL2 else None
+        if told is None:
+            return kind(match_id, number, None, None)
+        if self.dialect is Dialect.GDL:
+            return kind(match_id, None, None, self._changed(told.joint_move))
+        percepts = self._changed(told.percepts)
+        move = self._changed([told.move])[0] if self.dialect is Dialect.GDL2 else None
+        return kind(match_id, number, move, percepts)
+
+    def _changed(self, terms: Iterable[str]) -> tuple[str, ...]:
+        return tuple(to_kif(self._scrambler.term(parse_term(term))) for term in terms)
+
+    def _printed(self, message: Message) -> str:
+        return print_message(message, self._style)
+
+
+def _style(server: Server, dialect: Dialect) -> WireStyle:
+    """How a server writes a dialect; those that take any letter case write in upper case."""
+    for style in WIRE_STYLES.values():
+        if style.dialect is dialect and style.upper is server.any_case:
+            return style
+    raise ConfigError(f"servers like {server.name} do not speak the dialect {dialect}")
+
+
+def _not_a_move(reply: str) -> NotAMoveError:
+    shown = " ".join(reply.split())
+    cut = shown if len(shown) <= _MOST_SHOWN else shown[:_MOST_SHOWN] + "..."
+    return NotAMoveError(cut)

@@ -1,0 +1,181 @@
+"""Many matches of `ggp serve`, refereed over HTTP: no illegal move, no late answer, none lost.
+
+Every game of ours is played, the served player in every role, chance players in the others.
+The same command continues a run that was stopped. Exit code 0: nothing went wrong, else 1.
+
+    python scripts/endurance.py --out runs/endurance --matches 200 --jobs 4
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from ggp.console import guarded, print_rich, table_of
+from ggp.errors import ConfigError
+from ggp.gdl.games import list_games
+from ggp.gdl.normalize import load
+from match_runner.log_views import read_log
+from match_runner.tournament.plan import Tournament, read_tournament
+from match_runner.tournament.store import Played, open_store
+
+SERVED, OTHER = "served", "chance"
+
+_ADDRESS = re.compile(r"http://[^\s]+")
+_STOP_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What came of the matches in which the served player took part.
+
+    Attributes:
+        matches: how many.
+        moves: it was asked for.
+        faults: what it did wrong, by kind.
+        errors: matches that ended before their time.
+        seconds: its answers took, sorted.
+    """
+
+    matches: int
+    moves: int
+    faults: Counter[str]
+    errors: int
+    seconds: Sequence[float]
+
+
+@click.command()
+@click.option("--out", type=click.Path(path_type=Path), required=True)
+@click.option("--matches", type=click.IntRange(min=1), default=200, show_default=True)
+@click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True)
+@click.option("--player", default="hyperplay2", show_default=True)
+@click.option("--play-clock", type=click.IntRange(min=1), default=2, show_default=True)
+@click.option("--start-clock", type=click.IntRange(min=1), default=10, show_default=True)
+@click.option("--dialect", type=click.Choice(["gdl2", "gdl2-old"]), default="gdl2")
+@click.option("--scramble", is_flag=True)
+@click.option("--game", "games", multiple=True, help="Only this game; may be repeated.")
+def main(
+    out: Path,
+    matches: int,
+    jobs: int,
+    player: str,
+    play_clock: int,
+    start_clock: int,
+    dialect: str,
+    scramble: bool,
+    games: tuple[str, ...],
+) -> None:
+    """Hold the matches and say what came of them."""
+    out.mkdir(parents=True, exist_ok=True)
+    chosen = games or tuple(list_games())
+    file = out / "endurance.toml"
+    with _serving(player, 2 * jobs, out) as address:
+        file.write_text(
+            f"games = {list(chosen)}\nrounds = {_rounds(chosen, matches)}\n"
+            f"play_clock = {play_clock}\nstart_clock = {start_clock}\n"
+            f'dialect = "{dialect}"\nscramble = {str(scramble).lower()}\n'
+            f'[players]\n{SERVED} = "{address}"\n{OTHER} = "random"\n'
+        )
+        command = [sys.executable, "-m", "match_runner", "tournament", str(file)]
+        command += ["--out", str(out), "--jobs", str(jobs)]
+        code = subprocess.run(command, check=False).returncode
+    plan = read_tournament(file)
+    with open_store(out, plan) as store:
+        found = examine(plan, store.matches())
+    ends, sources = read_logs(out / "logs")
+    _show(found, ends, sources, play_clock)
+    lost = sum(ends.values()) - ends["stop"]
+    sys.exit(1 if code or found.faults or found.errors or lost else 0)
+
+
+def examine(plan: Tournament, matches: Sequence[Played]) -> Findings:
+    """What the records say of the served player."""
+    number = plan.names.index(SERVED)
+    own = [match for match in matches if number in match.planned.seating.values()]
+    faults: Counter[str] = Counter()
+    seconds = []
+    moves = 0
+    for match in own:
+        roles = [role for role, player in match.planned.seating.items() if player == number]
+        for turn in match.record.turns:
+            moves += len(roles)
+            faults.update(fault.kind for fault in turn.faults if fault.role in roles)
+            seconds += [turn.decisions[r].seconds for r in roles if r in turn.decisions]
+    errors = sum(match.record.error is not None for match in own)
+    return Findings(len(own), moves, faults, errors, sorted(seconds))
+
+
+def read_logs(folder: Path) -> tuple[Counter[str], Counter[str]]:
+    """How the matches ended for the server, and who chose its moves."""
+    ends: Counter[str] = Counter()
+    sources: Counter[str] = Counter()
+    for path in sorted(folder.glob("*.jsonl")):
+        events = read_log(path)
+        ends[str(events[-1].get("why", "no end"))] += 1
+        sources.update(str(e["source"]) for e in events if e["event"] == "decision")
+    return ends, sources
+
+
+def _rounds(games: Sequence[str], matches: int) -> int:
+    """Rounds until the served player has had that many matches."""
+    a_round = 0
+    for game in games:
+        a_round += min(2, sum(role != "random" for role in load(game).roles))
+    return math.ceil(matches / a_round)
+
+
+@contextmanager
+def _serving(player: str, matches: int, out: Path) -> Iterator[str]:
+    """`ggp serve` in a process of its own; yields its address."""
+    command = [sys.executable, "-m", "ggp", "serve", "--player", player, "--port", "0"]
+    command += ["--matches", str(matches), "--log", str(out / "logs")]
+    with (
+        (out / "server.txt").open("w") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            found = _ADDRESS.search(process.stdout.readline())
+            if found is None:
+                raise ConfigError(f"the server does not start; see {out / 'server.txt'}")
+            yield found.group()
+        finally:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_STOP_S)
+            process.kill()
+
+
+def _show(found: Findings, ends: Counter[str], sources: Counter[str], play_clock: int) -> None:
+    def counted(counter: Counter[str]) -> str:
+        return ", ".join(f"{count} {name}" for name, count in counter.most_common()) or "none"
+
+    seconds = found.seconds or [0.0]
+    late = sum(s > play_clock for s in seconds)
+    rows = [
+        ("matches with the served player", f"{found.matches}"),
+        ("moves asked of it", f"{found.moves}"),
+        ("faults", counted(found.faults)),
+        ("matches broken off", f"{found.errors}"),
+        ("answers after the play clock, grace not counted", f"{late}"),
+        ("seconds an answer: median", f"{seconds[len(seconds) // 2]:.2f}"),
+        ("seconds an answer: 99 %", f"{seconds[len(seconds) * 99 // 100]:.2f}"),
+        ("seconds an answer: longest", f"{seconds[-1]:.2f}"),
+        ("ends in the server's logs", counted(ends)),
+        ("who chose the moves", counted(sources)),
+    ]
+    print_rich(table_of(("", "#"), rows))
+
+
+if __name__ == "__main__":
+    guarded(main)()

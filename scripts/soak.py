@@ -1,0 +1,230 @@
+"""Matches against `ggp serve` for an hour, the memory of its processes sampled: flat or not?
+
+Several referees in processes of their own hold matches of all our games over HTTP, one after
+the other. Every few seconds the resident memory, open files and number of the server's
+processes are written to DIR/memory.csv. Exit code 0: memory is flat, and nothing went wrong.
+
+    python scripts/soak.py --minutes 60 --out runs/soak
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, fields
+from itertools import count
+from pathlib import Path
+
+import click
+import numpy as np
+
+from ggp.console import guarded, print_rich, table_of
+from ggp.errors import ConfigError
+from ggp.gdl.games import list_games
+from ggp.gdl.normalize import load
+from match_runner.referee import Conditions, play_match
+from match_runner.remote import RemoteConditions
+from match_runner.seats import set_up
+
+WARM_UP_SHARE = 0.15
+"""The first part of a run does not count: caches fill."""
+
+MOST_GROWTH_MB = 8.0
+MOST_GROWTH_SHARE = 0.1
+"""Memory is flat if its straight line over the run rises by less than the larger of these."""
+
+_START_CLOCK_S = 10
+_STOP_S = 30
+_ADDRESS = re.compile(r"http://[^\s]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The server's processes at one moment.
+
+    Attributes:
+        seconds: since the beginning.
+        server_mb: resident memory of the server.
+        server_files: its open files.
+        workers: processes that it has started.
+        largest_mb: resident memory of the largest of them.
+        workers_mb: of all of them together.
+    """
+
+    seconds: float
+    server_mb: float
+    server_files: int
+    workers: int
+    largest_mb: float
+    workers_mb: float
+
+
+@click.command()
+@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), default=60.0)
+@click.option("--out", type=click.Path(path_type=Path), default=Path("runs/soak"))
+@click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True)
+@click.option("--player", default="hyperplay2", show_default=True)
+@click.option("--play-clock", type=click.IntRange(min=1), default=2, show_default=True)
+@click.option("--every", type=click.FloatRange(min=0.1), default=5.0, help="Seconds a sample.")
+@click.option("--referee", "referee", nargs=3, hidden=True, help="Be one: address, number, end.")
+def main(
+    minutes: float,
+    out: Path,
+    jobs: int,
+    player: str,
+    play_clock: int,
+    every: float,
+    referee: tuple[str, str, str] | None,
+) -> None:
+    """Hold matches for some time and say whether memory is flat."""
+    if referee is not None:
+        hold_matches(referee[0], int(referee[1]), float(referee[2]), play_clock)
+        return
+    out.mkdir(parents=True, exist_ok=True)
+    end_s = time.time() + 60 * minutes
+    with _serving(player, 2 * jobs, out) as (server, address):
+        command = [sys.executable, __file__, "--play-clock", str(play_clock), "--referee", address]
+        children = [
+            subprocess.Popen([*command, str(n), str(end_s)], stdout=subprocess.PIPE, text=True)
+            for n in range(jobs)
+        ]
+        try:
+            samples = watch(server, children, out / "memory.csv", every)
+            said = "".join(child.communicate()[0] for child in children)
+        finally:
+            for child in children:
+                child.kill()
+    played = Counter(said.split())
+    played["fault"] += sum(child.returncode != 0 for child in children)
+    sys.exit(0 if report(samples, played) else 1)
+
+
+def hold_matches(address: str, number: int, end_s: float, play_clock_s: int) -> None:
+    """Hold matches until a time; prints `match`, or `fault` for each thing that went wrong."""
+    games = list_games()
+    programs = {game: load(game) for game in games}
+    conditions = Conditions(
+        play_clock_s=float(play_clock_s), remote=RemoteConditions(start_clock_s=_START_CLOCK_S)
+    )
+    for seed in count(1000 * number):
+        if time.time() >= end_s:
+            return
+        program = programs[games[seed % len(games)]]
+        roles = [role for role in program.roles if role != "random"]
+        players = dict.fromkeys(roles, "random")
+        players[roles[seed // len(games) % len(roles)]] = address
+        arena = set_up(games[seed % len(games)], program, players, "propnet")
+        record = play_match(arena, seed, conditions)
+        print("match", *("fault" for _ in record.result.errors), flush=True)
+        for error in record.result.errors:
+            print(f"{games[seed % len(games)]}, seed {seed}: {error}", file=sys.stderr, flush=True)
+
+
+def watch(
+    server: subprocess.Popen[str],
+    children: Sequence[subprocess.Popen[str]],
+    file: Path,
+    every_s: float,
+) -> list[Sample]:
+    """Samples until a referee has ended; written to a file as they come."""
+    samples: list[Sample] = []
+    began_s = time.monotonic()
+    with file.open("w", newline="") as output:
+        writer = csv.writer(output)
+        writer.writerow(field.name for field in fields(Sample))
+        while all(child.poll() is None for child in children):
+            if server.poll() is not None:
+                raise ConfigError(f"the server ended with status {server.returncode}")
+            samples.append(sample(server.pid, time.monotonic() - began_s))
+            writer.writerow(astuple(samples[-1]))
+            output.flush()
+            time.sleep(every_s)
+    return samples
+
+
+def sample(server: int, seconds: float) -> Sample:
+    """What the system tells of a server and its workers."""
+    workers = [resident_mb(pid) for pid in _children(server)]
+    return Sample(
+        round(seconds, 1),
+        resident_mb(server),
+        len(list(Path(f"/proc/{server}/fd").iterdir())),
+        len(workers),
+        max(workers, default=0.0),
+        round(sum(workers), 1),
+    )
+
+
+def resident_mb(pid: int) -> float:
+    """Resident memory of a process, 0 if it is gone."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return round(int(line.split()[1]) / 1024, 1)
+    return 0.0
+
+
+def growth(samples: Sequence[Sample], name: str) -> tuple[float, float]:
+    """Mean of a field after the warm-up, and how much its straight line rises meanwhile."""
+    counted = samples[int(WARM_UP_SHARE * len(samples)) :]
+    x = np.array([each.seconds for each in counted])
+    y = np.array([float(getattr(each, name)) for each in counted])
+    if len(x) < 3:
+        return float(y.mean()) if len(y) else 0.0, 0.0
+    slope = float(np.polyfit(x, y, 1)[0])
+    return float(y.mean()), slope * float(x[-1] - x[0])
+
+
+def report(samples: Sequence[Sample], played: Counter[str]) -> bool:
+    """Show what came of it; whether all is well."""
+    rows, flat = [], True
+    for name in ("server_mb", "server_files", "workers", "largest_mb", "workers_mb"):
+        mean, rise = growth(samples, name)
+        is_flat = rise <= max(MOST_GROWTH_MB, MOST_GROWTH_SHARE * mean)
+        flat &= is_flat
+        rows.append((name, f"{mean:.1f}", f"{rise:+.1f}", "flat" if is_flat else "RISES"))
+    print_rich(table_of(("", "#mean", "#rise over the run", ""), rows))
+    print(f"{played['match']} matches, {played['fault']} faults, {len(samples)} samples")
+    return flat and played["match"] > 0 and not played["fault"]
+
+
+def _children(pid: int) -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            if int(path.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.append(int(path.parent.name))
+    return found
+
+
+@contextmanager
+def _serving(player: str, matches: int, out: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """`ggp serve` in a process of its own, and its address."""
+    command = [sys.executable, "-m", "ggp", "serve", "--player", player, "--port", "0"]
+    command += ["--matches", str(matches)]
+    with (
+        (out / "server.txt").open("w") as errors,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+    ):
+        assert process.stdout is not None
+        try:
+            found = _ADDRESS.search(process.stdout.readline())
+            if found is None:
+                raise ConfigError(f"the server does not start; see {out / 'server.txt'}")
+            yield process, found.group()
+        finally:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_STOP_S)
+            process.kill()
+
+
+if __name__ == "__main__":
+    guarded(main)()

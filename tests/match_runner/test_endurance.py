@@ -1,0 +1,28 @@
+"""The script that rehearses a season plays a short one against a real server."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.games import REPOSITORY
+
+MOST_S = 550
+
+
+@pytest.mark.slow
+def test_a_short_season_is_played_without_a_fault(tmp_path: Path) -> None:
+    command = [sys.executable, str(REPOSITORY / "scripts" / "endurance.py")]
+    command += ["--out", str(tmp_path), "--matches", "3", "--jobs", "2", "--play-clock", "4"]
+    command += ["--game", "exploding_bomb", "--game", "kuhn_poker", "--scramble"]
+    result = subprocess.run(
+        command, capture_output=True, text=True, timeout=MOST_S, cwd=REPOSITORY, check=False
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    for text in ("matches with the served player", "3 stop", "4 matches"):
+        assert text in result.stdout
+    assert (tmp_path / "tournament.sqlite").exists()
+    assert len(list((tmp_path / "logs").iterdir())) == 3

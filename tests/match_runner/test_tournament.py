@@ -1,0 +1,378 @@
+"""Tournaments: what is planned, kept, continued, summed up and refused."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from ggp.errors import ConfigError, GGPError
+from match_runner.cli import main
+from match_runner.clocks import Replacement
+from match_runner.records import record_from_json
+from match_runner.tournament.plan import Tournament, read_tournament
+from match_runner.tournament.ratings import rate
+from match_runner.tournament.runner import run_tournament
+from match_runner.tournament.store import FILE, Played, open_store
+from match_runner.tournament.summary import Summary, summarize
+from tests.match_runner.comparisons import InlineExecutor, StoppedError
+from tests.match_runner.http_player import HttpPlayer, free_port, playing
+from tests.match_runner.support import timeless
+from tests.support.games import REPOSITORY
+
+PLAYERS = '[players]\nsmart = "hyperplay:n=2"\nplain = "legal"\ndice = "random"\n'
+GAMES = 'games = ["kuhn_poker", { game = "exploding_bomb", rounds = 1 }]\nrounds = 2\n'
+
+
+def read(text: str, folder: Path) -> Tournament:
+    path = folder / "tournament.toml"
+    path.write_text(text)
+    return read_tournament(path)
+
+
+def held(
+    tournament: Tournament,
+    folder: Path,
+    executor: InlineExecutor | None = None,
+    stop_after: int | None = None,
+) -> tuple[Summary, tuple[str, ...]]:
+    """What a tournament comes to, and what could not be played."""
+    ended = 0
+
+    def watch(match: Played) -> None:
+        nonlocal ended
+        ended += 1
+        if ended == stop_after:
+            raise StoppedError
+
+    with open_store(folder, tournament) as store:
+        failures = run_tournament(tournament, store, executor or InlineExecutor(), watch)
+        return summarize(tournament, store.matches()), failures
+
+
+def stored(tournament: Tournament, folder: Path) -> list[Played]:
+    with open_store(folder, tournament) as store:
+        return store.matches()
+
+
+# ---------------------------------------------------------------- the plan
+
+
+def test_every_player_plays_every_role_once_a_round(tmp_path: Path) -> None:
+    plan = read(GAMES + PLAYERS, tmp_path)
+    matches = plan.planned()
+    assert Counter(match.kind for _, match in matches) == {"kuhn_poker": 6, "exploding_bomb": 3}
+    for game in plan.games:
+        own = [match for of, match in matches if of is game]
+        for round_ in range(game.rounds):
+            same = [match for match in own if match.round == round_]
+            assert len({match.seed for match in same}) == 1
+            for role in game.seats:
+                assert sorted(match.seating[role] for match in same) == [0, 1, 2]
+    assert [match.round for _, match in matches] == sorted(m.round for _, m in matches)
+    assert len({match.key for _, match in matches}) == len(matches)
+
+
+def test_more_rounds_leave_the_first_ones_as_they_are(tmp_path: Path) -> None:
+    few = read(GAMES + PLAYERS, tmp_path).planned()
+    many = read(GAMES.replace("rounds = 2", "rounds = 5") + PLAYERS, tmp_path).planned()
+    planned = [match for _, match in many]
+    assert all(match in planned for _, match in few)
+
+
+def test_games_may_have_settings_of_their_own(tmp_path: Path) -> None:
+    rules = REPOSITORY / "games" / "monty_hall.gdl"
+    (tmp_path / "mine.gdl").write_bytes(rules.read_bytes())
+    plan = read(
+        'games = ["kuhn_poker", { game = "mine.gdl", play_clock = 9, scramble = true }]\n'
+        'play_clock = 3\nstart_clock = 7\nreplacement = "first"\npause = 0.5\nseed = 4\n' + PLAYERS,
+        tmp_path,
+    )
+    poker, mine = (game.conditions for game in plan.games)
+    assert (poker.play_clock_s, mine.play_clock_s) == (3, 9)
+    assert (poker.remote.start_clock_s, mine.remote.start_clock_s) == (7, 7)
+    assert (poker.remote.scramble, mine.remote.scramble) == (False, True)
+    assert poker.replacement is Replacement.FIRST
+    assert poker.pause_s == 0.5
+    assert plan.games[1].roles == ("candidate", "random")
+    assert plan.seed == 4
+
+
+def test_bad_moves_of_remote_players_are_replaced_as_the_server_does(tmp_path: Path) -> None:
+    text = 'games = ["tic_tac_toe"]\nplay_clock = 5\n{}[players]\na = "http://a"\nb = "random"\n'
+    for extra, expected in (
+        ("", Replacement.FIRST),
+        ('server = "ggp-base"\n', Replacement.RANDOM),
+        ('replacement = "random"\n', Replacement.RANDOM),
+    ):
+        plan = read(text.format(extra), tmp_path)
+        assert plan.games[0].conditions.replacement is expected
+    assert read(GAMES + PLAYERS, tmp_path).games[0].conditions.replacement is Replacement.RANDOM
+
+
+def test_the_example_of_the_documentation_is_a_tournament(tmp_path: Path) -> None:
+    page = (REPOSITORY / "docs" / "tournaments.md").read_text()
+    plan = read(page.partition("```toml\n")[2].partition("```")[0], tmp_path)
+    assert plan.names == ("ours", "rival", "dice")
+    assert len(plan.planned()) == 15
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("games = [", "is not TOML"),
+        (PLAYERS, 'games must be a list such as ["monty_hall", "kuhn_poker"]'),
+        ("games = []\n" + PLAYERS, "games must be a list"),
+        ("games = [3]\n" + PLAYERS, "a game must be a name or path"),
+        ('games = ["kuhn_poker"]', "players must be a table"),
+        (
+            'games = ["kuhn_poker"]\n[players]\na = 3',
+            "players.a must be a player's spec or address",
+        ),
+        ('games = ["kuhn_poker"]\n[players]\na = "god"', "players.a: unknown player 'god'"),
+        ('games = ["kuhn_poker"]\n[players]\na = "http://"', "players.a: 'http://' is no address"),
+        ('games = ["nowhere"]\n' + PLAYERS, "unknown game"),
+        ('games = ["meier", "meier"]\n' + PLAYERS, "the game meier is given twice"),
+        ("speed = 3\n" + GAMES + PLAYERS, "unknown setting 'speed'; settings: players, games,"),
+        (
+            'games = [{ game = "meier", seed = 3 }]\n' + PLAYERS,
+            "unknown setting 'seed' of the game meier; settings: game, rounds,",
+        ),
+        ("seed = -1\n" + GAMES + PLAYERS, "seed must be a whole number, 0 or more"),
+        ('backend = "x"\n' + GAMES + PLAYERS, "unknown backend 'x'; backends: auto,"),
+        (
+            'games = ["meier"]\nrounds = 0\n' + PLAYERS,
+            "rounds must be a whole number above 0 (game",
+        ),
+        ('games = ["meier"]\nrounds = true\n' + PLAYERS, "rounds must be a whole number above 0"),
+        ("start_clock = 1.5\n" + GAMES + PLAYERS, "start_clock must be a whole number of seconds"),
+        ("play_clock = inf\n" + GAMES + PLAYERS, "play_clock must be a number of seconds above 0"),
+        ("play_clock = 0\n" + GAMES + PLAYERS, "play_clock must be a number of seconds above 0"),
+        ('dialect = "kif"\n' + GAMES + PLAYERS, "dialect must be one of gdl, gdl2-old, gdl2"),
+        ('server = "x"\n' + GAMES + PLAYERS, "server must be one of dresden, ggp-base"),
+        ('server = ["x"]\n' + GAMES + PLAYERS, "server must be one of dresden, ggp-base"),
+        ('replacement = "x"\n' + GAMES + PLAYERS, "replacement must be one of first, random"),
+        ("scramble = 1\n" + GAMES + PLAYERS, "scramble must be true or false"),
+        ("pause = 1000\n" + GAMES + PLAYERS, "pause must be a number of seconds"),
+        (
+            'games = ["meier"]\n[players]\na = "http://a"',
+            "play_clock must be a whole number of seconds where players are remote (game meier)",
+        ),
+        (
+            'dialect = "gdl"\nplay_clock = 2\ngames = ["meier"]\n[players]\na = "http://a"',
+            "use gdl2 or gdl2-old (game meier)",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_in_a_line(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    result = run("tournament", str(path), "--out", str(tmp_path / "out"))
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+# ---------------------------------------------------------------- playing, stopping, going on
+
+
+def test_a_tournament_that_was_stopped_gives_the_same_as_one_that_was_not(tmp_path: Path) -> None:
+    plan = read(GAMES + PLAYERS, tmp_path)
+    whole, failures = held(plan, tmp_path / "whole")
+    assert failures == ()
+    assert whole.played == whole.planned == 9
+    for stop_after in (2, 3, 2):
+        with pytest.raises(StoppedError):
+            held(plan, tmp_path / "parts", stop_after=stop_after)
+    parts, _ = held(plan, tmp_path / "parts")
+    assert parts == whole
+    records = [
+        [timeless(match.record) for match in stored(plan, tmp_path / name)]
+        for name in ("whole", "parts")
+    ]
+    assert records[0] == records[1]
+
+
+def test_nothing_is_played_twice_and_rounds_can_be_added(tmp_path: Path) -> None:
+    plan = read(GAMES + PLAYERS, tmp_path)
+    held(plan, tmp_path / "out")
+    executor = InlineExecutor()
+    held(plan, tmp_path / "out", executor)
+    assert executor.seeds == []
+    longer = read(GAMES.replace("rounds = 2", "rounds = 3") + PLAYERS, tmp_path)
+    summary, _ = held(longer, tmp_path / "out", executor)
+    assert len(executor.seeds) == 3
+    assert summary.played == 12
+    shorter, _ = held(plan, tmp_path / "out", executor)
+    assert shorter.played == shorter.planned == 9
+
+
+def test_a_worker_that_dies_costs_nothing_but_time(tmp_path: Path) -> None:
+    plan = read(GAMES + PLAYERS, tmp_path)
+    seeds = [match.seed for _, match in plan.planned()]
+    summary, failures = held(plan, tmp_path / "a", InlineExecutor({seeds[0]: 2}))
+    assert failures == ()
+    assert summary.played == 9
+    summary, failures = held(plan, tmp_path / "b", InlineExecutor({seeds[-1]: 99}))
+    assert len(failures) == 3 * (seeds[-1] == seeds[0]) + seeds.count(seeds[-1])
+    assert "was tried 3 times: a worker process died" in failures[0]
+    assert summary.played == 9 - len(failures)
+    summary, failures = held(plan, tmp_path / "b")
+    assert (summary.played, failures) == (9, ())
+
+
+def test_another_tournament_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    plan = read(GAMES + PLAYERS, tmp_path)
+    held(plan, tmp_path / "out", InlineExecutor())
+    others = {
+        "seed was 0 and is now 1": "seed = 1\n" + GAMES + PLAYERS,
+        "players.dice was random and is now legal": GAMES + PLAYERS.replace('"random"', '"legal"'),
+        "games.kuhn_poker.play_clock was not there and is now 5": "play_clock = 5\n"
+        + GAMES
+        + PLAYERS,
+        "games.meier was not there and is now there": GAMES.replace("[", '["meier", ') + PLAYERS,
+    }
+    for message, text in others.items():
+        with pytest.raises(ConfigError, match=r"holds another tournament: .*; continue with") as e:
+            stored(read(text, tmp_path), tmp_path / "out")
+        assert message in str(e.value)
+
+
+def test_a_remote_player_may_move_to_another_address(tmp_path: Path) -> None:
+    text = 'games = ["meier"]\nplay_clock = 5\n[players]\na = "http://{}"\nb = "random"\n'
+    assert stored(read(text.format("here:1"), tmp_path), tmp_path / "out") == []
+    assert stored(read(text.format("there:2"), tmp_path), tmp_path / "out") == []
+
+
+def test_other_files_and_busy_folders_are_refused(tmp_path: Path) -> None:
+    plan = read(GAMES + PLAYERS, tmp_path)
+    out = tmp_path / "out"
+    with open_store(out, plan), pytest.raises(ConfigError, match="another process is holding"):
+        stored(plan, out)
+    (out / FILE).write_text("nonsense, and long enough to be looked at by the library" * 100)
+    with pytest.raises(ConfigError, match=r"cannot use .*: file is not a database"):
+        stored(plan, out)
+    (out / FILE).unlink()
+    with sqlite3.connect(out / FILE) as other:
+        other.execute("CREATE TABLE cats (name TEXT)")
+    with pytest.raises(ConfigError, match="is not a tournament"):
+        stored(plan, out)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot use the folder"):
+        stored(plan, tmp_path / "file")
+
+
+def test_rules_that_change_while_it_goes_on_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.gdl"
+    path.write_bytes((REPOSITORY / "games" / "monty_hall.gdl").read_bytes())
+    plan = read('games = ["mine.gdl"]\n' + PLAYERS, tmp_path)
+    path.write_bytes((REPOSITORY / "games" / "kuhn_poker.gdl").read_bytes())
+    with pytest.raises(GGPError, match="was changed while the tournament went on"):
+        held(plan, tmp_path / "out")
+
+
+# ---------------------------------------------------------------- the summary
+
+
+def test_scores_and_contests_are_counted_by_player(tmp_path: Path) -> None:
+    plan = read(GAMES + PLAYERS, tmp_path)
+    summary, _ = held(plan, tmp_path / "out")
+    matches = stored(plan, tmp_path / "out")
+    assert summary.moves == sum(len(match.record.turns) for match in matches)
+    assert {standing.player for standing in summary.standings} == {"smart", "plain", "dice"}
+    for standing in summary.standings:
+        number = plan.names.index(standing.player)
+        goals = [
+            match.record.goals[role]
+            for match in matches
+            for role, player in match.planned.seating.items()
+            if player == number and match.planned.kind == "kuhn_poker"
+        ]
+        assert standing.by_game["kuhn_poker"].value == pytest.approx(sum(goals) / len(goals))
+        # four matches of poker, and one round of a game for one
+        assert standing.wins + standing.draws + standing.losses == 5
+        assert standing.matches == 5
+        assert standing.rating is not None
+        assert standing.rating.contests == 5
+        assert standing.faults == {}
+    assert sum(standing.wins for standing in summary.standings) <= 7
+
+
+def test_a_player_alone_has_scores_and_no_rating(tmp_path: Path) -> None:
+    summary, _ = held(
+        read('games = ["kuhn_poker", "monty_hall"]\n[players]\na = "random"\n', tmp_path),
+        tmp_path / "out",
+    )
+    (standing,) = summary.standings
+    assert standing.rating is None
+    assert standing.matches == summary.played == 2
+    assert standing.win_share.value is None
+
+
+def test_who_wins_more_is_rated_higher() -> None:
+    contests = [{0: 100.0, 1: 0.0}, {0: 100.0, 2: 50.0}, {1: 20.0, 2: 50.0}] * 10
+    ratings = rate(range(4), contests)
+    assert ratings[0].low > ratings[2].low > ratings[1].low
+    assert ratings[0].low < ratings[0].mean < ratings[0].high
+    assert ratings[0].deviation < 25 / 3
+    assert ratings[0].contests == 20
+    assert (ratings[3].mean, ratings[3].contests) == (25, 0)
+    assert rate(range(4), contests) == ratings
+
+
+def test_equal_scores_leave_ratings_equal() -> None:
+    ratings = rate(range(2), [{0: 50.0, 1: 50.0}] * 5)
+    assert ratings[0].mean == pytest.approx(ratings[1].mean)
+
+
+# ---------------------------------------------------------------- the command, and remote players
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, list(args), prog_name="match-runner")
+
+
+def test_the_command_plays_in_processes_and_writes_records(tmp_path: Path) -> None:
+    path = tmp_path / "t.toml"
+    path.write_text(
+        'games = ["exploding_bomb"]\nrounds = 2\n[players]\na = "legal"\nb = "random"\n'
+    )
+    args = ("tournament", str(path), "--out", str(tmp_path / "out"), "--jobs", "2")
+    result = run(*args, "--record", str(tmp_path / "records"), "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert (found["planned"], found["played"], found["problems"]) == (4, 4, [])
+    names = {standing["player"] for standing in found["standings"]}
+    assert names == {"a", "b"}
+    records = sorted((tmp_path / "records").iterdir())
+    assert len(records) == 4
+    for record in records:
+        assert record_from_json(json.loads(record.read_text())).game == "exploding_bomb"
+    again = run(*args)
+    assert again.exit_code == 0
+    for word in ("4 matches, 12 turns", "rating [99 %]", "mean score in", "exploding_bomb", "none"):
+        assert word in again.stdout
+
+
+def test_faults_of_remote_players_are_counted_and_cost_only_them(tmp_path: Path) -> None:
+    nobody = f"http://127.0.0.1:{free_port()}"
+    with playing(HttpPlayer(["NOOP", "(LAUNCH MISSILES)", "(CUT RED)"])) as wrong:
+        text = (
+            'games = ["exploding_bomb"]\nplay_clock = 60\nstart_clock = 60\n[players]\n'
+            f'wrong = "{wrong.address}"\nnobody = "{nobody}"\nlocal = "legal"\n'
+        )
+        plan = read(text, tmp_path)
+        # "legal" needs no time, so the play clock is not used up
+        summary, failures = held(plan, tmp_path / "out")
+    assert failures == ()
+    faults = {standing.player: standing.faults for standing in summary.standings}
+    assert faults == {"wrong": {"illegal": 1}, "nobody": {"unreachable": 4}, "local": {}}
+    assert {problem.player for problem in summary.problems} == {"wrong", "nobody"}
+    assert [p.game for p in summary.problems] == ["exploding_bomb"] * 5

@@ -1,0 +1,153 @@
+"""A server of players in a thread of this process, and clients that talk to it by sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from ggp.protocol.host import Host, HostOptions
+from ggp.protocol.server import listen, make_server
+
+PATIENCE_S = 120.0
+"""How long anything may take before a test fails: machines may be busy."""
+
+GUESSING = """
+(role guesser) (role random) (bit 0) (bit 1) (init (turn 0))
+(succ 0 1) (succ 1 2) (succ 2 3)
+(<= (legal guesser (guess ?b)) (bit ?b))
+(<= (legal guesser pass) (true (turn 1)))
+(<= (legal random (hide ?b)) (bit ?b))
+(<= (sees guesser (hint ?b)) (does random (hide ?b)))
+(<= (next (turn ?y)) (true (turn ?x)) (succ ?x ?y))
+(<= (next (hidden ?b)) (does random (hide ?b)))
+(<= (next right) (does guesser (guess ?b)) (true (hidden ?b)))
+(<= terminal (true (turn 3)))
+(<= (goal guesser 100) (true right))
+(<= (goal guesser 0) (not (true right)))
+(goal random 0)
+"""
+"""A game of three turns in which moves matter, and a new legal move is there in the second."""
+
+
+class LiveServer:
+    """A server that listens.
+
+    Attributes:
+        host: its matches. Belongs to the thread of the server.
+        port: where it listens.
+    """
+
+    def __init__(
+        self, host: Host, http: uvicorn.Server, port: int, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        self.host, self.http, self.port, self._loop = host, http, port, loop
+
+    def post(self, body: str) -> str:
+        """The text of the reply to a message, sent as the Dresden GameController sends it."""
+        status, text = self.exchange(request(body))
+        assert status == 200, text
+        return text
+
+    def exchange(self, data: bytes, timeout_s: float = PATIENCE_S) -> tuple[int, str]:
+        """Status and text of the reply to these bytes; (0, "") if there is none."""
+        with self.connect(timeout_s) as connection:
+            connection.sendall(data)
+            return read_reply(connection)
+
+    def connect(self, timeout_s: float = PATIENCE_S) -> socket.socket:
+        """A new connection."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=timeout_s)
+
+    def call(self, function: Callable[[], Any]) -> Any:
+        """What a function gives that is called in the server's thread."""
+
+        async def run() -> Any:
+            return function()
+
+        return asyncio.run_coroutine_threadsafe(run(), self._loop).result(PATIENCE_S)
+
+
+@contextmanager
+def live_server(options: HostOptions) -> Iterator[LiveServer]:
+    """A server that is shut down in the end, as Ctrl-C does it."""
+    listening = listen("127.0.0.1", 0)
+    host = Host(options)
+    server = make_server(host)
+    loop = asyncio.new_event_loop()
+
+    def run() -> None:
+        asyncio.set_event_loop(loop)
+        loop.run_until_complete(server.serve(sockets=[listening]))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        eventually(lambda: server.started)
+        yield LiveServer(host, server, listening.getsockname()[1], loop)
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE_S)
+        listening.close()
+        assert not thread.is_alive()
+        loop.close()
+
+
+def request(body: str, *, length: int | None = None) -> bytes:
+    """A message as the Dresden GameController sends it: no Host, characters counted."""
+    length = len(body) if length is None else length
+    head = (
+        "POST / HTTP/1.0\r\nAccept: text/delim\r\nSender: Gamecontroller\r\n"
+        f"Receiver: 127.0.0.1\r\nContent-type: text/acl\r\nContent-length: {length}\r\n\r\n"
+    )
+    return (head + body).encode()
+
+
+def read_reply(connection: socket.socket) -> tuple[int, str]:
+    """Status and text of a reply, read to the end of the stream; its length must be right."""
+    data = b""
+    while chunk := connection.recv(1 << 16):
+        data += chunk
+    if not data:
+        return 0, ""
+    head, _, body = data.partition(b"\r\n\r\n")
+    first, *fields = head.decode("ascii").split("\r\n")
+    headers = {name.lower(): value.strip() for name, _, value in (f.partition(":") for f in fields)}
+    assert int(headers["content-length"]) == len(body)
+    assert "transfer-encoding" not in headers
+    return int(first.split()[1]), body.decode()
+
+
+def start(match: str, rules: str = GUESSING, role: str = "guesser", clocks: str = "30 10") -> str:
+    """A start message."""
+    return f"(START {match} {role} ({' '.join(rules.split())}) {clocks})"
+
+
+def events(folder: Path, match: str) -> list[dict[str, Any]]:
+    """The lines of the log of a match."""
+    (path,) = folder.glob(f"{match}.*.jsonl")
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def pid_of(folder: Path, match: str, worker: str) -> int:
+    """Process id of the worker a match has now."""
+    started = [
+        e for e in events(folder, match) if e["event"] == "worker" and e["what"] == "started"
+    ]
+    return int([e["pid"] for e in started if e["worker"] == worker][-1])
+
+
+def eventually(condition: Callable[[], object], timeout_s: float = PATIENCE_S) -> None:
+    """Wait until a condition holds."""
+    end_s = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < end_s, "it never came true"
+        time.sleep(0.02)

@@ -1,0 +1,244 @@
+"""Faults in the middle of matches: every move that can be answered is a legal one, in time."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from ggp.protocol import hand, process
+from ggp.protocol.host import HostOptions
+from ggp.protocol.messages import WIRE_STYLES, print_message
+from tests.protocol.doubles import Referee
+from tests.protocol.live import (
+    GUESSING,
+    LiveServer,
+    events,
+    eventually,
+    live_server,
+    pid_of,
+    request,
+    start,
+)
+
+QUICK = "hyperplay:n=2,states=500"
+"""Thinks for a number of states, so that it is done long before the clock is."""
+
+THINKING = "hyperplay:n=2,states=500/1000000000/500"
+"""Thinks for all of the play clock in the second turn."""
+
+STYLE = WIRE_STYLES["gdl2"]
+WORKERS = ("thinker", "understudy")
+
+Fault = Callable[[LiveServer, Path, str], None]
+
+
+@pytest.fixture(autouse=True)
+def _short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hand, "HANG_S", 1.0)
+    monkeypatch.setattr(process, "SILENT_S", 2.0)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("logs")
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path) -> Iterator[LiveServer]:
+    with live_server(HostOptions(THINKING, log_folder=folder, matches=2)) as running:
+        yield running
+
+
+def referee_of(match: str) -> Referee:
+    return Referee(GUESSING, "guesser", STYLE, match_id=match)
+
+
+def opening_of(referee: Referee, play_clock_s: int = 60) -> str:
+    message = replace(referee.start, start_clock_s=60, play_clock_s=play_clock_s)
+    return print_message(message, STYLE)
+
+
+def send(number: int, *workers: str) -> Fault:
+    """A signal to workers of a match."""
+
+    def inject(server: LiveServer, folder: Path, match: str) -> None:
+        for worker in workers:
+            os.kill(pid_of(folder, match, worker), number)
+
+    return inject
+
+
+def take_memory(server: LiveServer, folder: Path, match: str) -> None:
+    """Workers are found to have more memory than they may."""
+    crew = server.host.crew
+    before = [pid_of(folder, match, worker) for worker in WORKERS]
+    allowed = crew.memory_bytes
+    server.call(lambda: setattr(crew, "memory_bytes", 1 << 20))
+    eventually(lambda: not set(before) & set(server.call(lambda: crew.pids)))
+    server.call(lambda: setattr(crew, "memory_bytes", allowed))
+
+
+FAULTS: dict[str, tuple[Fault, str]] = {
+    "thinker killed": (send(signal.SIGKILL, "thinker"), "signal 9"),
+    "understudy killed": (send(signal.SIGKILL, "understudy"), "signal 9"),
+    "both killed": (send(signal.SIGKILL, *WORKERS), "signal 9"),
+    "thinker crashed": (send(signal.SIGSEGV, "thinker"), "signal 11"),
+    "thinker stopped": (send(signal.SIGSTOP, "thinker"), "it "),
+    "both stopped": (send(signal.SIGSTOP, *WORKERS), "it "),
+    "memory taken": (take_memory, "it took more memory than 1 MB"),
+}
+"""What is injected, and how the log tells of it."""
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_fault_while_thinking_costs_no_move(server: LiveServer, folder: Path, name: str) -> None:
+    fault, told = FAULTS[name]
+    match = name.replace(" ", "-")
+    referee = referee_of(match)
+    assert server.post(opening_of(referee, play_clock_s=2)) == "ready"
+    with ThreadPoolExecutor() as pool:
+        while not referee.is_over:
+            asked = pool.submit(server.post, print_message(referee.play(), STYLE))
+            if referee.turn == 1:
+                eventually(lambda: server.call(lambda: server.host.num_open))
+                fault(server, folder, match)
+            referee.execute(asked.result())  # demands a legal move
+    eventually(lambda: deaths(folder, match))
+    assert all(text.startswith(told) for text in deaths(folder, match))
+    assert server.post(print_message(referee.stop(), STYLE)) == "done"
+
+
+def deaths(folder: Path, match: str) -> list[str]:
+    """How workers of a match died, as its log tells."""
+    lines = [e for e in events(folder, match) if e["event"] == "worker" and e["what"] == "died"]
+    return [str(line["text"]) for line in lines]
+
+
+def test_workers_that_died_between_turns_are_there_again(tmp_path: Path) -> None:
+    with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
+        referee = referee_of("m")
+        assert server.post(opening_of(referee)) == "ready"
+        while not referee.is_over:
+            if referee.turn:
+                for worker in WORKERS:
+                    os.kill(pid_of(tmp_path, "m", worker), signal.SIGKILL)
+            referee.execute(server.post(print_message(referee.play(), STYLE)))
+        assert server.post(print_message(referee.stop(), STYLE)) == "done"
+    decisions = [e for e in events(tmp_path, "m") if e["event"] == "decision"]
+    assert [e["fault"] for e in decisions] == [None] * 3
+    assert all(e["particles"] >= 1 for e in decisions)  # the new ones know the history
+
+
+def test_connection_that_is_cut_can_ask_again(server: LiveServer, folder: Path) -> None:
+    referee = referee_of("cut")
+    assert server.post(opening_of(referee, play_clock_s=2)) == "ready"
+    while not referee.is_over:
+        message = print_message(referee.play(), STYLE)
+        with server.connect() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            connection.sendall(request(message))
+            eventually(lambda: num_received(folder, "cut") == 2 * referee.turn + 2)
+        referee.execute(server.post(message))
+    assert server.post("(ABORT cut)") == "aborted"
+    assert len([e for e in events(folder, "cut") if e["event"] == "decision"]) == 3
+
+
+def num_received(folder: Path, match: str) -> int:
+    return sum(event["event"] == "received" for event in events(folder, match))
+
+
+def test_messages_twice_and_out_of_order_cost_no_move(tmp_path: Path) -> None:
+    with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
+        referee = referee_of("m")
+        opening = opening_of(referee)
+        old: list[tuple[str, str]] = []
+        assert [server.post(opening) for _ in range(2)] == ["ready"] * 2
+        while not referee.is_over:
+            message = print_message(referee.play(), STYLE)
+            reply = server.post(message)
+            old.append((message, reply))
+            assert [server.post(text) for text, _ in old] == [answer for _, answer in old]
+            assert server.post(opening) == "ready"
+            referee.execute(reply)
+        stop = print_message(referee.stop(), STYLE)
+        assert [server.post(stop) for _ in range(2)] == ["done"] * 2
+        assert server.post(old[0][0]) == old[0][1]
+
+
+def test_message_of_a_later_turn_frees_the_one_before(tmp_path: Path) -> None:
+    with live_server(HostOptions("hyperplay:n=2", log_folder=tmp_path)) as server:
+        assert server.post(start("m", clocks="60 60")) == "ready"
+        with ThreadPoolExecutor() as pool:
+            early = pool.submit(server.post, "(PLAY m 0 NIL NIL)")
+            eventually(lambda: num_received(tmp_path, "m") == 2)
+            late = pool.submit(server.post, "(PLAY m 1 (guess 0) ((hint 1)))")
+            # Long before the clock of 60 s:
+            assert early.result() in ("(guess 0)", "(guess 1)")
+            assert not late.done()
+            assert server.post("(STOP m 2 pass ())") == "done"
+            assert late.result() in ("(guess 0)", "(guess 1)", "pass")
+
+
+@pytest.mark.parametrize("how", ["ended", "killed"])
+def test_server_that_is_started_again_goes_on_with_its_matches(tmp_path: Path, how: str) -> None:
+    referee = referee_of("m")
+    options = HostOptions(QUICK, log_folder=tmp_path)
+    with live_server(options) as server:
+        assert server.post(opening_of(referee)) == "ready"
+        assert server.post(start("over", clocks="60 60")) == "busy"
+        referee.execute(server.post(print_message(referee.play(), STYLE)))
+        if how == "killed":  # what the log looks like then
+            (log,) = tmp_path.glob("m.*")
+            left = log.read_text()
+            cut = '{"t": 1.0, "event": "rec'
+    if how == "killed":
+        log.write_text(left + cut)
+    with live_server(options) as server:
+        assert "busy" in server.post("(INFO)")
+        while not referee.is_over:
+            referee.execute(server.post(print_message(referee.play(), STYLE)))
+        assert server.post(print_message(referee.stop(), STYLE)) == "done"
+    decisions = [e for e in events(tmp_path, "m") if e["event"] == "decision"]
+    assert [e["turn"] for e in decisions] == [0, 1, 2]
+    assert [e["fault"] for e in decisions] == [None] * 3
+    with live_server(options) as server:
+        assert "available" in server.post("(INFO)")
+
+
+def test_move_that_was_replaced_is_no_riddle(tmp_path: Path) -> None:
+    # The server says it played another move, though ours was legal and in time.
+    with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
+        assert server.post(start("m", clocks="60 60")) == "ready"
+        moves = {"(guess 0)", "(guess 1)"}
+        answered = server.post("(PLAY m 0 NIL NIL)")
+        (other,) = moves - {answered}
+        assert server.post(f"(PLAY m 1 {other} ((hint 1)))") in {*moves, "pass"}
+        decision = [e for e in events(tmp_path, "m") if e["event"] == "decision"][-1]
+        assert decision["fault"] is None
+        assert decision["particles"] >= 1
+
+
+def test_worker_that_keeps_dying_is_replaced_again_and_again(tmp_path: Path) -> None:
+    with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
+        assert server.post(start("m", clocks="60 60")) == "ready"
+        for number in range(hand.MAX_LIVES):
+            eventually(partial(_has_built, tmp_path, "thinker", number + 1))
+            os.kill(pid_of(tmp_path, "m", "thinker"), signal.SIGKILL)
+        eventually(partial(_has_built, tmp_path, "thinker", hand.MAX_LIVES + 1))
+        began_s = time.monotonic()
+        assert server.post("(PLAY m 0 NIL NIL)") in ("(guess 0)", "(guess 1)")
+        assert time.monotonic() - began_s < 60
+
+
+def _has_built(folder: Path, worker: str, times: int) -> bool:
+    built = [e for e in events(folder, "m") if e["event"] == "worker" and e["what"] == "built"]
+    return [event["worker"] for event in built].count(worker) >= times

@@ -1,0 +1,301 @@
+"""Messages are read as they are written, in every dialect, and garbage is refused."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ggp.errors import LocalProtocolError, ProtocolError, RemoteProtocolError
+from ggp.gdl import find_game, parse, parse_term, to_kif
+from ggp.gdl.normalize import normalize
+from ggp.gdl.terms import CONNECTIVES, Compound, Symbol, Term
+from ggp.protocol.forms import MessageLimits
+from ggp.protocol.messages import (
+    MAX_CLOCK_S,
+    MAX_TURN,
+    WIRE_STYLES,
+    Abort,
+    Dialect,
+    Info,
+    InfoReply,
+    Message,
+    Ping,
+    Play,
+    Preview,
+    Start,
+    Stop,
+    WireStyle,
+    info_reply,
+    parse_info_reply,
+    parse_message,
+    parse_reply,
+    print_message,
+)
+from ggp.protocol.spelling import canonical, outline
+from tests.gdl.strategies import names
+from tests.protocol.doubles import on_one_line
+from tests.support.games import GAMES
+
+SEEN_ON_THE_WIRE: dict[str, Message] = {
+    "( INFO )": Info(),
+    "info": Info(),
+    "(ping)": Ping(),
+    "( PREVIEW ( ( role x ) ) 30 )": Preview(" ( role x ) ", 30),
+    "(PLAY mB 2 NOOP ((DOES CANDIDATE NOOP) (OPEN_DOOR 2) ))": Play(
+        "mB", 2, "NOOP", ("(DOES CANDIDATE NOOP)", "(OPEN_DOOR 2)")
+    ),
+    "(PLAY mB 0 NIL NIL)": Play("mB", 0),
+    "(STOP mB 3 SWITCH ((DOES CANDIDATE SWITCH) (CAR 3) ))": Stop(
+        "mB", 3, "SWITCH", ("(DOES CANDIDATE SWITCH)", "(CAR 3)")
+    ),
+    "(PLAY m_plain NIL)": Play("m_plain"),
+    "(PLAY m_plain ((DOES CANDIDATE (CHOOSE 1)) ))": Play(
+        "m_plain", told=("(DOES CANDIDATE (CHOOSE 1))",)
+    ),
+    "(PLAY mv1 ((MARK 1 1) NOOP))": Play("mv1", told=("(MARK 1 1)", "NOOP")),
+    "( PLAY tourn.game.123 (( mark 1 1 ) noop ) )": Play(
+        "tourn.game.123", told=("(mark 1 1)", "noop")
+    ),
+    "( STOP m (( mark 1 1 ) noop ) )": Stop("m", told=("(mark 1 1)", "noop")),
+    "( ABORT m )": Abort("m"),
+}
+
+
+@pytest.mark.parametrize("text", SEEN_ON_THE_WIRE)
+def test_message_seen_on_the_wire_is_read(text: str) -> None:
+    assert parse_message(text) == SEEN_ON_THE_WIRE[text]
+
+
+@pytest.mark.parametrize("text", SEEN_ON_THE_WIRE)
+@pytest.mark.parametrize(
+    "disturb",
+    [
+        lambda text: text.replace(" ", "\r\n \t"),
+        lambda text: f"\ufeff  {text}\n\n",
+        lambda text: f"( {text} )",
+        lambda text: f"((({text})))",
+        lambda text: text.rstrip(") ") if "(" in text else text,
+        lambda text: text + "))",
+        lambda text: re.sub(r"(?i)play|stop|info|abort|ping|nil", lambda m: m[0].title(), text),
+    ],
+    ids=["white space", "margins", "outer list", "outer lists", "not closed", "overclosed", "case"],
+)
+def test_message_is_read_however_it_is_written(text: str, disturb: object) -> None:
+    assert callable(disturb)
+    expected = SEEN_ON_THE_WIRE[text]
+    found = parse_message(disturb(text))
+    if isinstance(expected, Preview):
+        assert isinstance(found, Preview)
+        found = replace(found, rules=" ".join(found.rules.split()))
+        expected = replace(expected, rules=" ".join(expected.rules.split()))
+    assert found == expected
+
+
+@pytest.mark.parametrize("nothing", ["NIL", "nil", "Nil"])
+def test_nil_tells_nothing_and_an_empty_list_is_one(nothing: str) -> None:
+    assert parse_message(f"(PLAY m {nothing})") == Play("m")
+    assert parse_message("(PLAY m ())") == Play("m", told=())
+    assert parse_message(f"(PLAY m 4 {nothing} ( ))") == Play("m", 4, None, ())
+    assert parse_message("(PLAY m 4 () NIL)") == Play("m", 4)
+
+
+def test_start_keeps_the_rules_as_they_were_sent() -> None:
+    rules = "(ROLE White)\n(<= (LEGAL ?p (move ?x)) (TRUE ( at ?x )))  "
+    start = parse_message(f"(START Match.1 White ({rules}) 30 10)")
+    assert start == Start("Match.1", "White", rules, 30, 10)
+
+
+def test_start_finds_its_clocks_behind_a_rule_that_is_never_closed() -> None:
+    start = parse_message("(START m white ((role white) (<= terminal (true x)) 30 10)")
+    assert start == Start("m", "white", "(role white) (<= terminal (true x))", 30, 10)
+
+
+def test_play_that_makes_no_sense_still_asks_for_a_move() -> None:
+    assert parse_message("(PLAY m)") == Play("m")
+    assert parse_message("(PLAY m noop)") == Play("m")
+    assert parse_message("(PLAY m 3 (a b))") == Play("m", 3, None, ("a", "b"))
+    assert parse_message("(PLAY m 3 noop (a) and more)") == Play("m", 3, "noop", ("a",))
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "empty message"),
+        (" ; nothing", "empty message"),
+        ("()", "is no message"),
+        ("(HELLO)", "is no message"),
+        ("GET / HTTP/1.0", "is no message"),
+        ("(((((INFO)))))", "is no message"),
+        ("(PLAY)", "must name a match"),
+        ("(PLAY (m) NIL)", "must name a match"),
+        ("(START m)", "must name our role"),
+        ("(START m (white) ((role white)) 1 1)", "must name our role"),
+        ("(START m white NIL 1 1)", "rules as one list"),
+        ("(START m white () 1 1)", "no rules"),
+        ("(START m white ((role white)) 30)", "2 clocks"),
+        ("(START m white ((role white)) -1 10)", "a clock of start must be from 0 to"),
+        ("(START m white ((role white)) 1e9 10)", "a clock of start must be from 0 to"),
+        ("(START m white ((role white)) 30 999999999)", "a clock of start must be from 0 to"),
+        (f"(PLAY m {MAX_TURN + 1} noop ())", "beyond the limit"),
+        ("(" * 200 + ")" * 200, "nest deeper than the limit of 110"),
+        (f"(PLAY m (({'a' * 1001})))", "longer than the limit of 1,000 characters"),
+        ("a" * 1_000_001, "longer than the limit of 1,000,000"),
+        ("(PLAY m (" + "a " * 20_001 + "))", "more than the limit of 20,000 items"),
+    ],
+)
+def test_what_is_no_message_is_refused_with_a_reason(text: str, says: str) -> None:
+    with pytest.raises(RemoteProtocolError, match=re.escape(says)) as caught:
+        parse_message(text)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_limits_can_be_set() -> None:
+    with pytest.raises(RemoteProtocolError, match="limit of 10"):
+        parse_message("(PLAY match NIL)", MessageLimits(chars=10))
+
+
+symbols = names.filter(lambda name: name.lower() not in ("nil", "(", ")") and "?" not in name)
+_functors = symbols.filter(lambda name: name not in CONNECTIVES and name not in ("<=", ":-"))
+ground_terms: st.SearchStrategy[Term] = st.recursive(
+    st.builds(Symbol, symbols),
+    lambda args: st.builds(Compound, _functors, st.lists(args, min_size=1, max_size=3).map(tuple)),
+    max_leaves=6,
+)
+_texts = ground_terms.map(str)
+_told = st.none() | st.lists(_texts, max_size=4).map(tuple)
+_clocks = st.integers(0, MAX_CLOCK_S)
+_rules = st.lists(_texts, min_size=1, max_size=4).map("\n".join)
+
+
+def messages(dialect: Dialect) -> st.SearchStrategy[Message]:
+    """Everything that can be said in a dialect."""
+    has_turns = dialect is Dialect.GDL2
+    turns = st.integers(0, MAX_TURN) if has_turns else st.none()
+    last_moves = st.none() | _texts if has_turns else st.none()
+    return st.one_of(
+        st.just(Info()),
+        st.just(Ping()),
+        st.builds(Preview, _rules, _clocks),
+        st.builds(Start, symbols, symbols, _rules, _clocks, _clocks),
+        st.builds(Play, symbols, turns, last_moves, _told),
+        st.builds(Stop, symbols, turns, last_moves, _told),
+        st.builds(Abort, symbols),
+    )
+
+
+def upper(message: Message) -> Message:
+    """The message as servers that write in upper case mean it."""
+    match message:
+        case Preview():
+            return replace(message, rules=message.rules.upper())
+        case Start():
+            return replace(message, role=message.role.upper(), rules=message.rules.upper())
+        case Play() | Stop():
+            last = message.last_move
+            return replace(
+                message,
+                last_move=None if last is None else last.upper(),
+                told=None if message.told is None else tuple(t.upper() for t in message.told),
+            )
+    return message
+
+
+@settings(max_examples=40)
+@pytest.mark.parametrize("style", WIRE_STYLES.values(), ids=list(WIRE_STYLES))
+@given(data=st.data())
+def test_what_is_printed_is_read_again(style: WireStyle, data: st.DataObject) -> None:
+    message = data.draw(messages(style.dialect))
+    assert parse_message(print_message(message, style)) == (
+        upper(message) if style.upper else message
+    )
+
+
+def test_styles_without_turns_cannot_send_one() -> None:
+    with pytest.raises(LocalProtocolError, match="send no turn"):
+        print_message(Play("m", 3, "noop", ()), WIRE_STYLES["dresden"])
+    with pytest.raises(LocalProtocolError, match="send the number of the turn"):
+        print_message(Play("m", told=("noop",)), WIRE_STYLES["gdl2"])
+
+
+@given(st.text() | st.text(alphabet="()PLAYplaystartinfo ;\n0123?\ufeff\x00\x1c", max_size=60))
+def test_garbage_is_read_or_refused_and_nothing_else(text: str) -> None:
+    for read in (parse_message, parse_info_reply, parse_reply):
+        with suppress(ProtocolError):
+            read(text)
+
+
+@given(st.binary())
+def test_bytes_are_read_or_refused(data: bytes) -> None:
+    for encoding in ("latin-1", "utf-8"):
+        with suppress(ProtocolError):
+            parse_message(data.decode(encoding, "replace"))
+
+
+@given(ground_terms)
+def test_canonical_term_is_what_the_parser_makes_of_it(term: Term) -> None:
+    for text in (str(term), str(term).upper(), f" {str(term).replace('(', '( ')}\n"):
+        assert canonical(text) == to_kif(parse_term(text))
+    assert canonical(f"(f ({'a'}) (B))") == to_kif(parse_term("(f (a) (B))")) == "(f a b)"
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_outline_of_a_game_agrees_with_its_program(name: str) -> None:
+    rules = find_game(name).read_text(encoding="utf-8")
+    program = normalize(parse(rules))
+    for text in (rules, rules.upper(), on_one_line(rules)):
+        found = outline(text)
+        assert (found.roles, found.is_gdl2) == (program.roles, program.is_gdl2)
+
+
+def test_outline_finds_the_first_spelling_and_gives_it_back() -> None:
+    rules = "; (role nobody)\n(ROLE White) (<= (role Green) x) ( role\n black ) (f WHITE ?White)"
+    found = outline(rules)
+    assert (found.roles, found.is_gdl2) == (("white", "black"), False)
+    assert found.spell("(f white black (g green))") == "(f White black (g Green))"
+    assert outline("(role RANDOM)").is_gdl2
+    assert outline("(<= ( SEES ?p x) y)").is_gdl2
+    assert not outline("(sees_xml a b) (f (sees a b))").is_gdl2
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_info_reply_is_read_again(busy: bool) -> None:
+    assert parse_info_reply(info_reply("ggp", busy=busy)) == InfoReply("ggp", busy)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("ready", InfoReply(None, False)),
+        (" AVAILABLE\n", InfoReply(None, False)),
+        ("busy", InfoReply(None, True)),
+        ("( ( name Sancho ) ( status available ) )", InfoReply("Sancho", False)),
+        ("((STATUS BUSY))", InfoReply(None, True)),
+    ],
+)
+def test_info_reply_of_other_players_is_read(text: str, expected: InfoReply) -> None:
+    assert parse_info_reply(text) == expected
+
+
+def test_name_that_is_no_symbol_cannot_be_told() -> None:
+    with pytest.raises(LocalProtocolError, match="must be one symbol"):
+        info_reply("two words", busy=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("noop", "noop"), (" ( mark 1\n1 )\r\n", "(mark 1 1)"), ("READY", "READY"), ("(a)", "(a)")],
+)
+def test_reply_is_one_term_in_its_spelling(text: str, expected: str) -> None:
+    assert parse_reply(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "  ", "a b", "(mark 1", "mark 1)", ")noop", "(a))", "; x"])
+def test_reply_that_is_no_term_is_refused(text: str) -> None:
+    with pytest.raises(RemoteProtocolError, match="expected one term"):
+        parse_reply(text)

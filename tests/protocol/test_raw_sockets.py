@@ -1,0 +1,191 @@
+"""What odd clients do to HTTP, over real sockets."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from ggp.protocol.host import HostOptions
+from ggp.protocol.limits import ServerLimits
+from tests.protocol.live import LiveServer, eventually, live_server, read_reply, request, start
+
+REQUEST_S = 1.0
+BODY = "(INFO)"
+FREE = (200, "((name ggp) (status available) (species alien))")
+LIMITS = ServerLimits(body_bytes=50_000, header_bytes=4_000, request_s=REQUEST_S, connections=8)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[LiveServer]:
+    with live_server(HostOptions("random", limits=LIMITS)) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _still_serves(server: LiveServer) -> Iterator[None]:
+    yield
+    assert server.exchange(request(BODY)) == FREE
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        f"POST / HTTP/1.0\r\nContent-length: 6\r\n\r\n{BODY}",
+        f"POST / HTTP/1.0\nContent-length: 6\n\n{BODY}",
+        f"POST /any/path?x=1 HTTP/1.1\r\nHost: here\r\nContent-Length: 6\r\n\r\n{BODY}",
+        f"POST / HTTP/1.1\r\nHost: h\r\nConnection: keep-alive\r\nContent-Length: 6\r\n\r\n{BODY}",
+        "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n(INFO)\r\n0\r\n\r\n",
+        f"POST / HTTP/1.0\r\nContent-length: 10\r\n\r\n  {BODY}\r\n",
+        f"POST / HTTP/1.0\r\nContent-length: 6\r\n\r\n{BODY}trailing garbage",
+        f"POST / HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 6\r\n\r\n{BODY}",
+    ],
+    ids=[
+        "no-host",
+        "bare-line-feeds",
+        "path",
+        "keep-alive",
+        "chunked",
+        "white-space",
+        "trailing",
+        "expect",
+    ],
+)
+def test_request_is_understood(server: LiveServer, data: str) -> None:
+    with server.connect() as connection:
+        connection.sendall(data.encode())
+        received = b""
+        while chunk := connection.recv(1 << 16):  # the server closes, whatever was asked
+            received += chunk
+    assert received.endswith(FREE[1].encode())
+
+
+def test_one_byte_at_a_time_is_patiently_read(server: LiveServer) -> None:
+    with server.connect() as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in request(BODY):
+            connection.sendall(bytes([byte]))
+        assert read_reply(connection) == FREE
+
+
+def test_length_in_characters_loses_nothing(server: LiveServer) -> None:
+    match = "é日本\U0001f4a3é日本\U0001f4a3"
+    body = start(match, clocks="1 1")
+    assert server.exchange(request(body)) == (200, "ready")
+    data = request(f"(ABORT {match})")
+    with server.connect() as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(data[:-9])
+        time.sleep(0.05)
+        connection.sendall(data[-9:])
+        assert read_reply(connection) == (200, "aborted")
+
+
+def test_length_that_is_too_large_is_no_hang(server: LiveServer) -> None:
+    with server.connect() as connection:
+        connection.sendall(request(BODY, length=1000))
+        connection.shutdown(socket.SHUT_WR)  # says that this is all
+        assert read_reply(connection) == FREE
+    status, text = server.exchange(request(BODY, length=1000))
+    assert (status, "not complete after 1 s" in text) == (408, True)
+
+
+@pytest.mark.parametrize("data", [b"", b"POST / HT", b"POST / HTTP/1.0\r\nContent-le"])
+def test_request_that_never_comes_is_given_up(server: LiveServer, data: bytes) -> None:
+    status, _ = server.exchange(data)
+    assert status == 408
+
+
+def test_closing_the_writing_side_early_is_no_loss(server: LiveServer) -> None:
+    with server.connect() as connection:
+        connection.sendall(request(BODY))
+        connection.shutdown(socket.SHUT_WR)
+        assert read_reply(connection) == FREE
+    with server.connect() as connection:
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(100) == b""
+
+
+def test_client_that_never_reads_costs_nothing(server: LiveServer) -> None:
+    idle = []
+    for _ in range(3):
+        connection = server.connect()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        connection.sendall(request(BODY))
+        idle.append(connection)
+    assert server.exchange(request(BODY)) == FREE
+    eventually(lambda: server.call(lambda: num_connections(server)) == 0)
+    for connection in idle:
+        connection.close()
+
+
+def test_connection_that_is_cut_costs_nothing(server: LiveServer) -> None:
+    for cut in (1, 20, 100, len(request(BODY))):
+        connection = server.connect()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")  # RST
+        connection.sendall(request(BODY)[:cut])
+        connection.close()
+    eventually(lambda: server.call(lambda: num_connections(server)) == 0)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 9 + b"\n\n", 400),
+        (b"NONSENSE\r\n\r\n", 400),
+        (b"POST / HTTP/1.0\r\nContent-length: -5\r\n\r\n", 400),
+        (b"POST / HTTP/1.0\r\nContent-length: 5\r\nContent-length: 6\r\n\r\n(INFO)", 400),
+        (b"POST / HTTP/1.0\r\nX: " + b"x" * 10_000, 400),
+        (b"POST / HTTP/1.0\r\nContent-length: 999999999999999999\r\n\r\n", 413),
+        (b"POST / HTTP/1.0\r\nContent-length: 60000\r\n\r\n" + b"(" * 60_000, 413),
+        (b"POST / HTTP/1.0\r\nContent-length: 2000\r\n\r\n" + b"(" * 2_000, 400),
+        (b"POST / HTTP/1.0\r\nContent-length: 40000\r\n\r\n" + b"x" * 40_000, 400),
+        (
+            b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+            + b"fff0\r\n"
+            + b"x" * 0xFFF0
+            + b"\r\n0\r\n\r\n",
+            413,
+        ),
+        (b"POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+    ],
+    ids=[
+        "tls",
+        "no-http",
+        "negative-length",
+        "two-lengths",
+        "long-header",
+        "huge-length",
+        "long-body",
+        "deep",
+        "long-symbol",
+        "long-chunk",
+        "bad-chunk",
+    ],
+)
+def test_what_is_too_much_is_refused(server: LiveServer, data: bytes, expected: int) -> None:
+    with server.connect() as connection:
+        try:
+            connection.sendall(data)
+        except ConnectionError:
+            return  # refused before all was sent
+        try:
+            status, text = read_reply(connection)
+        except ConnectionError:
+            return
+    assert (status, bool(text)) == (expected, True)
+
+
+def test_too_many_connections_cost_those_that_say_nothing(server: LiveServer) -> None:
+    idle = [server.connect() for _ in range(3 * LIMITS.connections)]
+    assert server.exchange(request(BODY)) == FREE
+    assert idle[0].recv(1000).startswith(b"HTTP/1.1 503 ")
+    for connection in idle:
+        connection.close()
+    eventually(lambda: server.call(lambda: num_connections(server)) == 0)
+
+
+def num_connections(server: LiveServer) -> int:
+    return len(server.http.server_state.connections)

@@ -1,0 +1,276 @@
+"""A worker process: its orders, its limits, what it gave up; and the language it is spoken to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ggp.errors import LocalProtocolError
+from ggp.players import Decision, MoveValue
+from ggp.protocol.orders import (
+    MAX_SHOWN_VALUES,
+    Answer,
+    AreYouThere,
+    Built,
+    Failed,
+    GaveUp,
+    Here,
+    Report,
+    Said,
+    Setup,
+    Think,
+    Up,
+    read_answer,
+    read_order,
+    to_line,
+)
+from ggp.protocol.process import WorkerProcess, start_worker
+from ggp.protocol.turns import Turn
+from tests.protocol.live import GUESSING, PATIENCE_S
+
+MEMORY = 2 << 30
+QUICK = "hyperplay:n=2,states=500"
+DECISION = Decision(
+    "m", (MoveValue("m", 50.0, 1.5, 3), MoveValue("n", None, None, 0)), 2, True, 9, 0.5
+)
+
+ANSWERS: list[Answer] = [
+    Up(("memory", "no network")),
+    Here(),
+    Built("prolog", ("a", "random"), 0.25),
+    Failed("no such role"),
+    Report(3, True, DECISION),
+    GaveUp(4, "no move"),
+    Said("warning", "odd é"),
+]
+
+
+@dataclass
+class Heard:
+    """What a worker said."""
+
+    worker: WorkerProcess
+    answers: list[Answer] = field(default_factory=list)
+    ends: list[str] = field(default_factory=list)
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.worker.on_answer = self._hear
+        self.worker.on_end = self._end
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while not condition():
+                self._news.clear()
+                await self._news.wait()
+
+    async def final(self, number: int) -> Decision:
+        """The decision of an order."""
+        found: list[Decision] = []
+
+        def is_there() -> bool:
+            found[:] = [
+                answer.decision
+                for answer in self.answers
+                if isinstance(answer, Report) and answer.final and answer.number == number
+            ]
+            return bool(found)
+
+        await self.until(is_there)
+        return found[0]
+
+    async def built(self) -> None:
+        await self.until(lambda: any(isinstance(a, Built) for a in self.answers))
+
+    def _hear(self, answer: Answer) -> None:
+        self.answers.append(answer)
+        self._news.set()
+
+    def _end(self, why: str) -> None:
+        self.ends.append(why)
+        self._news.set()
+
+
+def with_worker(
+    scenario: Callable[[Heard], Awaitable[None]], memory: int = MEMORY, confined: bool = True
+) -> None:
+    """Run a scenario with a worker that is ended afterwards."""
+
+    async def run() -> None:
+        worker = await start_worker(memory, confined=confined, quiet=True)
+        try:
+            await scenario(Heard(worker))
+        finally:
+            await worker.close()
+
+    asyncio.run(run())
+
+
+def setup(rules: str = GUESSING, player: str = QUICK, backend: str = "prolog") -> Setup:
+    return Setup(rules, "guesser", player, backend, 1, 20.0, MEMORY)
+
+
+def test_worker_follows_a_match_and_starts_again_where_history_is_rewritten() -> None:
+    first = Turn("(guess 0)", ("(hint 1)",), "(guess 0)", True)
+    other = Turn("(guess 1)", ("(hint 0)",), "(guess 1)", True)
+
+    async def scenario(heard: Heard) -> None:
+        soon_s = time.monotonic() + PATIENCE_S
+        heard.worker.send(setup())
+        heard.worker.send(Think(1, 0, (), soon_s))
+        assert (await heard.final(1)).move in ("(guess 0)", "(guess 1)")
+        heard.worker.send(Think(2, 0, (first,), soon_s))
+        assert "pass" in {value.move for value in (await heard.final(2)).values}
+        heard.worker.send(Think(3, 0, (other,), soon_s))
+        decision = await heard.final(3)
+        assert decision.fault is None
+        assert decision.particles == 1
+        assert not any(isinstance(a, Said) for a in heard.answers)
+
+    with_worker(scenario)
+
+
+def test_reports_come_at_once_and_a_newer_order_breaks_an_older_off() -> None:
+    async def scenario(heard: Heard) -> None:
+        late_s = time.monotonic() + 10 * PATIENCE_S
+        heard.worker.send(setup(player="hyperplay:n=2"))
+        heard.worker.send(Think(1, 0, (), late_s))
+        await heard.until(lambda: sum(isinstance(a, Report) for a in heard.answers) > 2)
+        assert not any(isinstance(a, Report) and a.final for a in heard.answers)
+        heard.worker.send(Think(2, 0, (), time.monotonic()))
+        assert (await heard.final(2)).move in ("(guess 0)", "(guess 1)")
+
+    with_worker(scenario)
+
+
+def test_rules_that_cannot_be_played_are_told() -> None:
+    async def scenario(heard: Heard) -> None:
+        heard.worker.send(setup("(role guesser) (foo"))
+        heard.worker.send(Think(1, 0, (), time.monotonic()))
+        await heard.until(lambda: any(isinstance(a, GaveUp) for a in heard.answers))
+        assert [type(a) for a in heard.answers] == [Up, Failed, GaveUp]
+
+    with_worker(scenario)
+
+
+def test_worker_that_needs_too_much_memory_ends() -> None:
+    # A sum of 200 MB of rules is more than 300 MB of data allow.
+    async def scenario(heard: Heard) -> None:
+        heard.worker.send(setup("(role guesser) " + "(fact 1) " * 6_000_000))
+        await heard.until(lambda: heard.ends)
+        assert heard.ends == ["out of memory"]
+
+    with_worker(scenario, memory=300 << 20)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="only Linux tells of a process")
+def test_worker_gives_up_rights() -> None:
+    async def scenario(heard: Heard) -> None:
+        await heard.until(lambda: heard.answers)
+        assert {"memory", "open files", "core dumps", "no new privileges"} <= {*heard.worker.rights}
+        status = Path(f"/proc/{heard.worker.pid}/status").read_text()
+        assert "NoNewPrivs:\t1" in status
+        limits = Path(f"/proc/{heard.worker.pid}/limits").read_text().splitlines()
+        (data,) = [line for line in limits if line.startswith("Max data size")]
+        assert str(MEMORY) in data
+        if "no network" in heard.worker.rights:
+            own, others = (os.readlink(f"/proc/{p}/ns/net") for p in (heard.worker.pid, "self"))
+            assert own != others
+
+    with_worker(scenario)
+
+
+@pytest.mark.parametrize("confined", [True, False])
+def test_worker_ends_with_its_input(confined: bool) -> None:
+    async def scenario(heard: Heard) -> None:
+        await heard.until(lambda: heard.answers)
+        assert heard.worker._process.stdin is not None
+        heard.worker._process.stdin.close()
+        await heard.until(lambda: heard.ends)
+        assert heard.ends == ["exit status 0"]
+
+    with_worker(scenario, confined=confined)
+
+
+def test_sandbox_holds(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    program = f"""
+import json, os, socket
+from pathlib import Path
+from ggp.protocol.sandbox import restrict
+rights = restrict(1 << 30, [Path({str(inside)!r})])
+def tries(action):
+    try:
+        action()
+    except (OSError, MemoryError):
+        return False
+    return True
+print(json.dumps([rights,
+    tries(lambda: Path({str(inside)!r}, "a").write_text("x")),
+    tries(lambda: Path({str(outside)!r}, "b").write_text("x")),
+    tries(lambda: Path({str(inside)!r}, "a").rename(Path({str(inside)!r}, "c"))),
+    tries(lambda: os.unlink({str(outside / "kept")!r})),
+    tries(lambda: socket.create_connection(("127.0.0.1", 9), 1)),
+    tries(lambda: bytearray(2 << 30)),
+    Path({str(outside / "kept")!r}).read_text(),
+]))
+"""
+    (outside / "kept").write_text("kept")
+
+    async def run() -> bytes:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE
+        )
+        return (await process.communicate())[0]
+
+    rights, in_folder, elsewhere, renamed, removed, connected, allocated, read = json.loads(
+        asyncio.run(run())
+    )
+    assert (in_folder, renamed, connected, allocated, read) == (True, True, False, False, "kept")
+    if "no writing" in rights:
+        assert (elsewhere, removed) == (False, False)
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer.kind)
+def test_answers_survive_the_pipe(answer: Answer) -> None:
+    line = to_line(answer)
+    assert line.count(b"\n") == 1
+    assert read_answer(line) == answer
+
+
+def test_orders_survive_the_pipe() -> None:
+    turns = (Turn("m", ("(p 1)", "q"), "n", True), Turn(None, None, None, False, True), Turn())
+    for order in (setup(), Think(1, 2, turns, 3.5), AreYouThere()):
+        assert read_order(to_line(order)) == order
+
+
+def test_large_value_tables_are_cut_to_the_best() -> None:
+    values = tuple(MoveValue(f"m{n:04}", float(n), 0.0, 1) for n in range(2 * MAX_SHOWN_VALUES))
+    decision = Decision("m", values, 1, True, 1, 0.0)
+    answer = read_answer(to_line(Report(1, True, decision)))
+    assert isinstance(answer, Report)
+    assert answer.decision.values == values[MAX_SHOWN_VALUES:]
+
+
+@given(st.binary() | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(
+    lambda value: json.dumps(value).encode()
+) | st.dictionaries(st.sampled_from(["kind", "number", "decision", "error"]),
+                    st.sampled_from(["report", "built", "said", "gave up", 1, None, {}, []])).map(
+    lambda value: json.dumps(value).encode()
+))  # fmt: skip
+def test_nonsense_of_a_worker_is_told_from_answers(line: bytes) -> None:
+    with suppress(LocalProtocolError):  # and nothing else
+        read_answer(line)

@@ -1,0 +1,86 @@
+"""Write the golden transcripts anew: python -m tests.protocol.transcripts [NAME...]
+
+Do so only when messages or decisions were changed on purpose, and read the difference.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ggp.gdl import find_game
+from ggp.gdl.program import KEYWORD_ARITY
+from ggp.gdl.terms import CONNECTIVES
+from ggp.protocol.lobby import Lobby
+from ggp.protocol.messages import WIRE_STYLES, Info, Ping
+from tests.protocol.doubles import LocalWorker, Referee
+from tests.support.games import REPOSITORY
+
+FOLDER = REPOSITORY / "tests" / "golden" / "transcripts"
+KEYWORDS = {*KEYWORD_ARITY, *CONNECTIVES, "random"}
+
+Spelling = Callable[[str], str]
+
+
+def scrambled() -> Spelling:
+    """Every symbol but keywords and numbers renamed, in mixed case; keywords in upper case."""
+    rng = random.Random(1)
+    known: dict[str, str] = {}
+
+    def spell(symbol: str) -> str:
+        if symbol in KEYWORDS or symbol.isdigit():
+            return symbol.upper()
+        while symbol not in known:
+            new = "".join(rng.choice("bdfgklmnprst") + rng.choice("aeiou") for _ in range(3))
+            if new.title() not in known.values():
+                known[symbol] = new.title()
+        return known[symbol]
+
+    return spell
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A match to be recorded: who referees what, how, and who plays."""
+
+    style: str
+    game: str
+    role: str
+    player: str
+    spelling: Spelling = str
+    seed: int = 1
+
+    def transcript(self) -> str:
+        """The match, played again."""
+        lobby = Lobby("ggp", matches=1)
+        worker = LocalWorker(lobby, self.player)
+        rules = find_game(self.game).read_text(encoding="utf-8")
+        style = WIRE_STYLES[self.style]
+        referee = Referee(rules, self.role, style, self.spelling, self.seed)
+        ask = Ping() if self.style == "newest" else Info()
+        referee.send(ask, worker.serve)
+        referee.referee(worker.serve)
+        referee.send(ask, worker.serve)
+        return "\n".join((*referee.transcript, f"= {referee.goal:g}")) + "\n"
+
+
+SCENES = {
+    "ggp-base": Scene("ggp-base", "tic_tac_toe", "oplayer", "hyperplay:n=3"),
+    "newest-scrambled": Scene("newest", "tic_tac_toe", "xplayer", "hyperplay:n=3", scrambled()),
+    "dresden": Scene("dresden", "tic_tac_toe", "xplayer", "hyperplay:n=3", seed=2),
+    "gdl2-old": Scene("gdl2-old", "monty_hall", "candidate", "hyperplay2:n=2"),
+    "gdl2": Scene("gdl2", "krieg_tic_tac_toe", "xplayer", "hyperplay:n=3"),
+}
+"""One for every way messages are written, by the name of its file."""
+
+
+def main(names: list[str]) -> None:
+    """Record these matches anew, or all."""
+    for name in names or SCENES:
+        (FOLDER / f"{name}.txt").write_text(SCENES[name].transcript(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
