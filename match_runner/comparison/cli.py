@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ggp.cli.options import backend_option, hint_at_warnings, json_option, verbose_option
 from ggp.console import (
@@ -31,7 +30,7 @@ from match_runner.comparison.report import show_comparison
 from match_runner.comparison.runner import run_comparison, stored_budgets
 from match_runner.comparison.store import PlayedMatch, Store, open_store
 from match_runner.comparison.summary import Summary, scores_of, summarize
-from match_runner.views import console
+from match_runner.progress import progress
 
 _SEVERAL = "--players"
 _ONE = "--player"
@@ -171,33 +170,24 @@ def _progress(options: Options, store: Store) -> Iterator[Callable[[PlayedMatch]
 
     Yields a function that is told of each match.
     """
-    screen = console(stderr=True)
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
     total = len(plan_measurements(options)) + options.matches
     ended = 0
+    text = "measuring" if options.equal_states else "playing"
     goals = [_Running() for _ in options.players]
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task("measuring" if options.equal_states else "playing", total=total)
+    with progress(total) as advance:
 
         def watch(match: PlayedMatch) -> None:
-            nonlocal ended
+            nonlocal ended, text
             ended += 1
-            bar.update(task, completed=ended)
-            if match.planned.kind != "play":
-                return
-            for player, score in scores_of([match]).items():
-                goals[player].add(score)
-            text = (
-                f"{p} {m.total / m.count:.1f}"
-                for p, m in zip(options.players, goals, strict=True)
-                if m.count
-            )
-            bar.update(task, description=", ".join(text))
+            if match.planned.kind == "play":
+                for player, score in scores_of([match]).items():
+                    goals[player].add(score)
+                text = ", ".join(
+                    f"{p} {m.total / m.count:.1f}"
+                    for p, m in zip(options.players, goals, strict=True)
+                    if m.count
+                )
+            advance(ended, text)
 
         for kind in ("measure", "play"):
             for match in store.matches(kind):

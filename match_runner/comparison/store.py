@@ -6,9 +6,7 @@ whole matches only.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -21,6 +19,7 @@ from ggp.errors import ConfigError
 from match_runner.comparison.plan import Options, PlannedMatch
 from match_runner.comparison.worker import DecisionRow, Outcome
 from match_runner.records import as_number
+from match_runner.results_file import open_results
 
 FILE = "comparison.sqlite"
 FORMAT = 1
@@ -116,29 +115,9 @@ def open_store(folder: Path, options: Options) -> Iterator[Store]:
         ConfigError: the folder cannot be used, another process is using it, or it holds a
             comparison with other options; says which.
     """
-    path = folder / FILE
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise ConfigError(f"cannot use the folder {folder}: {error.strerror or error}") from error
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise ConfigError(f"another process is comparing players in {folder}") from error
-        connection = None
-        try:
-            connection = sqlite3.connect(path, timeout=60)  # somebody may be reading
-            _set_up(connection, path, options)
-            yield Store(connection)
-        except sqlite3.Error as error:
-            raise ConfigError(f"cannot use {path}: {error}") from error
-        finally:
-            if connection is not None:
-                connection.close()
-    finally:
-        os.close(lock)
+    with open_results(folder, FILE, "is comparing players") as connection:
+        _set_up(connection, folder / FILE, options)
+        yield Store(connection)
 
 
 def _set_up(connection: sqlite3.Connection, path: Path, options: Options) -> None:

@@ -94,12 +94,12 @@ def play(task: Task) -> Outcome:
         MatchError: the rulesheet is not the one the comparison was begun with.
         MachineError: no machine can be built.
     """
-    with _warnings_told_by_parent():
+    with warnings_told_by_parent():
         return _play(task)
 
 
 @contextmanager
-def _warnings_told_by_parent() -> Iterator[None]:
+def warnings_told_by_parent() -> Iterator[None]:
     """The parent has shown the warnings of a game, or will show an error instead."""
     logger = logging.getLogger("ggp")
     before = logger.level

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ggp.cli.options import backend_option, json_option, verbose_option
 from ggp.console import (
@@ -27,6 +26,7 @@ from match_runner.comparison.places import (
     open_executor,
     scheduler_option,
 )
+from match_runner.progress import progress
 from match_runner.reproduce.figure3 import FIGURE_3
 from match_runner.reproduce.figure4 import FIGURE_4
 from match_runner.reproduce.figure5 import FIGURE_5
@@ -35,7 +35,6 @@ from match_runner.reproduce.others import LargerGames, Limitation
 from match_runner.reproduce.report import begin_run, verdict, write_results
 from match_runner.reproduce.results import Experiment, Result, Settings, Tell
 from match_runner.reproduce.tables import TABLE_1, TABLE_2
-from match_runner.views import console
 
 ALL = "all"
 EXPERIMENTS: Mapping[str, Experiment] = {
@@ -165,19 +164,15 @@ def _progress(
 
     Yields a function that begins an experiment; what that returns is told of each match.
     """
-    screen = console(stderr=True)
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    total = sum(experiment.size(settings) for experiment in experiments)
-    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task("playing", total=total)
+    done = 0
+    with progress(sum(experiment.size(settings) for experiment in experiments)) as advance:
 
         def begin(experiment: Experiment) -> Tell:
-            bar.update(task, description=experiment.name)
-            return lambda: bar.advance(task)
+            def tell() -> None:
+                nonlocal done
+                done += 1
+                advance(done, experiment.name)
+
+            return tell
 
         yield begin

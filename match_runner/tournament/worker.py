@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from ggp.errors import MatchError
 from ggp.gdl.normalize import load
+from match_runner.comparison.worker import warnings_told_by_parent
 from match_runner.records import MatchRecord
 from match_runner.referee import Conditions, play_match
 from match_runner.seats import Arena, set_up
@@ -45,7 +44,7 @@ def play(task: Task) -> MatchRecord:
         MatchError: the rulesheet is not the one the tournament was begun with.
         MachineError: no machine can be built.
     """
-    with _warnings_told_before():
+    with warnings_told_by_parent():
         arena = _arena(task.game, task.digest, task.backend, tuple(task.players.items()))
         return play_match(arena, task.seed, task.conditions)
 
@@ -56,15 +55,3 @@ def _arena(game: str, digest: str, backend: str, players: tuple[tuple[str, str],
     if program.digest != digest:
         raise MatchError(f"{game} was changed while the tournament went on")
     return set_up(game, program, dict(players), backend)
-
-
-@contextmanager
-def _warnings_told_before() -> Iterator[None]:
-    """Warnings about the rules are no news in the tenth match."""
-    logger = logging.getLogger("ggp")
-    before = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
