@@ -15,7 +15,7 @@ play: setup
 	@$(PYTHON) -m match_runner.demo
 
 test: lint
-	$(PYTHON) -m pytest
+	$(PYTHON) -m pytest --numprocesses auto --dist worksteal
 
 # make lint    set up, then style, format and types only
 lint: setup
