@@ -1,7 +1,7 @@
 """One worker of a match, and those that replace it when it dies, hangs or takes too much memory.
 
-The new one gets the whole history. One that keeps dying comes back later each time, and at
-last as a player that only looks for legal moves.
+The new one gets the whole history. One that keeps dying before it has decided anything comes
+back later each time, and at last as a player that only looks for legal moves.
 """
 
 from __future__ import annotations
@@ -14,7 +14,18 @@ from dataclasses import replace
 
 from ggp.errors import BackendUnavailableError
 from ggp.protocol.match_log import MatchLog
-from ggp.protocol.orders import Answer, Built, Failed, GaveUp, Report, Said, Setup, Think, Up
+from ggp.protocol.orders import (
+    Answer,
+    AreYouThere,
+    Built,
+    Failed,
+    GaveUp,
+    Report,
+    Said,
+    Setup,
+    Think,
+    Up,
+)
 from ggp.protocol.process import Crew, WorkerProcess
 from ggp.protocol.turns import History
 
@@ -24,11 +35,17 @@ HANG_S = 3.0
 BUILD_S = 60.0
 """What building a machine may take besides grounding: reading rules, compiling kernels."""
 
+LISTEN_S = 1.0
+LISTEN_SHARE = 0.3
+"""A worker without which there may be no move has so long, and at most this share of the time
+there is, to show that it is there when it is asked."""
+
 WARM_S = 1.0
 """Time for a first evaluation before the first turn: whatever is slow the first time is done."""
 
 MAX_LIVES = 3
-"""A worker that died as often comes back as a player that only looks for legal moves."""
+"""A worker that died as often without a decision comes back as a player that only looks for
+legal moves."""
 
 MAX_PAUSE_S = 30.0
 SIMPLE_PLAYER = "random"
@@ -43,12 +60,20 @@ class Hand:
         setup: its match.
         log: told what happens.
         changed: called when there is news: a report, an end, readiness.
+        is_last: whether there may be no move without it, so that it is soon replaced.
     """
 
     def __init__(
-        self, name: str, crew: Crew, setup: Setup, log: MatchLog, changed: Callable[[], None]
+        self,
+        name: str,
+        crew: Crew,
+        setup: Setup,
+        log: MatchLog,
+        changed: Callable[[], None],
+        *,
+        is_last: bool = False,
     ) -> None:
-        self.name = name
+        self.name, self._is_last = name, is_last
         self.built = False
         self.warm = False
         self.failed = False
@@ -78,6 +103,12 @@ class Hand:
         self._history = history
         self._order = Think(number, 0, history, deadline_s)
         self._give(self._order)
+        process = self._process
+        if self._is_last and process is not None and process.is_up:
+            now_s = time.monotonic()
+            process.send(AreYouThere())
+            in_s = min(LISTEN_S, LISTEN_SHARE * max(0.0, deadline_s - now_s))
+            asyncio.get_running_loop().call_later(in_s, _kill_unless_heard, process, now_s)
 
     def catch_up(self, history: History) -> None:
         """Follow a history at the next occasion."""
@@ -105,9 +136,10 @@ class Hand:
         if self._closing.is_set():
             return
         try:
-            process = await self._crew.take()
+            process = await self._crew.take(light=self._is_last)
         except BackendUnavailableError as error:
             self._tell("failed", str(error))
+            self._lives += 1
             self._replace()
             return
         if self._closing.is_set():
@@ -181,6 +213,8 @@ class Hand:
         self.warm = True
         if number == self._given:
             self._calm()
+        if number >= 0 and not lost:
+            self._lives = 0
         if self._order is not None and number == self._order.number:
             self.idle, self.lost = True, lost
 
@@ -211,7 +245,8 @@ class Hand:
             gone, self._process = self._process, None
             asyncio.ensure_future(self._crew.give_back(gone))  # noqa: RUF006
         if not self._closing.is_set():
-            pause_s = 0.0 if self._lives <= 1 else min(0.5 * 2 ** (self._lives - 2), MAX_PAUSE_S)
+            most_s = LISTEN_S if self._is_last else MAX_PAUSE_S
+            pause_s = 0.0 if self._lives <= 1 else min(0.5 * 2 ** (self._lives - 2), most_s)
             self._warm_until_s = float("inf")
             self._starting = asyncio.ensure_future(self._start(pause_s))
 
@@ -226,6 +261,11 @@ def _common(left: History, right: History) -> int:
         if a != b:
             return number
     return min(len(left), len(right))
+
+
+def _kill_unless_heard(process: WorkerProcess, since_s: float) -> None:
+    if process.heard_s < since_s:
+        process.kill("it does not answer")
 
 
 def _shown(rights: tuple[str, ...]) -> str:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ggp.console import installed_version
 from ggp.gdl.source import printable
 from ggp.protocol.limits import ServerLimits
-from ggp.protocol.lobby import Lobby, Opening, Receipt, read_text
+from ggp.protocol.lobby import Lobby, Opening, Receipt, Text, read_text
 from ggp.protocol.match_log import MatchLog
-from ggp.protocol.messages import Abort, Message, Start, Stop
+from ggp.protocol.messages import BUSY, Abort, Message, Start, Stop
 from ggp.protocol.orders import Setup
 from ggp.protocol.process import Crew
 from ggp.protocol.restore import SERVER_ENDED, Restored, reading_of, restore
@@ -41,6 +43,8 @@ _EXAMPLE = """
 (<= (goal xplayer 0) (not (true right))) (goal random 0)
 """
 """A game for which every kernel is needed."""
+
+_BEGINNING = re.compile(r"[\s(]*(start|play|stop|abort)\s+([^\s()]+)[\s()]", re.IGNORECASE)
 
 _log = logging.getLogger(__name__)
 
@@ -122,6 +126,8 @@ class Host:
         self._answers: dict[int, asyncio.Task[str]] = {}
         self._waiting: dict[int, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._reader = ThreadPoolExecutor(1)
+        self._reading = 0
 
     async def open(self) -> None:
         """Get ready for matches, and go on with those a server before this one left."""
@@ -156,6 +162,7 @@ class Host:
         for serial in list(self._matches):
             await self._end(serial, SERVER_ENDED)
         await self.crew.close()
+        self._reader.shutdown(wait=False, cancel_futures=True)
 
     async def reply(self, text: str, peer: str = "", came_s: float | None = None) -> Reply:
         """The reply to a text, as soon as it must be given.
@@ -169,10 +176,12 @@ class Host:
         """
         came_s = time.monotonic() if came_s is None else came_s
         limits = self.options.limits.messages
-        if len(text) > LARGE_CHARS:
-            read = await asyncio.to_thread(read_text, text, limits)
-        else:
+        if len(text) <= LARGE_CHARS:
             read = read_text(text, limits)
+        elif self._is_hopeless(text) or self._reading >= self.options.limits.long_texts:
+            return Reply(BUSY, refused=True)
+        else:
+            read = await self._read_long(text)
         receipt = self.lobby.receive(read, came_s)
         self._follow(receipt, text, peer)
         if receipt.refusal is not None:
@@ -194,6 +203,26 @@ class Host:
         return Reply(reply)
 
     # ---------------------------------------------------------------- private
+
+    def _is_hopeless(self, text: str) -> bool:
+        """Whether a long text is of a match that is not played, so that it need not be read."""
+        found = _BEGINNING.match(text, 0, 2000)
+        if found is None:
+            return False
+        kind, match_id = found.groups()
+        if self.lobby.knows(match_id):
+            return False
+        return kind.lower() != "start" or self.lobby.is_busy
+
+    async def _read_long(self, text: str) -> Text:
+        """A text read by one thread, which does not slow the others down much."""
+        self._reading += 1
+        try:
+            limits = self.options.limits.messages
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._reader, read_text, text, limits)
+        finally:
+            self._reading -= 1
 
     def _follow(self, receipt: Receipt, text: str, peer: str) -> None:
         """Do what a receipt asks for besides the reply."""
@@ -265,6 +294,8 @@ class Host:
         if task is None:
             task = self._answers[ask.number] = asyncio.ensure_future(self._answer(ask))
             task.add_done_callback(lambda _: self._answers.pop(ask.number, None))
+        if self._waiting.get(ask.number, 0) >= self.options.limits.waiting:
+            return BUSY
         self._waiting[ask.number] = self._waiting.get(ask.number, 0) + 1
         try:
             return await asyncio.shield(task)
@@ -284,7 +315,8 @@ class Host:
         move, believed = None, None
         try:
             if ask.wants_move:
-                choice = await match.team.choose(ask)
+                clock_s = match.opening.start.play_clock_s
+                choice = await match.team.choose(ask, ask.asked_at_s + clock_s)
                 move, believed = choice.move, reading_of(ask, choice.reading)
                 log_choice(match.log, ask.turn, choice)
             else:

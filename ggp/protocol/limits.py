@@ -15,13 +15,17 @@ class ServerLimits:
         body_bytes: of one request.
         header_bytes: of one request, its first line included.
         request_s: from the connection to the last byte of the body.
+        waiting: connections that may wait for the answer to the same question.
+        long_texts: that may wait to be read.
         connections: at once. Beyond it the oldest that has not sent its request yet is
             closed, or else the new one refused.
         messages: on what is in a body.
     """
 
-    body_bytes: int = 8 << 20
+    body_bytes: int = 4 << 20
     header_bytes: int = 16 << 10
     request_s: float = 20.0
+    waiting: int = 16
+    long_texts: int = 4
     connections: int = 128
     messages: MessageLimits = field(default_factory=MessageLimits)

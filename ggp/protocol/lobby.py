@@ -167,6 +167,10 @@ class Lobby:
         """Whether another match would be one too many."""
         return len(self.live) >= self.matches
 
+    def knows(self, match_id: str) -> bool:
+        """Whether a match of that id, as it was sent, is live or remembered."""
+        return match_id in self._by_id
+
     def session(self, match: int) -> Session | None:
         """A match by its serial number, while it is remembered."""
         return self._by_serial.get(match)

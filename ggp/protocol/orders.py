@@ -23,6 +23,9 @@ EXIT_OUT_OF_MEMORY = 71
 MAX_LINE_BYTES = 64 << 20
 """Longest line; rules come in one."""
 
+MAX_MOVE_CHARS = 100_000
+"""Longest move that is sent on."""
+
 MAX_SHOWN_VALUES = 500
 """Moves of a value table that are passed on, the best first."""
 
@@ -173,7 +176,10 @@ def to_line(message: Order | Answer) -> bytes:
     if isinstance(message, Report):
         fields["decision"] = decision_json(message.decision)
     elif isinstance(message, Think):
-        fields["turns"] = [asdict(turn) for turn in message.turns]
+        fields["turns"] = [
+            {name: getattr(turn, name) for name in Turn.__dataclass_fields__}
+            for turn in message.turns
+        ]
     return json.dumps({"kind": message.kind, **fields}).encode() + b"\n"
 
 
@@ -243,9 +249,11 @@ def read_decision(fields: Mapping[str, Any]) -> Decision:
     Raises:
         TypeError, KeyError, ValueError: it is malformed.
     """
-    fault = fields["fault"]
+    fault, move = fields["fault"], str(fields["move"])
+    if len(move) > MAX_MOVE_CHARS or not move.isprintable():
+        raise ValueError(f"a move that is not one line of text: {move[:80]!r}")
     return Decision(
-        move=str(fields["move"]),
+        move=move,
         values=tuple(_value(each) for each in fields["values"]),
         particles=int(fields["particles"]),
         exact=bool(fields["exact"]),

@@ -16,6 +16,12 @@ from ggp.protocol.spelling import Outline
 from ggp.protocol.transitions import Event
 from ggp.protocol.turns import History, Told, Turn, read_told, without_assumptions
 
+MAX_GAP = 200
+"""Turns in a row that may be missing where they have numbers."""
+
+MAX_CHARS = 4_000_000
+"""Characters of percepts that are kept; what is told later counts as not known."""
+
 MAX_LOST = 3
 """Turns in a row that may have been lost, where turns have no numbers."""
 
@@ -75,6 +81,7 @@ class Path:
         self._first_number = 0
         self._texts: dict[int, tuple[str, ...] | None] = {}
         self._missing: set[int] = set()
+        self._chars = 0
 
     def read(self, message: Play | Stop, answers: Mapping[int, Answered]) -> Reading:
         """What a message means; changes nothing.
@@ -84,13 +91,18 @@ class Path:
             answers: what became of the questions so far, by turn.
 
         Raises:
-            RemoteProtocolError: this would be turn `MAX_TURN` + 1.
+            RemoteProtocolError: this would be turn `MAX_TURN` + 1, or too many are missing.
         """
         told = read_told(message.last_move, message.told, self._outline, self._role)
         turn = self._turn_of(message, told, answers)
         if turn > MAX_TURN:
             raise RemoteProtocolError(
                 f"match {message.match_id} goes on beyond the limit of {MAX_TURN} turns"
+            )
+        if self.turn is not None and turn - self.turn > MAX_GAP:
+            raise RemoteProtocolError(
+                f"match {message.match_id} goes on from turn {self.turn} to {turn}: more than "
+                f"{MAX_GAP} turns are missing"
             )
         event = self._event(turn, told, has_number=message.turn is not None)
         return Reading(event, turn, told if turn else None)
@@ -100,11 +112,16 @@ class Path:
     ) -> None:
         """Take note of what a message means: a new turn, a revised one, or a missed one."""
         turn, told = reading.turn, reading.told
+        heard = message.told
+        if told is not None:
+            self._chars += sum(map(len, told.percepts or ()))
+            if self._chars > MAX_CHARS:
+                told, heard = replace(told, percepts=None), None
         if reading.event is Event.PLAY_LATE and told is not None:
             self._missing.discard(turn - 1)
             before, after = self.history[: turn - 1], self.history[turn:]
             self.history = (*before, _turn(told, answers.get(turn - 1, Answered())), *after)
-            self._texts[turn] = message.told
+            self._texts[turn] = heard
             return
         if reading.event is Event.PLAY_REVISED:
             self.history = self.history[: max(turn - 1, 0)]
@@ -121,7 +138,7 @@ class Path:
         self.history = tuple(turns)
         self.turn = turn
         self.started_again = False
-        self._texts[turn] = message.told
+        self._texts[turn] = heard
 
     def doubts(self, message: Play) -> tuple[History, ...]:
         """Other readings of what was told, likeliest first, if no particle fits the history.

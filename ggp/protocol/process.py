@@ -35,15 +35,19 @@ from ggp.protocol.orders import (
 WATCH_EVERY_S = 0.5
 """How often workers are looked at: their memory, and whether they answer."""
 
+START_S = 60.0
+"""A process that does not run after so long never will."""
+
 SILENT_S = 5.0
 """A worker that does not answer for so long that it is there is stopped, or worse."""
 
 WARM_KERNELS_S = 3.0
+SETTLE_S = 0.05
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 _BOOTSTRAP = (
-    "import sys; sys.path[:] = sys.argv[4 + int(sys.argv[3]) :]; "
+    "import sys; sys.path[:] = sys.argv[5 + int(sys.argv[4]) :]; "
     "from ggp.protocol.worker import main; main()"
 )
 _ENVIRONMENT = {
@@ -67,6 +71,7 @@ class WorkerProcess:
         on_end: called once, with why, when it has ended; not after `close`.
         is_up: whether it runs and has imported all it needs.
         rights: what it gave up, once it runs.
+        heard_s: when it last said anything, on `time.monotonic`.
     """
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
@@ -79,6 +84,8 @@ class WorkerProcess:
         self._silent = False
         self.is_up = False
         self._asked_s: float | None = None
+        self.heard_s = 0.0
+        self._started_s = time.monotonic()
         self._reader = asyncio.ensure_future(self._read())
 
     @property
@@ -108,8 +115,9 @@ class WorkerProcess:
     def ask(self, now_s: float) -> None:
         """See whether it still answers; it is killed if it has not for `SILENT_S`."""
         if not self.is_up:
-            return
-        if self._asked_s is None:
+            if now_s - self._started_s > START_S:
+                self.kill("it does not start")
+        elif self._asked_s is None:
             self._asked_s = now_s
             self.send(AreYouThere())
         elif now_s - self._asked_s > SILENT_S:
@@ -128,7 +136,7 @@ class WorkerProcess:
         try:
             while line := await self._process.stdout.readline():
                 answer = read_answer(line)
-                self._asked_s = None
+                self._asked_s, self.heard_s = None, time.monotonic()
                 if isinstance(answer, Up):
                     self.is_up, self.rights = True, answer.rights
                 if not self._silent and not isinstance(answer, Here):
@@ -152,11 +160,14 @@ def _how(status: int) -> str:
     return f"signal {-status}" if status < 0 else f"exit status {status}"
 
 
-async def start_worker(memory_bytes: int, *, confined: bool, quiet: bool) -> WorkerProcess:
+async def start_worker(
+    memory_bytes: int, *, light: bool = False, confined: bool = True, quiet: bool = True
+) -> WorkerProcess:
     """A new worker process.
 
     Args:
         memory_bytes: what it may use.
+        light: without the propositional network, if there is Prolog: there sooner, and smaller.
         confined: whether it gives up rights it does not need.
         quiet: whether what libraries print is dropped; else it goes to our standard error.
 
@@ -173,7 +184,8 @@ async def start_worker(memory_bytes: int, *, confined: bool, quiet: bool) -> Wor
     try:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            *("-c", _BOOTSTRAP, str(os.getpid()), str(memory), str(len(writable)), *writable),
+            *("-c", _BOOTSTRAP, str(os.getpid()), str(memory), str(int(light))),
+            *(str(len(writable)), *writable),
             *(path for path in sys.path if isinstance(path, str)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -192,19 +204,20 @@ class Crew:
 
     Args:
         memory_bytes: what each may use; one that takes more is killed.
-        spares: processes that are kept ready.
+        spares: processes of each kind, light and not, that are kept ready.
         confined: whether workers give up rights.
         quiet: see `start_worker`.
     """
 
     def __init__(
-        self, memory_bytes: int, *, spares: int = 2, confined: bool = True, quiet: bool = True
+        self, memory_bytes: int, *, spares: int = 1, confined: bool = True, quiet: bool = True
     ) -> None:
         self.memory_bytes = memory_bytes
         self._spares, self._confined, self._quiet = spares, confined, quiet
-        self._ready: deque[WorkerProcess] = deque()
+        self._ready: dict[bool, deque[WorkerProcess]] = {True: deque(), False: deque()}
         self._busy: set[WorkerProcess] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._refilling = asyncio.Lock()
         self._closed = False
 
     def open(self) -> None:
@@ -217,6 +230,7 @@ class Crew:
 
         Others cannot write there: what they wrote would be run by whoever reads it.
         """
+        await self._settled()
         worker = await start_worker(self.memory_bytes, confined=False, quiet=self._quiet)
         self._busy.add(worker)
         through = asyncio.Event()
@@ -231,17 +245,20 @@ class Crew:
         await through.wait()
         await self.give_back(worker)
 
-    async def take(self) -> WorkerProcess:
+    async def take(self, *, light: bool) -> WorkerProcess:
         """A worker for a match: one that is ready if there is one, else a new one.
+
+        Args:
+            light: see `start_worker`.
 
         Raises:
             BackendUnavailableError: the system starts no process.
         """
         worker = None
-        while self._ready and (worker is None or worker.ended):
-            worker = self._ready.popleft()
+        while self._ready[light] and (worker is None or worker.ended):
+            worker = self._ready[light].popleft()
         if worker is None or worker.ended:
-            worker = await self._start()
+            worker = await self._start(light)
         self._busy.add(worker)
         self._in_background(self._refill())
         return worker
@@ -257,29 +274,43 @@ class Crew:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        workers = [*self._ready, *self._busy]
+        workers = self._workers
         await asyncio.gather(*(worker.close() for worker in workers), return_exceptions=True)
 
     @property
     def pids(self) -> list[int]:
         """Process ids of all workers, those that are ready too."""
-        return [worker.pid for worker in (*self._ready, *self._busy) if not worker.ended]
+        return [worker.pid for worker in self._workers if not worker.ended]
 
-    async def _start(self) -> WorkerProcess:
-        return await start_worker(self.memory_bytes, confined=self._confined, quiet=self._quiet)
+    @property
+    def _workers(self) -> list[WorkerProcess]:
+        return [*self._ready[True], *self._ready[False], *self._busy]
+
+    async def _start(self, light: bool) -> WorkerProcess:
+        return await start_worker(
+            self.memory_bytes, light=light, confined=self._confined, quiet=self._quiet
+        )
+
+    async def _settled(self) -> None:
+        """Return when all workers run: those of a match are not to wait for others."""
+        while not all(worker.is_up or worker.ended for worker in self._workers):
+            await asyncio.sleep(SETTLE_S)
 
     async def _refill(self) -> None:
-        while len(self._ready) < self._spares and not self._closed:
-            try:
-                self._ready.append(await self._start())
-            except BackendUnavailableError as error:
-                _log.warning("no worker is kept ready: %s", error)
-                return
+        async with self._refilling:
+            for light in (True, False):
+                while len(self._ready[light]) < self._spares and not self._closed:
+                    await self._settled()
+                    try:
+                        self._ready[light].append(await self._start(light))
+                    except BackendUnavailableError as error:
+                        _log.warning("no worker is kept ready: %s", error)
+                        return
 
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(WATCH_EVERY_S)
-            for worker in list(self._busy):
+            for worker in self._workers:
                 if worker.ended:
                     self._busy.discard(worker)
                 elif worker.rss_bytes() > self.memory_bytes:

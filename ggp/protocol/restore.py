@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from ggp.errors import GGPError
 from ggp.protocol.lobby import Lobby, Opening
 from ggp.protocol.match_log import FORMAT, MAX_BYTES, SUFFIX
 from ggp.protocol.session import Ask
@@ -54,10 +55,10 @@ def restore(folder: Path, lobby: Lobby, now: float) -> tuple[Restored, ...]:
         now: of `time.monotonic`.
     """
     found = []
-    for path, events in sorted(_unfinished(folder), key=lambda item: str(item[1][0]["time"])):
+    for path, events in sorted(_unfinished(folder), key=lambda item: str(item[1][0].get("time"))):
         try:
             restored = _replay(path, events, lobby, now)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (GGPError, KeyError, TypeError, ValueError, AttributeError) as error:
             _log.warning("the match of %s is not resumed: %r", path, error)
             continue
         if restored is not None:

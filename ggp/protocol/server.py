@@ -19,6 +19,7 @@ from typing import Any
 import h11
 import uvicorn
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -66,8 +67,24 @@ def make_app(host: Host) -> Starlette:
         yield
         await host.close()
 
-    methods = ["GET", "HEAD", "POST", "OPTIONS"]
-    return Starlette(routes=[Route("/{path:path}", endpoint, methods=methods)], lifespan=lifespan)
+    return Starlette(
+        routes=[Route("/{path:path}", endpoint, methods=["GET", "HEAD", "POST", "OPTIONS"])],
+        exception_handlers={HTTPException: _refuse, Exception: _fail},
+        lifespan=lifespan,
+    )
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    """What starlette itself refuses: a method we do not have."""
+    assert isinstance(error, HTTPException)
+    _log.warning("%s: refused: %s", _peer(request.client), error.detail)
+    return _response(error.detail, error.status_code)
+
+
+async def _fail(request: Request, error: Exception) -> Response:
+    """A bug of ours."""
+    _log.error("%s: %r", _peer(request.client), error, exc_info=error)
+    return _response("internal error", 500)
 
 
 def listen(address: str, port: int) -> socket.socket:

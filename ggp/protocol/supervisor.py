@@ -32,6 +32,9 @@ MAX_GROUNDING_S = 120.0
 """Grounding may take half of the start clock, and longer where that is short: it goes on during
 the first turns, which the understudy plays."""
 
+GRACE_S = 0.5
+"""How long after its clock a server still takes a move: those in the field wait for a second."""
+
 BACK_S = 0.1
 WAY_SHARE = 0.1
 """Workers are told to stop this long before the server answers, at most this share of the time."""
@@ -71,7 +74,7 @@ class Team:
         self._log = log
         self._thinker = Hand(THINKER, crew, setup, log, self._news.set)
         simple = replace(setup, player=SIMPLE_PLAYER, backend="prolog")
-        self._understudy = Hand(UNDERSTUDY, crew, simple, log, self._news.set)
+        self._understudy = Hand(UNDERSTUDY, crew, simple, log, self._news.set, is_last=True)
         self._number = 0
         self._asked = 0
         self._hurried = 0
@@ -96,11 +99,15 @@ class Team:
             while not self._is_ready() and await self._wait(deadline_s):
                 pass
 
-    async def choose(self, ask: Ask) -> Choice:
+    async def choose(self, ask: Ask, clock_end_s: float) -> Choice:
         """A move, at the deadline of the question or before it.
 
         Where no situation agrees with the history, its other readings are tried, while there
-        is time.
+        is time. Where no move is known at the deadline, the first that is found later is the
+        answer: any other would be illegal for certain.
+
+        Args:
+            clock_end_s: when the server's clock runs out.
         """
         async with self._turn_taking:
             self._asked = ask.number
@@ -114,6 +121,8 @@ class Team:
                     self._think(readings[number], ask.deadline_s)
                 elif not await self._wait(ask.deadline_s):
                     break
+            while not self._knows_a_move() and await self._wait(clock_end_s + GRACE_S):
+                pass
             choice = choice or self._best_so_far()
             self._thinker.rest()
             self._understudy.rest()
@@ -170,6 +179,11 @@ class Team:
         if is_through and (is_last or not self._is_lost()):
             return self._best_so_far()
         return None
+
+    def _knows_a_move(self) -> bool:
+        if self._thinker.idle and self._understudy.idle:
+            return True  # or never will
+        return self._thinker.report is not None or self._understudy.report is not None
 
     def _best_so_far(self) -> Choice:
         reports = ((THINKER, self._thinker.report), (UNDERSTUDY, self._understudy.report))

@@ -9,18 +9,20 @@ from __future__ import annotations
 import logging
 import os
 import queue
+import shutil
 import sys
 import threading
 import time
 import traceback
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 import numpy as np
 
 # What takes long to import is imported before there is a match.
-import ggp.machine.prolog.machine
-import ggp.machine.propnet.machine  # noqa: F401
+import ggp.machine.prolog.machine  # noqa: F401
 from ggp.errors import BackendUnavailableError, GGPError, MachineError
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
@@ -67,12 +69,15 @@ def main() -> NoReturn:
     """Be a worker until the input ends.
 
     The command line holds the parent's process id, the bytes of memory that may be used (0 to
-    give up no right), how many folders may be written, these folders, and the module path.
+    give up no right), 1 for a light worker that has no propositional network, how many folders
+    may be written, these folders, and the module path.
     """
-    parent, memory, number = (int(argument) for argument in sys.argv[1:4])
-    folders = [Path(folder) for folder in sys.argv[4 : 4 + number]]
-    # All is imported by now, and there is one thread: numba wants to write to its cache, or
-    # would not even read it.
+    parent, memory, light, number = (int(argument) for argument in sys.argv[1:5])
+    folders = [Path(folder) for folder in sys.argv[5 : 5 + number]]
+    # All is imported before rights are given up, while there is one thread: numba wants to
+    # write to its cache, or would not even read it.
+    if not (light and _may_have_prolog()):
+        import_module("ggp.machine.propnet.machine")
     rights = restrict(memory, folders) if memory else ()
     die_with(parent)  # after any change of credentials, which would undo it
     answers = os.fdopen(os.dup(1), "wb")
@@ -264,6 +269,10 @@ def _build(program: Program, setup: Setup) -> Machine:
         if setup.backend != "prolog":
             raise
         return build_machine(program, "propnet", limits)
+
+
+def _may_have_prolog() -> bool:
+    return find_spec("pyswip") is not None and shutil.which("swipl") is not None
 
 
 def _start_prolog() -> None:

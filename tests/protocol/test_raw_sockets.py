@@ -62,6 +62,11 @@ def test_request_is_understood(server: LiveServer, data: str) -> None:
     assert received.endswith(FREE[1].encode())
 
 
+def test_method_that_is_refused_closes_the_connection(server: LiveServer) -> None:
+    status, text = server.exchange(b"PUT / HTTP/1.1\r\nHost: h\r\n\r\n\0")
+    assert (status, bool(text)) == (405, True)
+
+
 def test_one_byte_at_a_time_is_patiently_read(server: LiveServer) -> None:
     with server.connect() as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

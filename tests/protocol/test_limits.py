@@ -1,0 +1,75 @@
+"""What one stranger may cost the others: long texts, large gaps, endless percepts, odd workers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from ggp.errors import LocalProtocolError
+from ggp.players.base import Decision
+from ggp.protocol.host import LARGE_CHARS, Host, HostOptions
+from ggp.protocol.lobby import Lobby
+from ggp.protocol.orders import Report, read_answer, to_line
+from ggp.protocol.path import MAX_CHARS, MAX_GAP
+
+RULES = "(role a) (role random) (<= (sees a (p ?x)) (does random ?x)) (<= (legal a b) (true x))"
+LONG = "(x)" * LARGE_CHARS
+
+
+def started() -> Lobby:
+    lobby = Lobby("ggp")
+    assert lobby.receive(f"(START m a ({RULES}) 10 10)", 0.0).began is not None
+    assert lobby.receive("(PLAY m 0 NIL NIL)", 1.0).ask is not None
+    return lobby
+
+
+@pytest.mark.parametrize("kind", ["PLAY", "(stop", " ( Abort"])
+def test_long_texts_of_unknown_matches_are_not_read(kind: str) -> None:
+    host = Host(HostOptions("random"))
+    reply = asyncio.run(host.reply(f"{kind} nobody 3 b ({LONG}))"))
+    assert (reply.text, reply.refused) == ("busy", True)
+
+
+def test_long_texts_beyond_a_few_are_not_read() -> None:
+    async def flood() -> list[str]:
+        host = Host(HostOptions("random"))
+        texts = [f"(nonsense {number} {LONG})" for number in range(20)]
+        return [reply.text for reply in await asyncio.gather(*map(host.reply, texts))]
+
+    replies = asyncio.run(flood())
+    read = [text for text in replies if text != "busy"]
+    assert len(read) == HostOptions("random").limits.long_texts
+
+
+def test_large_gaps_are_refused_and_the_match_goes_on() -> None:
+    lobby = started()
+    refusal = lobby.receive(f"(PLAY m {MAX_GAP + 1} b ())", 2.0).refusal
+    assert refusal is not None
+    assert f"more than {MAX_GAP} turns are missing" in refusal
+    receipt = lobby.receive("(PLAY m 1 b ((p c)))", 3.0)
+    assert receipt.ask is not None
+    assert [turn.percepts for turn in receipt.ask.history] == [("(p c)",)]
+
+
+def test_percepts_beyond_the_limit_count_as_not_known() -> None:
+    lobby = started()
+    percepts = " ".join(f"(p {'c' * 900}{number})" for number in range(500))
+    history: list[tuple[str, ...] | None] = []
+    for turn in range(1, 13):
+        receipt = lobby.receive(f"(PLAY m {turn} b ({percepts}))", turn + 1.0)
+        assert receipt.ask is not None
+        history = [each.percepts for each in receipt.ask.history]
+    assert [seen is not None for seen in history] == [True] * 8 + [False] * 4
+    kept = sum(len(text) for seen in history if seen is not None for text in seen)
+    assert kept <= MAX_CHARS
+
+
+@pytest.mark.parametrize("move", ["a\nb", "\ud800", "x" * 200_000, "\x1b[2J"])
+def test_what_a_worker_calls_a_move_is_not_trusted(move: str) -> None:
+    line = to_line(Report(1, True, Decision("ok", (), 1, True, 0, 0.0)))
+    fields = json.loads(line)
+    fields["decision"]["move"] = move
+    with pytest.raises(LocalProtocolError):
+        read_answer(json.dumps(fields).encode())
