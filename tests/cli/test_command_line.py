@@ -197,13 +197,17 @@ def test_module_runs_without_a_traceback() -> None:
 
 
 def test_interrupt_ends_without_a_traceback() -> None:
-    process = start("bench", "tic_tac_toe", "--seconds", "60")
+    process = start("bench", "tic_tac_toe", "--seconds", "60", "-v")
+    assert process.stderr is not None
+    while "built in" not in process.stderr.readline():
+        assert process.poll() is None
     time.sleep(2)
     process.send_signal(signal.SIGINT)
     output, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert output == ""
-    assert errors.strip() == "error: interrupted"
+    assert errors.strip().splitlines()[-1] == "error: interrupted"
+    assert "Traceback" not in errors
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")

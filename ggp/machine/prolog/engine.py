@@ -88,6 +88,7 @@ class Engine:
         self._run = core.PL_predicate(b"run", 2, b"ggp_runtime")
         self._limits: Limits | None = None
         self._num_games = 0
+        self._dropped: list[str] = []
 
     def new_game_name(self) -> str:
         """A module name no other game has in this process."""
@@ -106,6 +107,8 @@ class Engine:
             ReasonerLimitError: a limit was passed.
             MachineError: anything else went wrong.
         """
+        while self._dropped:
+            self.drop(self._dropped.pop(), limits)
         if limits != self._limits:
             self._set_limits(limits)
         self._watchdog.start(limits.seconds)
@@ -130,6 +133,17 @@ class Engine:
                 raise ReasonerLimitError("bytes of tables", limits.table_bytes, doing)
             raise ReasonerLimitError("bytes of stack", limits.stack_bytes, doing)
         raise MachineError(f"{doing}: SWI-Prolog reports {rest}")
+
+    def drop(self, module: str, limits: Limits) -> None:
+        """Free what a game holds.
+
+        Garbage is collected in whatever thread is running: in another than ours the game is
+        freed with the next call.
+        """
+        if threading.get_ident() != self._thread:
+            self._dropped.append(module)
+        else:
+            self.call(f"drop({module})", limits, "closing a game")
 
     def _set_limits(self, limits: Limits) -> None:
         self._query(

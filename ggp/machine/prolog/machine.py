@@ -401,8 +401,8 @@ class PrologMachine:
 
 
 def _drop(running: object, module: str, limits: Limits) -> None:
-    call: Callable[[str, Limits, str], str] = running.call  # type: ignore[attr-defined]
-    call(f"drop({module})", limits, "closing a game")
+    drop: Callable[[str, Limits], None] = running.drop  # type: ignore[attr-defined]
+    drop(module, limits)
 
 
 def _chunks(items: list[_T], size: int = CHUNK) -> Iterator[list[_T]]:
