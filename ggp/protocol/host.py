@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ggp.console import installed_version
 from ggp.gdl.source import printable
+from ggp.protocol.background import Background
 from ggp.protocol.limits import ServerLimits
 from ggp.protocol.lobby import Lobby, Opening, Receipt, Text, read_text
 from ggp.protocol.match_log import MatchLog
@@ -125,7 +126,7 @@ class Host:
         self._matches: dict[int, _Match] = {}
         self._answers: dict[int, asyncio.Task[str]] = {}
         self._waiting: dict[int, int] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = Background()
         self._reader = ThreadPoolExecutor(1)
         self._reading = 0
 
@@ -133,11 +134,11 @@ class Host:
         """Get ready for matches, and go on with those a server before this one left."""
         self.crew.open()
         if self.options.warm_kernels:
-            self._in_background(self.crew.warm_kernels(self._setup(_EXAMPLE, "xplayer", 0, 0)))
+            self._background.start(self.crew.warm_kernels(self._setup(_EXAMPLE, "xplayer", 0, 0)))
         if self.options.log_folder is not None:
             for restored in restore(self.options.log_folder, self.lobby, time.monotonic()):
                 self._resume(restored)
-        self._in_background(self._forget())
+        self._background.start(self._forget())
 
     @property
     def num_open(self) -> int:
@@ -152,9 +153,7 @@ class Host:
 
     async def close(self) -> None:
         """End all matches; a server that is started with the same logs goes on with them."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._background.cancel()
         answers = list(self._answers.values())
         for answer in answers:
             answer.cancel()
@@ -199,7 +198,7 @@ class Host:
                 _log_sent(match.log, reply, came_s, turn)
         _log.debug("%s > %s", peer, reply)
         for serial in receipt.ended:
-            self._in_background(self._end(serial, _why_ended(receipt.message)))
+            self._background.start(self._end(serial, _why_ended(receipt.message)))
         return Reply(reply)
 
     # ---------------------------------------------------------------- private
@@ -241,7 +240,7 @@ class Host:
                 match.team.hurry(number)
         for serial in receipt.ended:
             if serial != receipt.match:
-                self._in_background(self._end(serial, "silent"))
+                self._background.start(self._end(serial, "silent"))
 
     def _begin(self, opening: Opening) -> None:
         start = opening.start
@@ -339,11 +338,6 @@ class Host:
             await asyncio.sleep(FORGET_EVERY_S)
             for serial in self.lobby.forget(time.monotonic()):
                 await self._end(serial, "silent")
-
-    def _in_background(self, work: object) -> None:
-        task = asyncio.ensure_future(work)  # type: ignore[call-overload]
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
 
 def margin_of(margin_s: float | None) -> Callable[[float], float]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ggp.errors import BackendUnavailableError, ProtocolError
 from ggp.machine.propnet.cache import user_cache
+from ggp.protocol.background import Background
 from ggp.protocol.orders import (
     EXIT_OUT_OF_MEMORY,
     MAX_LINE_BYTES,
@@ -216,14 +217,14 @@ class Crew:
         self._spares, self._confined, self._quiet = spares, confined, quiet
         self._ready: dict[bool, deque[WorkerProcess]] = {True: deque(), False: deque()}
         self._busy: set[WorkerProcess] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = Background()
         self._refilling = asyncio.Lock()
         self._closed = False
 
     def open(self) -> None:
         """Begin to watch and to keep processes ready; needs a running loop."""
-        self._in_background(self._watch())
-        self._in_background(self._refill())
+        self._background.start(self._watch())
+        self._background.start(self._refill())
 
     async def warm_kernels(self, setup: Setup) -> None:
         """Have a worker that keeps its rights compile what is missing in the cache of kernels.
@@ -260,7 +261,7 @@ class Crew:
         if worker is None or worker.ended:
             worker = await self._start(light)
         self._busy.add(worker)
-        self._in_background(self._refill())
+        self._background.start(self._refill())
         return worker
 
     async def give_back(self, worker: WorkerProcess) -> None:
@@ -271,9 +272,7 @@ class Crew:
     async def close(self) -> None:
         """End all of them."""
         self._closed = True
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._background.cancel()
         workers = self._workers
         await asyncio.gather(*(worker.close() for worker in workers), return_exceptions=True)
 
@@ -317,8 +316,3 @@ class Crew:
                     worker.kill(f"it took more memory than {self.memory_bytes >> 20} MB")
                 else:
                     worker.ask(time.monotonic())
-
-    def _in_background(self, work: object) -> None:
-        task = asyncio.ensure_future(work)  # type: ignore[call-overload]
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
