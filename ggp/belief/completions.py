@@ -123,6 +123,7 @@ def open_moves(machine: Machine, role: int, states: States, evidence: Evidence) 
     """
     moves, log_probabilities = [], []
     counts = np.ones(len(states))
+    told = machine.told_moves(evidence.percepts)
     for j in range(len(machine.roles)):
         if j == machine.random_role:
             chance = machine.chance(states)
@@ -137,6 +138,9 @@ def open_moves(machine: Machine, role: int, states: States, evidence: Evidence) 
             if (evidence.refused != UNKNOWN).any():
                 counts[_contains(options, evidence.refused)] = 0.0
             options, logs = _only_known(options, logs, evidence.moves)
+            logs[(evidence.moves != UNKNOWN)[segment_ids(options.offsets)]] = 0.0
+        if told is not None:
+            options, logs = _only_known(options, logs, told[:, j])
         counts *= options.counts
         moves.append(options)
         log_probabilities.append(logs)
@@ -383,10 +387,9 @@ def _contains(lists: Ragged, values: IntArray) -> BoolArray:
 
 
 def _only_known(lists: Ragged, logs: FloatArray, known: IntArray) -> tuple[Ragged, FloatArray]:
-    """The known move alone, with probability 1, where it is legal; all moves where unknown."""
+    """The known move alone, where it is legal; all moves where unknown."""
     owner = segment_ids(lists.offsets)
     target = known[owner]
     keep = np.flatnonzero((target == UNKNOWN) | (lists.values == target))
     offsets = offsets_of(np.bincount(owner[keep], minlength=len(known)))
-    logs = np.where(target[keep] == UNKNOWN, logs[keep], 0.0)
-    return Ragged(offsets, lists.values[keep]), logs
+    return Ragged(offsets, lists.values[keep]), logs[keep]

@@ -237,6 +237,18 @@ class Machine(Protocol):
         """The percepts of a set as canonical KIF, sorted."""
         ...
 
+    def told_moves(self, percepts: IntArray) -> IntArray | None:
+        """The joint moves that percepts tell for certain: all of them in plain GDL.
+
+        Args:
+            percepts: `[L]` percept ids, `UNKNOWN` allowed.
+
+        Returns:
+            `[L, R]` move ids, `UNKNOWN` where they do not tell; None in games whose percepts
+            never do.
+        """
+        ...
+
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         """The fluents of every lane as canonical KIF, sorted, without `true`."""
         ...

@@ -33,6 +33,7 @@ from ggp.machine.base import (
     Stepped,
 )
 from ggp.machine.goal_values import GoalWarnings, goal_number
+from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.prolog.compile import compile_program
 from ggp.machine.prolog.engine import engine
 from ggp.machine.prolog.symbols import SymbolTable
@@ -149,6 +150,7 @@ class PrologMachine:
         self._percept_ids: dict[tuple[str, ...], int | None] = {(): 0}
         self._joint_percepts: dict[tuple[int, ...], int] = {}
         self._state_texts: dict[int, tuple[str, ...]] = {}
+        self._told = JointMovesTold()
         self._goal_warnings = GoalWarnings(self.roles, self.random_role)
         self._call(compiled.goal(self._module), "compiling the rules")
         self._close = weakref.finalize(self, _drop, self._engine, self._module, self._limits)
@@ -324,6 +326,9 @@ class PrologMachine:
             self._percepts[percept] = self._sorted_texts(text)
         return self._percepts[percept]
 
+    def told_moves(self, percepts: IntArray) -> IntArray | None:
+        return None if self._program.is_gdl2 else self._told.of(self, percepts)
+
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         ids = self._ids(states).tolist()
         texts: dict[int, tuple[str, ...]] = {}
@@ -370,10 +375,7 @@ class PrologMachine:
         for row in joint_moves.tolist():
             key = tuple(row)
             if key not in self._joint_percepts:
-                texts = [
-                    f"(did {role} {self.move_text(move)})"
-                    for role, move in zip(self.roles, key, strict=True)
-                ]
+                texts = joint_percepts(self.roles, list(map(self.move_text, key)))
                 percept = self.percept_id(texts)
                 if percept is None:
                     raise MachineError(f"no percept for the joint move {' '.join(texts)}")

@@ -27,6 +27,7 @@ from ggp.machine.base import (
     Stepped,
 )
 from ggp.machine.goal_values import GoalWarnings, goal_number, number_or_nan
+from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.propnet.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.kernels import advance, count_bits, list_bits, query, sum_keys
@@ -80,6 +81,7 @@ class PropnetMachine:
             for outputs in circuit.legal
         ]
         self._percepts = PerceptTable(self._percept_names.__contains__)
+        self._told = JointMovesTold()
         self._goal_warnings = GoalWarnings(self.roles, self.random_role)
 
     # ---------------------------------------------------------------- batches
@@ -224,6 +226,9 @@ class PropnetMachine:
         except KeyError:
             raise MachineError(f"there is no set of percepts number {percept}") from None
 
+    def told_moves(self, percepts: IntArray) -> IntArray | None:
+        return None if self._is_gdl2 else self._told.of(self, percepts)
+
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         held = unpack(self._packed(states), len(self.circuit.fluents))
         names = self.circuit.fluents
@@ -318,8 +323,7 @@ class PropnetMachine:
     @cached_property
     def _joint_percepts(self) -> RowPercepts:
         def spell(row: Packed) -> tuple[str, ...]:
-            moves = zip(self.roles, row.tolist(), strict=True)
-            return tuple(sorted(f"(did {role} {self._moves[move]})" for role, move in moves))
+            return joint_percepts(self.roles, [self._moves[move] for move in row.tolist()])
 
         return RowPercepts(self._percepts, len(self.roles), spell)
 

@@ -1,0 +1,94 @@
+"""Beliefs in plain GDL, where percepts tell the joint move."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.belief import Belief, PathTree
+from ggp.belief.completions import Evidence, open_moves
+from ggp.machine.base import UNKNOWN
+from tests.support.games import BACKENDS, machine_of_game, machine_of_rules
+
+MANY = (
+    "(role left) (role right)"
+    + "".join(f"(number {i})" for i in range(30))
+    + """
+    (<= (legal left (set ?a ?b)) (number ?a) (number ?b))
+    (<= (legal right (pick ?x)) (number ?x))
+    (init (turn 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+    (<= (next (turn ?n)) (true (turn ?m)) (succ ?m ?n))
+    (<= (next (at ?a ?b ?x)) (does left (set ?a ?b)) (does right (pick ?x)))
+    (<= terminal (true (turn 3)))
+    (goal left 50) (goal right 50)
+    """
+)
+"""Plain GDL in which every turn has 27,000 joint moves."""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_told_is_stepped_and_nothing_else(backend: str) -> None:
+    machine = machine_of_rules(MANY, backend)
+    tree = PathTree(machine)
+    belief = Belief(machine, tree, capacity=100)
+    bag = belief.start(1)
+    rng = np.random.default_rng(1)
+    before = machine.states_visited
+    for turn in range(2):
+        moves = [f"(set {turn} 7)", f"(pick {turn})"]
+        told = [f"(did {role} {move})" for role, move in zip(machine.roles, moves, strict=True)]
+        bag = belief.advance(
+            bag, ids(machine.move_id(moves[1])), ids(machine.percept_id(told)), rng
+        )
+    assert bag.exact.all()
+    (fluents,) = machine.fluents(bag.sets.states)
+    assert "(at 1 7 1)" in fluents
+    assert machine.states_visited - before == 2
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_told_move_keeps_its_prior(backend: str) -> None:
+    machine = machine_of_rules(MANY, backend)
+    told = machine.percept_id(["(did left (set 3 4))", "(did right (pick 5))"])
+    options = open_moves(
+        machine,
+        1,
+        machine.initial(2),
+        Evidence(ids(UNKNOWN, UNKNOWN), ids(told, UNKNOWN), ids(UNKNOWN, UNKNOWN)),
+    )
+    assert options.counts.tolist() == [1, 27_000]
+    joint, log_priors = options.joint(ids(0, 1), ids(0, 0))
+    assert [machine.move_text(move) for move in joint[0].tolist()] == ["(set 3 4)", "(pick 5)"]
+    assert log_priors == pytest.approx([-np.log(27_000)] * 2)
+
+
+def test_our_own_move_is_certain_and_contradictions_have_no_completion() -> None:
+    machine = machine_of_rules(MANY)
+    told = machine.percept_id(["(did left (set 3 4))", "(did right (pick 5))"])
+    ours = ids(machine.move_id("(pick 5)"), machine.move_id("(pick 6)"))
+    options = open_moves(
+        machine, 1, machine.initial(2), Evidence(ours, ids(told, told), ids(UNKNOWN, UNKNOWN))
+    )
+    assert options.counts.tolist() == [1, 0]
+    assert options.joint(ids(0), ids(0))[1] == pytest.approx([-np.log(900)])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_percepts_that_tell_less_or_nothing(backend: str) -> None:
+    machine = machine_of_rules(MANY, backend)
+    partly = machine.percept_id(["(did right (pick 5))"])
+    assert partly is not None
+    told = machine.told_moves(ids(UNKNOWN, 0, partly))
+    assert told is not None
+    assert told.tolist() == [[UNKNOWN] * 2, [UNKNOWN] * 2, [UNKNOWN, machine.move_id("(pick 5)")]]
+    assert machine.told_moves(ids()).shape == (0, 2)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_percepts_of_gdl2_games_never_tell_for_certain(backend: str) -> None:
+    machine = machine_of_game("monty_hall", backend)
+    assert machine.told_moves(ids(0)) is None
+
+
+def ids(*numbers: int | None) -> np.ndarray:
+    return np.array(numbers, dtype=np.int64)
