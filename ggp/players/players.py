@@ -25,6 +25,9 @@ _log = logging.getLogger(__name__)
 QUICK_SHARE = 0.15
 """Share of the time that hyperplay2 spends on HyperPlay values, in case it can do no more."""
 
+TURN_SHARE = 0.05
+"""Share of the time there is that a step of all simulations side by side may take."""
+
 OBSERVE_SHARE = 0.5
 """Share of the time that a player may spend on finding particles."""
 
@@ -225,18 +228,22 @@ class BeliefPlayer:
         return self._best(self._values_of(search, deadline))
 
     def _hyperplay2(self, deadline: Deadline | None) -> Choice:
+        machine, bag = self._machine, self._tracker.bag
         self._nested.stop = deadline.passed if deadline is not None else never
-        policy = hyperplay_policy(self._machine, self.spec.nested_playouts, deadline)
-        search = SimulationSearch(
-            self._machine, self._tracker.bag, self._nested, policy, self._rng, deadline
+        policy = hyperplay_policy(machine, self.spec.nested_playouts, deadline)
+        simulations = partial(
+            SimulationSearch, machine, bag, self._nested, policy, self._rng, deadline
         )
         if deadline is None:
-            return self._best(self._values_of(search, None))
+            return self._best(self._values_of(simulations(), None))
         # A few simulations of each candidate may take longer than there is time; HyperPlay values
         # are then better than none.
         early = Deadline(deadline.at_s - (1 - QUICK_SHARE) * deadline.left_s(), deadline.clock)
-        first = PlayoutSearch(self._machine, self._tracker.bag, self._rng, early)
-        quick = self._values_of(first, early, QUICK_SHARE)
+        began_s, visited = deadline.clock(), machine.states_visited
+        quick = self._values_of(PlayoutSearch(machine, bag, self._rng, early), early, QUICK_SHARE)
+        took_s = max(deadline.clock() - began_s, 1e-3)
+        turn_states = TURN_SHARE * deadline.left_s() * (machine.states_visited - visited) / took_s
+        search = simulations(most=max(1, int(turn_states)))
         enough = self.spec.nested_particles
         estimates = self._values_of(search, deadline, enough=enough)
         return self._best(estimates if estimates.visits.min() >= enough else quick)

@@ -29,7 +29,9 @@ class SimulationSearch:
         bags: one bag whose entries have views.
         belief: makes the bags of the simulated roles.
         policy: how the simulated roles move.
-        deadline: looked at during rounds.
+        deadline: looked at during rounds, between the turns of simulations.
+        most: simulations side by side, up to `MAX_SIMULATIONS`: fewer where a turn of many takes
+            too long.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class SimulationSearch:
         policy: Policy,
         rng: np.random.Generator,
         deadline: Deadline | None = None,
+        most: int = MAX_SIMULATIONS,
     ) -> None:
         if bags.sets.views is None:
             raise ValueError("incomplete-information simulations need the entries' views")
@@ -48,6 +51,7 @@ class SimulationSearch:
         self._simulator = Simulator(machine, belief, policy, deadline)
         self.moves = candidates(machine, bags)
         self._tally = Tally(len(self.moves.values))
+        self._most = min(most, MAX_SIMULATIONS)
 
     def round(self, count: int) -> None:
         """Make `count` more simulations of every candidate.
@@ -59,8 +63,8 @@ class SimulationSearch:
         results, promptness = Results(trials), Results(trials, with_squares=False)
         middle = sum(self._machine.goal_range) / 2
         try:
-            for start in range(0, len(trials), MAX_SIMULATIONS):
-                end = min(start + MAX_SIMULATIONS, len(trials))
+            for start in range(0, len(trials), self._most):
+                end = min(start + self._most, len(trials))
                 strata, repeats = trials.part(start, end)
                 lanes = np.repeat(trials.lanes[strata], repeats)
                 goals, turns = self._simulator.run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import count
 
 import numpy as np
 import pytest
@@ -40,6 +41,20 @@ STUCK = """
 (<= (next (at 1)) (does a go)) (<= terminal (true (at 2))) (goal a 0)
 (<= (sees a nothing) (true (at 5)))
 """
+
+WIDE = (
+    "(role left) (role right)"
+    + "".join(f"(number {i})" for i in range(30))
+    + """
+    (init (turn 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+    (<= (legal left (set ?a ?b)) (number ?a) (number ?b))
+    (legal right wait)
+    (<= (next (turn ?n)) (true (turn ?m)) (succ ?m ?n))
+    (<= terminal (true (turn 3)))
+    (goal left 50) (goal right 50)
+    """
+)
+"""900 moves a turn."""
 
 
 def player(spec: str, machine: Machine, role: int = 0, seed: int = 0) -> BeliefPlayer:
@@ -136,6 +151,20 @@ def test_player_with_a_clock_answers_whatever_the_time(spec: str, seconds: float
     assert decision.fault is None
     legal = machine.legal(machine.initial(1), 0).values.tolist()
     assert decision.move in {machine.move_text(m) for m in legal}
+
+
+def test_slow_machine_with_many_moves_is_not_stepped_in_all_of_them_at_once() -> None:
+    machine = machine_of_rules(WIDE)
+    looks = count()
+
+    def clock() -> float:
+        return 0.01 * machine.states_visited + 1e-5 * next(looks)
+
+    deadline = Deadline(clock() + 3.0, clock)
+    decision = player("hyperplay2", machine).choose(deadline)
+    assert decision.fault is None
+    assert len(decision.values) == 900
+    assert deadline.left_s() > -0.5  # all side by side would take 9 seconds more
 
 
 @pytest.mark.parametrize("game", GAMES)
