@@ -7,6 +7,7 @@ lengths counted in characters, requests without Host, and replies that end with 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import re
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 
 from ggp.errors import ConfigError
 from match_runner.clocks import DRESDEN, GGP_BASE, ConnectingTime, Server
+from match_runner.names import Names
 
 DEFAULT_PORT = 9147
 
@@ -107,19 +109,25 @@ def request_bytes(body: str, address: Address, server: Server) -> bytes:
 
 
 async def post(
-    body: str, address: Address, server: Server, connecting: ConnectingTime, limit_s: float
+    body: str,
+    address: Address,
+    server: Server,
+    connecting: ConnectingTime,
+    limit_s: float,
+    names: Names,
 ) -> Reply:
     """Send a message and read what comes back; never raises for what the player does.
 
     Args:
-        connecting: time left to connect; what it takes is deducted.
+        connecting: time left to connect, its name looked up too; what it takes is deducted.
         limit_s: from when the connection stands until the end of the reply.
+        names: of hosts.
     """
     clock = asyncio.get_running_loop().time
     started = clock()
     try:
         async with asyncio.timeout(connecting.limit_s):
-            reader, writer = await asyncio.open_connection(address.host, address.port)
+            reader, writer = await _connect(address, names)
     except TimeoutError:
         text = f"accepted no connection within {clock() - started:.1f} s"
         return Reply(Outcome.UNREACHABLE, text, 0.0)
@@ -141,6 +149,22 @@ async def post(
     finally:
         writer.transport.abort()  # closing must not wait for a peer that does not read
     return read_reply(bytes(data), server, clock() - started)
+
+
+async def _connect(
+    address: Address, names: Names
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A connection to the first numeric address that accepts one.
+
+    Raises:
+        OSError: none does.
+        UnicodeError: the name cannot be one.
+    """
+    *others, last = await names.of(address.host)
+    for host in others:
+        with contextlib.suppress(OSError):
+            return await asyncio.open_connection(host, address.port)
+    return await asyncio.open_connection(last, address.port)
 
 
 async def _exchange(

@@ -22,6 +22,7 @@ from ggp.gdl.program import Program
 from ggp.gdl.source import printable
 from ggp.protocol.messages import Dialect
 from match_runner.clocks import DRESDEN, ConnectingTime, Server
+from match_runner.names import Names
 from match_runner.post import Address, Outcome, Reply, post
 from match_runner.records import RemoteSide
 from match_runner.wire import NotAMoveError, Told, Wire
@@ -160,6 +161,7 @@ class RemotePlayers:
             role: match_id if shared[address] == 1 else f"{match_id}.{role}"
             for role, address in remotes.addresses.items()
         }
+        self._names = Names()
         self._connecting = {role: ConnectingTime(self._server) for role in remotes.addresses}
 
     @property
@@ -234,6 +236,7 @@ class RemotePlayers:
                         self._server,
                         self._connecting[role],
                         limit_s,
+                        self._names,
                     )
                     for role in roles
                 )

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -430,6 +431,35 @@ def test_a_player_nobody_listens_for_costs_only_itself() -> None:
 
 def test_a_name_that_cannot_be_resolved_is_unreachable() -> None:
     record = match_of("exploding_bomb", agent="http://nobody.invalid:80")
+    assert {kind for _, _, kind in faults_of(record)} == {"unreachable"}
+
+
+def test_a_name_is_looked_up_once_a_match(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def look_up(host: str) -> tuple[str, ...]:
+        asked.append(host)
+        return ("127.0.0.2", "127.0.0.1")  # nobody listens at the first
+
+    monkeypatch.setattr("match_runner.names._look_up", look_up)
+    with playing(HttpPlayer(["noop", "wait", "(cut red)"])) as player:
+        at = player.address.replace("127.0.0.1", "player.example")
+        record = match_of("exploding_bomb", agent=at)
+    assert not faults_of(record)
+    assert asked == ["player.example"]
+
+
+def test_a_name_that_takes_forever_to_look_up_costs_the_time_to_connect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    never = threading.Event()
+    monkeypatch.setattr("match_runner.names._look_up", lambda _: never.wait(60))
+    hasty = replace(DRESDEN, connect_s=0.05, connect_pool_s=0.0)
+    hurried = replace(quick(), remote=RemoteConditions(server=hasty))
+    try:
+        record = match_of("exploding_bomb", hurried, agent="http://slow.example:80")
+    finally:
+        never.set()
     assert {kind for _, _, kind in faults_of(record)} == {"unreachable"}
 
 
