@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from ggp.cli.options import backend_option, json_option, verbose_option
+from ggp.cli.options import backend_option, json_option, seed_option, verbose_option
 from ggp.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -28,7 +28,7 @@ from ggp.gdl.program import RANDOM, Program
 from match_runner.comparison.cli import compare
 from match_runner.exports import EXPORTS
 from match_runner.log_views import is_log, read_log, show_log
-from match_runner.options import conditions_of, conditions_options
+from match_runner.options import conditions_of, conditions_options, record_option
 from match_runner.progress import progress
 from match_runner.records import (
     MatchRecord,
@@ -74,20 +74,8 @@ def main(ctx: click.Context) -> None:
 )
 @click.option("--matches", type=click.IntRange(min=1), default=1, show_default=True)
 @conditions_options
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Of the first match; the others count on from it.",
-)
-@click.option(
-    "--record",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Write a JSON file for every match.",
-)
+@seed_option("the first match; the others count on from it")
+@record_option
 @backend_option
 @json_option
 @verbose_option
@@ -96,7 +84,7 @@ def play(
     players: tuple[str, ...],
     matches: int,
     seed: int,
-    folder: Path | None,
+    records: Path | None,
     backend: str,
     as_json: bool,
     **asked: Any,
@@ -109,8 +97,8 @@ def play(
     """
     program = load(game)
     specs = read_players(players, program.roles)
-    if folder is not None:
-        make_folder(folder)
+    if records is not None:
+        make_folder(records)
     if not as_json:
         _show_warnings(program)
     arena = set_up(game, program, specs, backend)
@@ -120,8 +108,8 @@ def play(
     try:
         with _each_warning_once(), progress(matches) as advance:
             for record in play_series(arena, seed, matches, conditions):
-                if folder is not None:
-                    write_record(record, folder)
+                if records is not None:
+                    write_record(record, records)
                 results.append(record.result)
                 advance(len(results), _means(results))
     except KeyboardInterrupt:

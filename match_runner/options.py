@@ -1,8 +1,9 @@
-"""Options of commands that hold matches with remote players."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -16,6 +17,29 @@ MAX_PAUSE_S = 60
 """Longest pause before a turn: players forget matches that stay silent."""
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def out_option(command: _F) -> _F:
+    """`--out`, as `folder`: where a command that can be continued keeps its results."""
+    return click.option(
+        "--out",
+        "folder",
+        type=click.Path(file_okay=False, path_type=Path),
+        required=True,
+        metavar="DIR",
+        help="Where results are kept; the same command continues there.",
+    )(command)
+
+
+def record_option(command: _F) -> _F:
+    """`--record`, as `records`."""
+    return click.option(
+        "--record",
+        "records",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Write a JSON file for every match.",
+    )(command)
 
 
 def conditions_options(command: _F) -> _F:

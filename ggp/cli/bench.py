@@ -45,7 +45,7 @@ _BATCH_SHARE = 0.1
 )
 @click.option("--compare", is_flag=True, help="Measure both backends, and print the ratio.")
 @threads_option
-@seed_option
+@seed_option()
 @backend_option
 @json_option
 @verbose_option

@@ -61,7 +61,7 @@ class Turn(NamedTuple):
     type=click.FloatRange(min=0, min_open=True),
     help="Seconds to think; without it the player's own numbers decide.",
 )
-@seed_option
+@seed_option()
 @backend_option
 @json_option
 @verbose_option

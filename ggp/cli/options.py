@@ -172,12 +172,16 @@ def threads_option(command: _F) -> _F:
     )(command)
 
 
-def seed_option(command: _F) -> _F:
-    """`--seed`."""
+def seed_option(of: str = "all random choices") -> Callable[[_F], _F]:
+    """`--seed`.
+
+    Args:
+        of: what it is the seed of, for the help.
+    """
     return click.option(
         "--seed",
         type=click.IntRange(min=0),
         default=0,
         show_default=True,
-        help="Seed of all random choices.",
-    )(command)
+        help=f"Seed of {of}.",
+    )

@@ -58,7 +58,7 @@ DEFAULT_MEMORY_MB = 4096
     metavar="MB",
     help="Memory of each worker process; a match has two.",
 )
-@seed_option
+@seed_option()
 @backend_option
 @verbose_option
 @click.pass_context

@@ -40,7 +40,7 @@ _JOINT_MOVE = 'an object with a move for each role: {"ROLE": "MOVE", ...}'
     show_default=True,
     help="Where to stop random play.",
 )
-@seed_option
+@seed_option()
 @backend_option
 @json_option
 @verbose_option

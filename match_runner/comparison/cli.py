@@ -9,7 +9,13 @@ from pathlib import Path
 
 import click
 
-from ggp.cli.options import backend_option, hint_at_warnings, json_option, verbose_option
+from ggp.cli.options import (
+    backend_option,
+    hint_at_warnings,
+    json_option,
+    seed_option,
+    verbose_option,
+)
 from ggp.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -30,6 +36,7 @@ from match_runner.comparison.report import show_comparison
 from match_runner.comparison.runner import run_comparison, stored_budgets
 from match_runner.comparison.store import PlayedMatch, Store, open_store
 from match_runner.comparison.summary import Summary, scores_of, summarize
+from match_runner.options import out_option
 from match_runner.progress import progress
 
 _SEVERAL = "--players"
@@ -75,26 +82,13 @@ class _SeveralPlayers(click.Command):
 @jobs_option()
 @scheduler_option
 @match_seconds_option
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Of the whole comparison.",
-)
+@seed_option("the whole comparison")
 @click.option(
     "--equal-states",
     is_flag=True,
     help="Give the others as many states a decision as the first player visits.",
 )
-@click.option(
-    "--out",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    required=True,
-    metavar="DIR",
-    help="Where results are kept; the same command continues there.",
-)
+@out_option
 @backend_option
 @json_option
 @verbose_option

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ggp.cli.options import backend_option, json_option, verbose_option
+from ggp.cli.options import backend_option, json_option, seed_option, verbose_option
 from ggp.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -26,6 +26,7 @@ from match_runner.comparison.places import (
     open_executor,
     scheduler_option,
 )
+from match_runner.options import out_option
 from match_runner.progress import progress
 from match_runner.reproduce.figure3 import FIGURE_3
 from match_runner.reproduce.figure4 import FIGURE_4
@@ -65,15 +66,8 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
 )
 @click.option("--quick", is_flag=True, help="Few matches: minutes for all, wide intervals.")
 @click.option("--long", is_flag=True, help="Also the points that take hours.")
-@click.option(
-    "--out",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    required=True,
-    metavar="DIR",
-    help="Where CSV, PNG, report and matches go; the same command continues there.",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@out_option
+@seed_option("all matches")
 @jobs_option("all processors")
 @scheduler_option
 @match_seconds_option

@@ -14,6 +14,7 @@ from match_runner.comparison.places import (
     open_executor,
     scheduler_option,
 )
+from match_runner.options import out_option, record_option
 from match_runner.progress import progress
 from match_runner.records import make_folder, write_record
 from match_runner.tournament.plan import read_tournament
@@ -28,21 +29,8 @@ from match_runner.tournament.summary import summarize
 @jobs_option()
 @scheduler_option
 @match_seconds_option
-@click.option(
-    "--out",
-    "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    required=True,
-    metavar="DIR",
-    help="Where results are kept; the same command continues there.",
-)
-@click.option(
-    "--record",
-    "records",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Write a JSON file for every match.",
-)
+@out_option
+@record_option
 @json_option
 @verbose_option
 def tournament(
