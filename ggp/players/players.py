@@ -163,7 +163,7 @@ class BeliefPlayer:
             bag = spare
             try:
                 move, values = self._rescue(bag, deadline)
-                fault = f"{fault}; chosen by HyperPlay in {bag.sets.counts[0]} states instead"
+                fault = f"{fault}; decided in {bag.sets.counts[0]} states found anew"
             except GGPError as error:
                 _log.warning("%s: %s", self.spec.text, error)
         if move is None:

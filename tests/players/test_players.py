@@ -227,7 +227,7 @@ def test_a_player_without_particles_finds_others(monkeypatch: pytest.MonkeyPatch
     assert decision.particles > 2
     assert decision.is_sound
     assert decision.fault is not None
-    assert f"; chosen by HyperPlay in {decision.particles} states instead" in decision.fault
+    assert f"; decided in {decision.particles} states found anew" in decision.fault
     moves = {value.move for value in decision.values}
     assert "(king 3 3)" not in moves
     assert "(king 2 4)" in moves
