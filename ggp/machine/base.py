@@ -258,6 +258,22 @@ class Machine(Protocol):
         ...
 
 
+@runtime_checkable
+class Prover(Protocol):
+    """A machine that can tell some moves without finding all, of which there may be too many.
+
+    Both take one state, and may raise `ReasonerLimitError`. Over games have no legal moves.
+    """
+
+    def some_legal(self, states: States, role: int, most: int) -> IntArray:
+        """`[M]` legal moves of a role, at most so many; none only where there is none."""
+        ...
+
+    def is_legal(self, states: States, role: int, move: int) -> bool:
+        """Whether a move is legal for a role."""
+        ...
+
+
 def role_index(machine: Machine, name: str) -> int:
     """The index of a role.
 

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ggp.errors import GDLError, MachineError
-from ggp.gdl import parse_term, to_kif
-from ggp.gdl.terms import Compound
-from ggp.machine.base import Machine, States
+from ggp.errors import MachineError
+from ggp.machine.base import UNKNOWN, IntArray, Machine, Prover, States
 from ggp.players.base import Decision, MoveValue
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal
+
+ENOUGH_MOVES = 1000
+"""A random one of so many legal moves will do: some games have hundreds of millions."""
 
 
 class Follower:
@@ -63,19 +64,19 @@ class Follower:
         if joint is None:
             raise MachineError("the joint move is not told")
         for role in range(len(machine.roles)):
-            if not is_legal(machine, self._state, role, joint[:, role])[0]:
+            if not self._may_play(role, joint[:, role]):
                 text = machine.move_text(int(joint[0, role]))
                 raise MachineError(f"{text} was told, which {machine.roles[role]} cannot play")
         self._state = machine.step(self._state, joint).states
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
-        """A random legal move.
+        """A random legal move, or a random one of the first `ENOUGH_MOVES`.
 
         Raises:
             MachineError: there is none: the game is over.
         """
         began_s = self._clock()
-        moves = self._machine.legal(self._state, self._role)[0]
+        moves = self._moves()
         if not len(moves):
             raise MachineError("there is no legal move: the game is over")
         texts = sorted(self._machine.move_text(int(move)) for move in moves)
@@ -88,22 +89,19 @@ class Follower:
             seconds=self._clock() - began_s,
         )
 
+    def _moves(self) -> IntArray:
+        if isinstance(self._machine, Prover):
+            return self._machine.some_legal(self._state, self._role, ENOUGH_MOVES)
+        return self._machine.legal(self._state, self._role)[0]
 
-def _joint_move(machine: Machine, percepts: Sequence[str]) -> np.ndarray | None:
-    """`[1, R]` the joint move in percepts `(did ROLE MOVE)`, None if they are not just that."""
-    told: dict[str, int] = {}
-    for percept in percepts:
-        try:
-            term = parse_term(percept)
-        except GDLError:
-            return None
-        if not isinstance(term, Compound) or term.name != "did" or len(term.args) != 2:
-            return None
-        role, move = map(to_kif, term.args)
-        found = machine.move_id(move)
-        if found is None:
-            return None
-        told[role] = found
-    if told.keys() != set(machine.roles):
-        return None
-    return np.array([[told[role] for role in machine.roles]], dtype=np.int64)
+    def _may_play(self, role: int, move: IntArray) -> bool:
+        if isinstance(self._machine, Prover):
+            return self._machine.is_legal(self._state, role, int(move[0]))
+        return bool(is_legal(self._machine, self._state, role, move)[0])
+
+
+def _joint_move(machine: Machine, percepts: Sequence[str]) -> IntArray | None:
+    """`[1, R]` the joint move that percepts tell, None if they do not."""
+    found = machine.percept_id(percepts)
+    told = None if found is None else machine.told_moves(np.array([found]))
+    return None if told is None or (told == UNKNOWN).any() else told

@@ -5,10 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.errors import MachineError
-from ggp.machine import Machine
-from ggp.players.follower import Follower
-from tests.support.games import BACKENDS, machine_of_game
+from ggp.errors import MachineError, ReasonerLimitError
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
+from ggp.machine import Limits, Machine
+from ggp.players.follower import ENOUGH_MOVES, Follower
+from tests.support.games import BACKENDS, build_here, machine_of_game
+
+NUMBERS = " ".join(f"(num {number})" for number in range(300))
+HUGE = f"""
+(role xplayer) (role oplayer) {NUMBERS} (init (step 0)) (succ 0 1) (succ 1 2)
+(<= (legal xplayer (pick ?w ?x ?y ?z)) WHEN (num ?w) (num ?x) (num ?y) (num ?z))
+(<= (legal oplayer (pick ?x)) (num ?x))
+(<= (next (step ?y)) (true (step ?x)) (succ ?x ?y))
+(<= terminal (true (step 2))) (goal xplayer 50) (goal oplayer 50)
+"""
+"""One role has 300^4 legal moves."""
 
 
 @pytest.fixture(params=BACKENDS)
@@ -50,3 +62,19 @@ def test_follower_says_what_it_cannot_follow(machine: Machine, percepts: list[st
     with pytest.raises(MachineError, match="told"):
         player.observe(None, percepts)
     assert len(player.choose().values) == 9
+
+
+@pytest.mark.parametrize("when", ["", "(true (step ?s))"], ids=["static", "in-a-state"])
+def test_follower_needs_not_all_of_hundreds_of_millions_of_moves(when: str) -> None:
+    limits = Limits(inferences=1_000_000, setup_inferences=100_000)
+    machine = build_here(normalize(parse(HUGE.replace("WHEN", when))), "prolog", limits)
+    with pytest.raises(ReasonerLimitError):
+        machine.legal(machine.initial(), 0)
+    player = follower(machine)
+    assert len(player.choose().values) == ENOUGH_MOVES
+    last = "(pick 299 299 299 299)"
+    player.observe(last, [f"(did xplayer {last})", "(did oplayer (pick 7))"])
+    move = player.choose().move
+    player.observe(move, [f"(did xplayer {move})", "(did oplayer (pick 7))"])
+    with pytest.raises(MachineError, match="over"):
+        player.choose()

@@ -36,6 +36,7 @@ from ggp.machine.goal_values import GoalWarnings, goal_number
 from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.prolog.compile import compile_program
 from ggp.machine.prolog.engine import engine
+from ggp.machine.prolog.states import PrologStates, StateStore
 from ggp.machine.prolog.symbols import SymbolTable
 
 _T = TypeVar("_T")
@@ -45,72 +46,6 @@ CHUNK = 512
 
 PLAYOUT_CHUNK = 32
 """Lanes in one call for playouts, which take a whole game each."""
-
-FREE_AFTER = 10_000
-"""States no batch holds any more are given back when there are this many."""
-
-
-class PrologStates:
-    """A batch of interned states; holds them in Prolog as long as it lives."""
-
-    __slots__ = ("ids", "store")
-
-    def __init__(self, store: _StateStore, ids: IntArray) -> None:
-        self.store = store
-        self.ids = ids
-        store.hold(ids)
-
-    def __del__(self) -> None:
-        self.store.release(self.ids)
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def take(self, lanes: IntArray) -> PrologStates:
-        """The lanes with these indices, in this order, repeats allowed."""
-        return PrologStates(self.store, self.ids[lanes])
-
-
-class _StateStore:
-    """Counts the batches that hold each interned state, and what is known of it."""
-
-    def __init__(self) -> None:
-        self._holders = np.zeros(1024, dtype=np.int64)
-        self._unheld: list[IntArray] = []
-        self._num_unheld = 0
-        self.terminal: dict[int, bool] = {}
-        self.goals: dict[int, FloatArray] = {}
-        self.legal: dict[tuple[int, int], IntArray] = {}
-
-    def hold(self, ids: IntArray) -> None:
-        if len(ids):
-            top = int(ids.max())
-            if top >= len(self._holders):
-                grown = np.zeros(max(top + 1, 2 * len(self._holders)), dtype=np.int64)
-                grown[: len(self._holders)] = self._holders
-                self._holders = grown
-            np.add.at(self._holders, ids, 1)
-
-    def release(self, ids: IntArray) -> None:
-        np.subtract.at(self._holders, ids, 1)
-        free = ids[self._holders[ids] == 0]
-        if len(free):
-            self._unheld.append(free)
-            self._num_unheld += len(free)
-
-    def collect(self, num_roles: int) -> list[int]:
-        """Ids to free in Prolog now, forgotten here; empty until there are many."""
-        if self._num_unheld < FREE_AFTER:
-            return []
-        candidates = np.unique(np.concatenate(self._unheld))
-        self._unheld, self._num_unheld = [], 0
-        freed: list[int] = candidates[self._holders[candidates] == 0].tolist()
-        for state in freed:
-            self.terminal.pop(state, None)
-            self.goals.pop(state, None)
-            for role in range(num_roles):
-                self.legal.pop((state, role), None)
-        return freed
 
 
 class PrologMachine:
@@ -143,7 +78,7 @@ class PrologMachine:
         if not program.is_gdl2:
             self._symbols.number("did")
         self._symbols.freeze()
-        self._store = _StateStore()
+        self._store = StateStore()
         self._moves: dict[int, str] = {}
         self._move_ids: dict[str, int | None] = {}
         self._percepts: dict[int, tuple[str, ...]] = {0: ()}
@@ -228,6 +163,19 @@ class PrologMachine:
         if not allow_stuck:
             self._check_not_stuck(ids, lists, role)
         return ragged(lists)
+
+    def some_legal(self, states: States, role: int, most: int) -> IntArray:
+        if self.terminal(states)[0]:
+            return np.zeros(0, dtype=np.int64)
+        goal = f"some_legals({self._module},{self._roles[role]},{most},{self._ids(states)[0]})"
+        text = self._call(goal, f"some legal moves of {self.roles[role]}")
+        return np.array(text.split(), dtype=np.int64)
+
+    def is_legal(self, states: States, role: int, move: int) -> bool:
+        if self.terminal(states)[0]:
+            return False
+        goal = f"is_legal({self._module},{self._roles[role]},{int(move)},{self._ids(states)[0]})"
+        return self._call(goal, f"whether {self.roles[role]} may play a move") == "1"
 
     def chance(self, states: States) -> Chance:
         if self.random_role is None:

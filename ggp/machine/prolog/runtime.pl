@@ -13,6 +13,7 @@
 :- module(ggp_runtime, []).
 :- use_module(library(lists)).
 :- use_module(library(prolog_stack), []).
+:- use_module(library(solution_sequences), []).
 :- set_prolog_flag(generate_debug_info, false).
 :- set_prolog_flag(optimise, true).
 
@@ -100,7 +101,8 @@ clause_head((H :- _), H) :- !.
 clause_head(H, H).
 
 % evaluate(+M, +Group, +Kept0, -Kept): replace the rules of a group of static relations that
-% depend on each other by the facts they stand for; where that takes too long, table them.
+% depend on each other by the facts they stand for; where that takes too long, table them. Not
+% so legal moves: the first is to be found without the others.
 evaluate(M, group(Recursive, Ps), Kept0, Kept) :-
     ( Recursive == true -> forall(member(P, Ps), table(M:P)) ; true ),
     limit(setup_inferences, Max), limit(facts, MaxFacts),
@@ -113,7 +115,8 @@ evaluate(M, group(Recursive, Ps), Kept0, Kept) :-
         forall(member(N/A, Ps), ( functor(H, N, A), retractall(M:H) )),
         forall(( member(Fs, Facts), member(F, Fs) ), assertz(M:F)),
         Kept = Kept0
-    ;   append(Ps, Kept0, Kept)
+    ;   ( Recursive == true -> Ps1 = Ps ; subtract(Ps, [legal/2], Ps1) ),
+        append(Ps1, Kept0, Kept)
     ).
 
 too_much(error(resource_error(_), _)).
@@ -236,6 +239,17 @@ terminal_(M) :- ( M:terminal -> write(1) ; write(0) ), nl.
 % For every state a line: the ids of the role's legal moves.
 legals(M, Role, Ids) :- each_state(Ids, M, legal_(Role)).
 legal_(Role, M) :- legal_moves(M, Role, Moves), write_moves(Moves, M), nl.
+
+% The ids of at most Most legal moves in one state, found without the others.
+some_legals(M, Role, Most, Id) :- each_state([Id], M, some_legal_(Role, Most)).
+some_legal_(Role, Most, M) :-
+    solutions(M, Move, solution_sequences:limit(Most, M:legal(Role, Move)), Ms),
+    sort(Ms, Moves), write_moves(Moves, M).
+
+% 1 or 0: whether a move is legal in one state.
+is_legal(M, Role, MoveId, Id) :- each_state([Id], M, is_legal_(Role, MoveId)).
+is_legal_(Role, MoveId, M) :-
+    M:ggp_move(MoveId, Move), ( M:legal(Role, Move) -> write(1) ; write(0) ).
 
 write_moves([], _).
 write_moves([Move|Moves], M) :-
