@@ -104,11 +104,12 @@ class Hand:
         self._order = Think(number, 0, history, deadline_s)
         self._give(self._order)
         process = self._process
-        if self._is_last and process is not None and process.is_up:
+        if self._is_last and process is not None:
             now_s = time.monotonic()
-            process.send(AreYouThere())
+            if process.is_up:
+                process.send(AreYouThere())
             in_s = min(LISTEN_S, LISTEN_SHARE * max(0.0, deadline_s - now_s))
-            asyncio.get_running_loop().call_later(in_s, _kill_unless_heard, process, now_s)
+            asyncio.get_running_loop().call_later(in_s, self._kill_unless_heard, process, now_s)
 
     def catch_up(self, history: History) -> None:
         """Follow a history at the next occasion."""
@@ -179,6 +180,11 @@ class Hand:
         if self._process is not None:
             self._process.kill("it hangs")
 
+    def _kill_unless_heard(self, process: WorkerProcess, since_s: float) -> None:
+        """Kill a worker that is silent; one that only starts, if there is one that runs."""
+        if process.heard_s < since_s and (process.is_up or self._crew.has_ready(light=True)):
+            process.kill("it does not answer")
+
     def _hear(self, answer: Answer) -> None:
         match answer:
             case Built():
@@ -243,7 +249,7 @@ class Hand:
         self.built = False
         if self._process is not None:
             gone, self._process = self._process, None
-            asyncio.ensure_future(self._crew.give_back(gone))  # noqa: RUF006
+            self._crew.drop(gone)
         if not self._closing.is_set():
             most_s = LISTEN_S if self._is_last else MAX_PAUSE_S
             pause_s = 0.0 if self._lives <= 1 else min(0.5 * 2 ** (self._lives - 2), most_s)
@@ -261,11 +267,6 @@ def _common(left: History, right: History) -> int:
         if a != b:
             return number
     return min(len(left), len(right))
-
-
-def _kill_unless_heard(process: WorkerProcess, since_s: float) -> None:
-    if process.heard_s < since_s:
-        process.kill("it does not answer")
 
 
 def _shown(rights: tuple[str, ...]) -> str:

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 from ggp.errors import LocalProtocolError
 from ggp.players.base import Decision, MoveValue
@@ -166,6 +167,10 @@ class Said:
     text: str
 
 
+_written: WeakKeyDictionary[Turn, str] = WeakKeyDictionary()
+"""JSON of turns that are alive: workers that take the place of others hear all turns, which may be
+megabytes, and nobody else is answered while they are written."""
+
 Order = Setup | Think | AreYouThere
 Answer = Up | Here | Built | Failed | Report | GaveUp | Said
 
@@ -176,10 +181,10 @@ def to_line(message: Order | Answer) -> bytes:
     if isinstance(message, Report):
         fields["decision"] = decision_json(message.decision)
     elif isinstance(message, Think):
-        fields["turns"] = [
-            {name: getattr(turn, name) for name in Turn.__dataclass_fields__}
-            for turn in message.turns
-        ]
+        del fields["turns"]
+        turns = ", ".join(_turn_json(turn) for turn in message.turns)
+        head = json.dumps({"kind": message.kind, **fields})
+        return f'{head[:-1]}, "turns": [{turns}]}}\n'.encode()
     return json.dumps({"kind": message.kind, **fields}).encode() + b"\n"
 
 
@@ -261,6 +266,14 @@ def read_decision(fields: Mapping[str, Any]) -> Decision:
         seconds=float(fields["seconds"]),
         fault=None if fault is None else str(fault),
     )
+
+
+def _turn_json(turn: Turn) -> str:
+    text = _written.get(turn)
+    if text is None:
+        names = Turn.__dataclass_fields__
+        text = _written[turn] = json.dumps({name: getattr(turn, name) for name in names})
+    return text
 
 
 def _fields(line: bytes) -> dict[str, Any]:

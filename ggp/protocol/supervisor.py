@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
@@ -79,12 +80,12 @@ class Team:
         self._asked = 0
         self._hurried = 0
         self._turn_taking = asyncio.Lock()
-        self._last_move: str | None = None
+        self._history: History = ()
 
     def start(self, ready_by_s: float) -> None:
-        """Have the workers start."""
-        self._thinker.start(ready_by_s)
+        """Have the workers start, first the one without which there may be no move."""
         self._understudy.start(ready_by_s)
+        self._thinker.start(ready_by_s)
 
     def catch_up(self, history: History) -> None:
         """Have the workers follow a history before there is a question."""
@@ -110,7 +111,7 @@ class Team:
             clock_end_s: when the server's clock runs out.
         """
         async with self._turn_taking:
-            self._asked = ask.number
+            self._asked, self._history = ask.number, ask.history
             readings = (ask.history, *ask.doubts)
             number = 0
             self._think(readings[0], ask.deadline_s)
@@ -126,7 +127,6 @@ class Team:
             choice = choice or self._best_so_far()
             self._thinker.rest()
             self._understudy.rest()
-            self._last_move = choice.move
             is_sound = choice.decision is not None and choice.decision.is_sound
             return replace(choice, reading=number) if is_sound else choice
 
@@ -192,7 +192,24 @@ class Team:
             for source, report in known:
                 if report.decision.is_sound is sound:
                     return _choice(source, report)
-        return Choice(self._last_move or NIL, "last resort", False, None)
+        moves = [turn.move or turn.submitted for turn in self._history]
+        return Choice(last_resort(moves), "last resort", False, None)
+
+
+def last_resort(moves: Sequence[str | None]) -> str:
+    """The likeliest move where nobody knows a legal one: one of ours, or `nil` if there is none.
+
+    Where roles take turns, every second of our moves is a `noop`, so that the move before last
+    is likelier than the last.
+
+    Args:
+        moves: ours so far, canonical KIF; None where not known.
+    """
+    one, two, three, four = (None, None, None, None, *moves)[:-5:-1]
+    may_alternate = four is None or two == four or one == three
+    if two is not None and one != two and may_alternate:
+        return two
+    return one or next((move for move in reversed(moves) if move is not None), NIL)
 
 
 def log_choice(log: MatchLog, turn: int, choice: Choice) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ggp.protocol.spelling import Outline, canonical
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Turn:
     """One turn of our incomplete path; texts are canonical KIF.
 

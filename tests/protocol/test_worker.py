@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
+import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 
 from ggp.errors import LocalProtocolError
 from ggp.players import Decision, MoveValue
+from ggp.protocol import orders
 from ggp.protocol.orders import (
     MAX_SHOWN_VALUES,
     Answer,
@@ -207,6 +210,7 @@ def test_sandbox_holds(tmp_path: Path) -> None:
     inside, outside = tmp_path / "inside", tmp_path / "outside"
     inside.mkdir()
     outside.mkdir()
+    abstract = f"ggp-test-{os.getpid()}"
     program = f"""
 import json, os, socket
 from pathlib import Path
@@ -225,23 +229,66 @@ print(json.dumps([rights,
     tries(lambda: os.unlink({str(outside / "kept")!r})),
     tries(lambda: socket.create_connection(("127.0.0.1", 9), 1)),
     tries(lambda: bytearray(2 << 30)),
+    tries(lambda: os.kill(os.getppid(), 0)),
+    tries(lambda: socket.socket(socket.AF_UNIX).connect("\\0" + {abstract!r})),
     Path({str(outside / "kept")!r}).read_text(),
 ]))
 """
     (outside / "kept").write_text("kept")
 
     async def run() -> bytes:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE
-        )
-        return (await process.communicate())[0]
+        with socket.socket(socket.AF_UNIX) as listening:
+            if sys.platform == "linux":
+                listening.bind(f"\0{abstract}")
+                listening.listen()
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE
+            )
+            return (await process.communicate())[0]
 
-    rights, in_folder, elsewhere, renamed, removed, connected, allocated, read = json.loads(
+    rights, in_folder, elsewhere, renamed, removed, connected, allocated, *more = json.loads(
         asyncio.run(run())
     )
+    signalled, abstractly, read = more
     assert (in_folder, renamed, connected, allocated, read) == (True, True, False, False, "kept")
     if "no writing" in rights:
         assert (elsewhere, removed) == (False, False)
+    if "no signals" in rights:
+        assert not signalled
+    if {"no network", "no abstract sockets"} & {*rights}:
+        assert not abstractly
+
+
+def test_landlock_alone_keeps_sockets_closed() -> None:
+    # As where no network namespace can be had.
+    abstract = f"ggp-test-alone-{os.getpid()}"
+    program = f"""
+import json, socket
+from ggp.protocol import sandbox
+sandbox._without_network = lambda libc: False
+rights = sandbox.restrict(1 << 30, [])
+def refusal(family, address):
+    try:
+        socket.socket(family).connect(address)
+    except OSError as error:
+        return type(error).__name__
+print(json.dumps([rights,
+    refusal(socket.AF_INET, ("127.0.0.1", 9)),
+    refusal(socket.AF_UNIX, "\\0" + {abstract!r}),
+]))
+"""
+    if sys.platform != "linux":
+        pytest.skip("only Linux has Landlock")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(f"\0{abstract}")
+        listening.listen()
+        said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    rights, tcp, abstractly = json.loads(said.stdout)
+    assert "no network" not in rights
+    if "no TCP" in rights:
+        assert tcp == "PermissionError"
+    if "no abstract sockets" in rights:
+        assert abstractly == "PermissionError"
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer.kind)
@@ -255,6 +302,17 @@ def test_orders_survive_the_pipe() -> None:
     turns = (Turn("m", ("(p 1)", "q"), "n", True), Turn(None, None, None, False, True), Turn())
     for order in (setup(), Think(1, 2, turns, 3.5), AreYouThere()):
         assert read_order(to_line(order)) == order
+
+
+def test_turn_is_written_once_for_all_workers() -> None:
+    turn = Turn("m", ("(p 1)",), "m", True)
+    line = to_line(Think(1, 0, (turn,), 3.5))
+    assert orders._written[turn] in line.decode()
+    orders._written[turn] = orders._turn_json(Turn("written before"))
+    order = read_order(to_line(Think(1, 0, (turn,), 3.5)))
+    assert order == Think(1, 0, (Turn("written before"),), 3.5)
+    del turn
+    assert not any(kept.move == "m" for kept in orders._written)
 
 
 def test_large_value_tables_are_cut_to_the_best() -> None:

@@ -1,0 +1,251 @@
+"""Processes that do not start, and the spares that take the place of those that die."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from ggp.protocol import hand, process
+from ggp.protocol.hand import Hand
+from ggp.protocol.host import Host, HostOptions
+from ggp.protocol.match_log import MatchLog
+from ggp.protocol.orders import Setup, Up, to_line
+from ggp.protocol.process import (
+    MAX_SPARES,
+    START_S,
+    STILL_S,
+    STOPPED_S,
+    Crew,
+    WorkerProcess,
+    start_worker,
+)
+from tests.protocol.live import PATIENCE_S
+
+MEMORY = 1 << 30
+SETUP = Setup("(role a)", "a", "random", "prolog", 1, 1.0, MEMORY)
+HANGS = "exec sleep 1000"
+RUNS = f"echo '{to_line(Up(())).decode().strip()}'; {HANGS}"
+DIES = "exit 3"
+
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="only Linux tells of a process"
+)
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "WATCH_EVERY_S", 0.01)
+    monkeypatch.setattr(process, "SETTLE_MOST_S", 0.05)
+    monkeypatch.setattr(process, "SETTLE_S", 0.01)
+    monkeypatch.setattr(process, "SPARE_S", 0.0)
+
+
+async def shell(script: str) -> WorkerProcess:
+    """A worker that does what a script of a shell says."""
+    pipe = asyncio.subprocess.PIPE
+    child = await asyncio.create_subprocess_exec(
+        "sh", "-c", script, stdin=pipe, stdout=pipe, start_new_session=True
+    )
+    return WorkerProcess(child)
+
+
+class ShellCrew(Crew):
+    """Starts these scripts in turn, and the last of them for ever."""
+
+    def __init__(self, *scripts: str, spares: int = 1) -> None:
+        super().__init__(MEMORY, spares=spares)
+        self.scripts = list(scripts)
+        self.num_started = 0
+
+    async def _start(self, light: bool) -> WorkerProcess:
+        script = self.scripts[min(self.num_started, len(self.scripts) - 1)]
+        self.num_started += 1
+        return await shell(script)
+
+    @property
+    def spares(self) -> list[WorkerProcess]:
+        return [*self._ready[True], *self._ready[False]]
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def with_crew(crew: ShellCrew, scenario: Callable[[ShellCrew], Awaitable[None]]) -> None:
+    """Run a scenario with a crew that is open."""
+
+    async def run() -> None:
+        crew.open()
+        try:
+            await scenario(crew)
+        finally:
+            await crew.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("states", "killed"),
+    [
+        ([("S", "1 0"), ("S", "1 0")], False),
+        ([("R", "1 0"), ("R", "1 0"), ("S", "2 0")], False),
+        ([("T", "1 0"), ("T", "1 0")], True),
+        ([("t", "1 0"), ("t", "1 0")], True),
+        ([("T", "1 0"), ("S", "1 1")], False),
+        ([("S", "1 0")] * 5, True),
+        ([("R", f"{number} 0") for number in range(5)], False),
+        ([("R", f"{number} 0") for number in range(30)], True),
+        ([("", "")] * 5, False),
+        ([("", "")] * 30, True),
+    ],
+    ids=[
+        *("waits", "slow", "stopped", "traced", "continued", "hangs", "advances", "spins"),
+        *("not-told", "not-told-for-long"),
+    ],
+)
+def test_newborn_is_killed_when_it_will_never_run(
+    monkeypatch: pytest.MonkeyPatch, states: list[tuple[str, str]], killed: bool
+) -> None:
+    every_s = STOPPED_S + 0.1
+    assert 4 * every_s > STILL_S > every_s
+    assert 29 * every_s > START_S > 4 * every_s
+    told = iter(states)
+    monkeypatch.setattr(process, "_state_and_cpu", lambda pid: next(told))
+
+    async def run() -> None:
+        worker = await shell(HANGS)
+        for number in range(len(states)):
+            worker.ask(worker.started_s + number * every_s)
+        assert worker._why == ("it does not start" if killed else None)
+        await worker.close()
+
+    asyncio.run(run())
+
+
+@needs_proc
+def test_worker_that_is_stopped_while_it_starts_is_killed() -> None:
+    async def run() -> None:
+        ends: list[str] = []
+        worker = await start_worker(MEMORY, light=True)
+        os.kill(worker.pid, signal.SIGSTOP)
+        worker.on_end = ends.append
+        await until(lambda: process._state_and_cpu(worker.pid)[0] == "T")
+        worker.ask(worker.started_s)
+        worker.ask(worker.started_s + STOPPED_S + 0.1)
+        await until(lambda: ends)
+        assert ends == ["it does not start"]
+
+    asyncio.run(run())
+
+
+def test_spare_that_dies_is_replaced_before_it_is_needed() -> None:
+    async def scenario(crew: ShellCrew) -> None:
+        await until(lambda: len(crew.spares) == 2)
+        before = {worker.pid for worker in crew.spares}
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+        await until(lambda: len(crew.pids) == 2 and not before & set(crew.pids))
+
+    with_crew(ShellCrew(RUNS), scenario)
+
+
+def test_spares_that_die_at_once_are_not_started_all_the_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(process, "SPARE_S", 1000.0)
+
+    async def scenario(crew: ShellCrew) -> None:
+        await until(lambda: len(crew.spares) == 2)
+        await until(lambda: not crew.pids)
+        crew._bury(time.monotonic())
+        await asyncio.sleep(0.1)
+        assert crew.num_started == 2
+        assert (await crew.take(light=True)).pid not in {spare.pid for spare in crew.spares}
+
+    with_crew(ShellCrew(DIES), scenario)
+
+
+def test_worker_that_hangs_does_not_keep_spares_from_starting() -> None:
+    async def scenario(crew: ShellCrew) -> None:
+        await until(lambda: sum(worker.is_up for worker in crew.spares) == 3)
+        assert len(crew.spares) == 4
+
+    with_crew(ShellCrew(HANGS, RUNS, spares=2), scenario)
+
+
+def test_spare_that_runs_is_taken_before_one_that_starts() -> None:
+    async def scenario(crew: ShellCrew) -> None:
+        await until(lambda: crew.has_ready(light=True))
+        first, second = crew._ready[True]
+        assert not first.is_up
+        assert await crew.take(light=True) is second
+        assert await crew.take(light=True) is first
+
+    with_crew(ShellCrew(HANGS, RUNS, spares=2), scenario)
+
+
+@pytest.mark.parametrize(("matches", "spares"), [(1, 1), (3, 3), (100, MAX_SPARES)])
+def test_spares_are_as_many_as_matches_up_to_a_limit(matches: int, spares: int) -> None:
+    assert Host(HostOptions("random", matches=matches)).crew._spares == spares
+
+
+def test_worker_that_was_dropped_has_ended_when_the_crew_is_closed() -> None:
+    async def run() -> None:
+        crew = ShellCrew(RUNS)
+        worker = await crew.take(light=True)
+        crew.drop(worker)
+        await crew.close()
+        assert worker.ended
+
+    asyncio.run(run())
+
+
+def test_understudy_that_only_starts_gives_way_to_one_that_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hand, "LISTEN_S", 0.0)
+
+    async def run() -> None:
+        crew = ShellCrew(HANGS, RUNS)
+        log = MatchLog(None, "m")
+        understudy = Hand("understudy", crew, SETUP, log, lambda: None, is_last=True)
+        understudy.start(time.monotonic())
+        await until(lambda: understudy._process is not None)
+        starts = understudy._process
+        assert starts is not None
+        understudy._kill_unless_heard(starts, time.monotonic())
+        assert starts._why is None  # there is no other
+        runs = await crew._start(True)
+        crew._ready[True].append(runs)
+        await until(lambda: runs.is_up)
+        understudy.think(1, (), time.monotonic() + PATIENCE_S)
+        await until(lambda: understudy._process is runs)
+        assert starts._why == "it does not answer"
+        await understudy.close()
+        await crew.close()
+
+    asyncio.run(run())
+
+
+def test_workers_see_little_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "secret")
+    monkeypatch.setenv("LC_TIME", "C")
+    seen: dict[str, str] = {}
+
+    async def record(*command: str, env: dict[str, str], **options: object) -> None:
+        seen.update(env)
+        raise OSError("enough")
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", record)
+    with pytest.raises(Exception, match="enough"):
+        asyncio.run(start_worker(MEMORY))
+    assert {"PATH", "LC_TIME", "OMP_NUM_THREADS"} <= seen.keys()
+    assert "SOME_TOKEN" not in seen

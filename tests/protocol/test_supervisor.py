@@ -1,0 +1,82 @@
+"""The team of a match: who starts first, and what is sent where nobody knows a move."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from ggp.errors import BackendUnavailableError
+from ggp.protocol.match_log import MatchLog
+from ggp.protocol.orders import Setup
+from ggp.protocol.process import Crew, WorkerProcess
+from ggp.protocol.session import Ask
+from ggp.protocol.supervisor import Choice, Team, last_resort
+from ggp.protocol.turns import Turn
+
+SETUP = Setup("(role a)", "a", "random", "prolog", 1, 1.0, 1 << 30)
+LONG_AGO_S = -100.0
+
+
+class NoCrew(Crew):
+    """The system starts no process."""
+
+    def __init__(self) -> None:
+        super().__init__(1 << 30)
+        self.asked: list[bool] = []
+
+    async def take(self, *, light: bool) -> WorkerProcess:
+        self.asked.append(light)
+        raise BackendUnavailableError("a worker process", "none are left")
+
+
+@pytest.mark.parametrize(
+    ("moves", "expected"),
+    [
+        ([], "nil"),
+        (["a"], "a"),
+        (["a", "a"], "a"),
+        (["mark1", "noop"], "mark1"),
+        (["mark1", "noop", "mark2"], "noop"),
+        (["mark1", "noop", "mark2", "noop", "mark3"], "noop"),
+        (["noop", "mark1", "noop", "mark2", "noop"], "mark2"),
+        (["a", "b", "c", "d"], "d"),
+        (["mark1", "noop", "mark2", "noop", "noop"], "noop"),
+        (["a", None], "a"),
+        ([None, "a"], "a"),
+        (["a", None, "b"], "b"),
+        (["a", "b", None], "b"),
+        ([None, None, None], "nil"),
+    ],
+)
+def test_last_resort_is_the_likeliest_of_our_moves(moves: list[str | None], expected: str) -> None:
+    assert last_resort(moves) == expected
+
+
+def test_without_workers_the_move_comes_from_what_the_server_told() -> None:
+    history = (Turn("noop"), Turn(None, None, "(mark 1 1)", True), Turn("noop", submitted="x"))
+
+    async def run() -> Choice:
+        team = Team(NoCrew(), SETUP, MatchLog(None, "m"))
+        team.start(time.monotonic())
+        deadline_s = time.monotonic() + LONG_AGO_S
+        choice = await team.choose(Ask(1, 1, True, history, 0.0, deadline_s, ()), deadline_s)
+        await team.close()
+        return choice
+
+    assert asyncio.run(run()) == Choice("(mark 1 1)", "last resort", False, None)
+
+
+def test_understudy_is_started_first() -> None:
+    async def run() -> list[bool]:
+        crew = NoCrew()
+        team = Team(crew, SETUP, MatchLog(None, "m"))
+        team.start(time.monotonic())
+        while len(crew.asked) < 2:
+            await asyncio.sleep(0)
+        await team.close()
+        return crew.asked
+
+    light, heavy = asyncio.run(run())[:2]
+    assert (light, heavy) == (True, False)
