@@ -16,7 +16,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from ggp.errors import ConfigError, MatchError
-from ggp.protocol.match_log import FORMAT, SUFFIX
+from ggp.protocol.match_log import FORMAT, LOG_FULL, SUFFIX
 from match_runner.records import decision_from_json
 from match_runner.views import plain, values_table
 
@@ -105,7 +105,8 @@ def _show(event: Event, encoding: str) -> Iterator[RenderableType]:
         case "note":
             yield line(f"! {_text(event, 'text')}", "red")
         case "end":
-            yield line(f"the match is over: {_text(event, 'why')}")
+            why = _text(event, "why")
+            yield line("the log is full" if why == LOG_FULL else f"the match is over: {why}")
         case other:
             yield line(f"{other}: {json.dumps(dict(event))[:MOST_TEXT]}", "dim")
 

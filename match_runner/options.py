@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from ggp.cli.options import FiniteRange
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from match_runner.clocks import DRESDEN, DRESDEN_PAUSE_S, SERVERS, Replacement
 from match_runner.referee import Conditions
@@ -85,7 +86,7 @@ _OPTIONS = (
     click.option(
         "--play-clock",
         "play_clock_s",
-        type=click.FloatRange(min=0, min_open=True, max=MAX_CLOCK_S),
+        type=FiniteRange(min=0, min_open=True, max=MAX_CLOCK_S),
         metavar="SECONDS",
         help="Time for each decision. Without it the players' counts decide.",
     ),
@@ -123,7 +124,7 @@ _OPTIONS = (
     click.option(
         "--pause",
         "pause_s",
-        type=click.FloatRange(min=0, max=MAX_PAUSE_S),
+        type=FiniteRange(min=0, max=MAX_PAUSE_S),
         default=0.0,
         show_default=True,
         metavar="SECONDS",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ggp.cli.options import (
+    FiniteRange,
     backend_option,
     json_option,
     open_game,
@@ -38,7 +39,7 @@ _BATCH_SHARE = 0.1
 @click.argument("game")
 @click.option(
     "--seconds",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=5.0,
     show_default=True,
     help="How long to play.",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ggp.cli.options import (
+    FiniteRange,
     backend_option,
     json_option,
     open_game,
@@ -58,7 +59,7 @@ class Turn(NamedTuple):
 )
 @click.option(
     "--play-clock",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     help="Seconds to think; without it the player's own numbers decide.",
 )
 @seed_option()

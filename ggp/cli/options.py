@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -107,6 +108,16 @@ def read_term(text: object) -> str:
 
 def _kind(value: object) -> str:
     return {dict: "an object", str: "a string", type(None): "null"}.get(type(value), "a value")
+
+
+class FiniteRange(click.FloatRange):
+    """A number within bounds; `nan`, which passes all of them, is none."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number", param, ctx)
+        return number
 
 
 class _Backend(_ParamType):

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
-from ggp.cli.options import backend_option, seed_option, verbose_option
+from ggp.cli.options import FiniteRange, backend_option, seed_option, verbose_option
 
 DEFAULT_PORT = 9147
 DEFAULT_MEMORY_MB = 4096
+DEFAULT_LOG_LIMIT_GB = 10
 
 
 @click.command()
@@ -38,7 +39,7 @@ DEFAULT_MEMORY_MB = 4096
 )
 @click.option(
     "--margin",
-    type=click.FloatRange(min=0),
+    type=FiniteRange(min=0),
     metavar="S",
     help="Seconds of each clock that are kept for the way.  [default: 10 %, at least 0.5]",
 )
@@ -49,6 +50,14 @@ DEFAULT_MEMORY_MB = 4096
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
     help="Folder for a file of JSON Lines for each match.",
+)
+@click.option(
+    "--log-limit",
+    type=FiniteRange(min=0),
+    default=DEFAULT_LOG_LIMIT_GB,
+    show_default=True,
+    metavar="GB",
+    help="Of all logs in that folder; matches that begin beyond it have none.",
 )
 @click.option(
     "--memory",
@@ -71,6 +80,7 @@ def serve(
     margin: float | None,
     name: str,
     log_folder: Path | None,
+    log_limit: float,
     memory: int,
     seed: int,
     backend: str,
@@ -98,6 +108,7 @@ def serve(
         seed=seed,
         memory_bytes=memory << 20,
         log_folder=log_folder,
+        log_limit_bytes=log_limit * (1 << 30),
         quiet=not verbose,
         warm_kernels=True,
     )

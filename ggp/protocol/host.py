@@ -20,7 +20,7 @@ from ggp.gdl.source import printable
 from ggp.protocol.background import Background
 from ggp.protocol.limits import ServerLimits
 from ggp.protocol.lobby import Lobby, Opening, Receipt, Text, read_text
-from ggp.protocol.match_log import MatchLog
+from ggp.protocol.match_log import DEFAULT_LIMIT_BYTES, LogFolder, MatchLog
 from ggp.protocol.messages import BUSY, Abort, Message, Start, Stop
 from ggp.protocol.orders import Setup
 from ggp.protocol.process import Crew
@@ -63,6 +63,7 @@ class HostOptions:
         seed: of all random choices.
         memory_bytes: of each worker.
         log_folder: for logs of matches; None for none.
+        log_limit_bytes: of all files in that folder; matches that begin beyond have no log.
         confined: whether workers give up rights.
         quiet: whether what libraries print in workers is dropped.
         warm_kernels: whether to fill the cache of compiled kernels at the start; workers that
@@ -78,6 +79,7 @@ class HostOptions:
     seed: int = 0
     memory_bytes: int = 4 << 30
     log_folder: Path | None = None
+    log_limit_bytes: float = DEFAULT_LIMIT_BYTES
     confined: bool = True
     quiet: bool = True
     warm_kernels: bool = False
@@ -122,7 +124,13 @@ class Host:
             limits=options.limits.messages,
             margin_s=margin_of(options.margin_s),
         )
-        self.crew = Crew(options.memory_bytes, confined=options.confined, quiet=options.quiet)
+        self.crew = Crew(
+            options.memory_bytes,
+            spares=options.matches,
+            confined=options.confined,
+            quiet=options.quiet,
+        )
+        self._logs = LogFolder(options.log_folder, options.log_limit_bytes)
         self._matches: dict[int, _Match] = {}
         self._answers: dict[int, asyncio.Task[str]] = {}
         self._waiting: dict[int, int] = {}
@@ -244,7 +252,7 @@ class Host:
 
     def _begin(self, opening: Opening) -> None:
         start = opening.start
-        log = MatchLog(self.options.log_folder, start.match_id)
+        log = self._logs.begin(start.match_id)
         match = self._matches[opening.match] = self._new_match(opening, log)
         log.begin(
             match=start.match_id,
@@ -260,7 +268,7 @@ class Host:
     def _resume(self, restored: Restored) -> None:
         opening = restored.opening
         match_id = opening.start.match_id
-        log = MatchLog(None, match_id, resumes=restored.path, began_s=restored.began_s)
+        log = self._logs.resume(restored.path, match_id, restored.began_s)
         match = self._matches[opening.match] = self._new_match(opening, log)
         log.write("resumed")
         _log.warning("match %s goes on: we are %s", printable(match_id), opening.role)

@@ -13,7 +13,7 @@ Every line has `t`, seconds since the log began, and `event`:
 | | `died`, `failed`, `gave up`; `pid`; `text`: how or why |
 | `said` | a line of a worker's own log: `worker`, `level`, `text` |
 | `note` | `text`: something odd about a message, or an error of the server |
-| `end` | `why`: `stop`, `abort`, `silent`, `replaced`, `server ended` |
+| `end` | `why`: `stop`, `abort`, `silent`, `replaced`, `server ended`, `log full` |
 | `resumed` | the server was started again, with this match |
 
 A `decision` has `turn` (turns played before it), `move` (canonical KIF), `source` (`thinker`,
@@ -28,10 +28,13 @@ a file is made of letters, digits, `-` and `_` only.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import os
 import re
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -41,7 +44,16 @@ from ggp.errors import ConfigError
 FORMAT = 1
 
 MAX_BYTES = 256 << 20
-"""A file that has grown to this length gets no more lines."""
+"""A file that would grow beyond this length ends instead, and its match is not resumed."""
+
+LOG_FULL = "log full"
+"""Why a log ends whose match goes on."""
+
+DEFAULT_LIMIT_BYTES = 10 << 30
+"""Of all logs in a folder."""
+
+FILE_BYTES = 4 << 10
+"""What a file counts for besides its length: on a disk even a short one takes a block."""
 
 SUFFIX = ".jsonl"
 
@@ -57,6 +69,7 @@ class MatchLog:
         match_id: as the server sent it.
         resumes: a file to go on with instead.
         began_s: when that file began, on `time.monotonic`.
+        count: is told of every byte it adds to the folder.
     """
 
     def __init__(
@@ -66,17 +79,21 @@ class MatchLog:
         *,
         resumes: Path | None = None,
         began_s: float | None = None,
+        count: Callable[[int], None] = lambda num_bytes: None,
     ) -> None:
         self._began_s = time.monotonic() if began_s is None else began_s
         self._left = MAX_BYTES
+        self._count = count
         self._file: TextIO | None = None
         self.path = resumes
         try:
             if resumes is not None:
                 _cut_torn_line(resumes)
+                self._left -= resumes.stat().st_size
                 self._file = resumes.open("a", encoding="ascii")
             elif folder is not None:
                 self.path, self._file = _create(folder, match_id)
+                count(FILE_BYTES)
         except OSError as error:
             _log.warning("no log of the match %s: %s", ascii(match_id), error)
 
@@ -91,11 +108,15 @@ class MatchLog:
         t = round(time.monotonic() - self._began_s, 4)
         line = json.dumps({"t": t, "event": event, **fields}) + "\n"
         self._left -= len(line)
+        is_full = self._left < 0
+        if is_full:
+            line = json.dumps({"t": t, "event": "end", "why": LOG_FULL}) + "\n"
         try:
-            if self._left < 0:
-                raise OSError(f"it has {MAX_BYTES} bytes")
             self._file.write(line)
             self._file.flush()
+            self._count(len(line))
+            if is_full:
+                raise OSError(f"it would have more than {MAX_BYTES} bytes")
         except OSError as error:
             _log.warning("the log %s ends here: %s", self.path, error)
             self.close()
@@ -108,6 +129,42 @@ class MatchLog:
                 file.close()
             except OSError as error:
                 _log.warning("the log %s may be incomplete: %s", self.path, error)
+
+
+class LogFolder:
+    """A folder of logs that strangers cannot fill: a match that begins once the limit is reached
+    has no log. Nothing is ever deleted.
+
+    Args:
+        path: of the folder; None for no logs at all.
+        limit_bytes: of all files in it, those found there included.
+    """
+
+    def __init__(self, path: Path | None, limit_bytes: float = DEFAULT_LIMIT_BYTES) -> None:
+        self._path, self._limit_bytes = path, limit_bytes
+        self._bytes = 0 if path is None else _bytes_in(path)
+        self._has_warned = False
+
+    def begin(self, match_id: str) -> MatchLog:
+        """The log of a new match, if there is room for it."""
+        if self._path is None or self._bytes < self._limit_bytes:
+            return MatchLog(self._path, match_id, count=self._add)
+        if not self._has_warned:
+            self._has_warned = True
+            _log.warning(
+                "the logs in %s have %d MB: matches that begin from now on have none; "
+                "start the server with another folder or a larger --log-limit",
+                self._path,
+                self._bytes >> 20,
+            )
+        return MatchLog(None, match_id)
+
+    def resume(self, path: Path, match_id: str, began_s: float) -> MatchLog:
+        """The log of a match that goes on."""
+        return MatchLog(None, match_id, resumes=path, began_s=began_s, count=self._add)
+
+    def _add(self, num_bytes: int) -> None:
+        self._bytes += num_bytes
 
 
 def check_folder(folder: Path) -> None:
@@ -123,6 +180,19 @@ def check_folder(folder: Path) -> None:
         probe.unlink()
     except OSError as error:
         raise ConfigError(f"cannot write logs to {folder}: {error.strerror or error}") from error
+
+
+def _bytes_in(folder: Path) -> int:
+    """What the files of a folder count for; those that cannot be looked at, nothing."""
+    total = 0
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):
+                    total += FILE_BYTES + entry.stat().st_size
+    except OSError as error:
+        _log.warning("cannot look into %s: %s", folder, error)
+    return total
 
 
 def _cut_torn_line(path: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ggp.errors import RemoteProtocolError
-from ggp.protocol.messages import MAX_TURN, Play, Stop
+from ggp.protocol.messages import MAX_TURN, Play
 from ggp.protocol.spelling import Outline
 from ggp.protocol.transitions import Event
 from ggp.protocol.turns import History, Told, Turn, read_told, without_assumptions
@@ -46,7 +46,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a play or stop message means.
+    """What a play message means.
 
     Attributes:
         event: one of the `PLAY_...`.
@@ -83,7 +83,7 @@ class Path:
         self._missing: set[int] = set()
         self._chars = 0
 
-    def read(self, message: Play | Stop, answers: Mapping[int, Answered]) -> Reading:
+    def read(self, message: Play, answers: Mapping[int, Answered]) -> Reading:
         """What a message means; changes nothing.
 
         Args:
@@ -107,9 +107,7 @@ class Path:
         event = self._event(turn, told, has_number=message.turn is not None)
         return Reading(event, turn, told if turn else None)
 
-    def follow(
-        self, message: Play | Stop, reading: Reading, answers: Mapping[int, Answered]
-    ) -> None:
+    def follow(self, message: Play, reading: Reading, answers: Mapping[int, Answered]) -> None:
         """Take note of what a message means: a new turn, a revised one, or a missed one."""
         turn, told = reading.turn, reading.told
         heard = message.told
@@ -183,7 +181,7 @@ class Path:
         same = told.move in (None, known.move) and told.percepts == known.percepts
         return Event.PLAY_AGAIN if same else Event.PLAY_REVISED
 
-    def _turn_of(self, message: Play | Stop, told: Told, answers: Mapping[int, Answered]) -> int:
+    def _turn_of(self, message: Play, told: Told, answers: Mapping[int, Answered]) -> int:
         if message.turn is not None:
             nothing = message.last_move is None and not message.told
             if self.turn is None and message.turn == 1 and nothing:
@@ -193,16 +191,14 @@ class Path:
         if current is None:
             return 1 if message.told else 0
         latest = answers.get(current, Answered())
-        if message.told is None and isinstance(message, Play):
+        if message.told is None:
             is_first = current == 0 and (latest.is_open or latest.is_lost)
             if is_first or self.started_again or not self._outline.is_gdl2:
                 return 0
         again = self._same_text(current, message, told, latest)
         return current + 1 if again is None else again
 
-    def _same_text(
-        self, current: int, message: Play | Stop, told: Told, latest: Answered
-    ) -> int | None:
+    def _same_text(self, current: int, message: Play, told: Told, latest: Answered) -> int | None:
         """The turn that was told in the same words, if this cannot be a new one."""
         not_ours = (
             not self._outline.is_gdl2

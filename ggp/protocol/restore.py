@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from typing import Any
 
 from ggp.errors import GGPError
 from ggp.protocol.lobby import Lobby, Opening
-from ggp.protocol.match_log import FORMAT, MAX_BYTES, SUFFIX
+from ggp.protocol.match_log import FORMAT, SUFFIX
 from ggp.protocol.session import Ask
 from ggp.protocol.turns import History
 
@@ -26,6 +27,9 @@ SERVER_ENDED = "server ended"
 
 MAX_AGE_S = 24 * 60 * 60.0
 """Older files are not looked at."""
+
+_EDGE_BYTES = 64 << 10
+"""What is read at the beginning and at the end of a file to see whether its match may go on."""
 
 _log = logging.getLogger(__name__)
 
@@ -55,10 +59,10 @@ def restore(folder: Path, lobby: Lobby, now: float) -> tuple[Restored, ...]:
         now: of `time.monotonic`.
     """
     found = []
-    for path, events in sorted(_unfinished(folder), key=lambda item: str(item[1][0].get("time"))):
+    for _, path in sorted(_unfinished(folder)):
         try:
-            restored = _replay(path, events, lobby, now)
-        except (GGPError, KeyError, TypeError, ValueError, AttributeError) as error:
+            restored = _replay(path, _events(path), lobby, now)
+        except (GGPError, OSError, LookupError, TypeError, ValueError, AttributeError) as error:
             _log.warning("the match of %s is not resumed: %r", path, error)
             continue
         if restored is not None:
@@ -73,24 +77,40 @@ def reading_of(ask: Ask, reading: int) -> History | None:
     return ask.doubts[reading - 1] if 0 < reading <= len(ask.doubts) else None
 
 
-def _unfinished(folder: Path) -> Iterator[tuple[Path, list[Mapping[str, Any]]]]:
-    """The events of every log that may be of a match still going on."""
+def _unfinished(folder: Path) -> Iterator[tuple[str, Path]]:
+    """When it began and the path of every log that may be of a match still going on.
+
+    Only the ends of files are looked at: strangers can make the logs of a day very large.
+    """
     for path in folder.glob(f"*{SUFFIX}"):
         try:
-            stat = path.stat()
-            if time.time() - stat.st_mtime > MAX_AGE_S or stat.st_size > MAX_BYTES:
+            if time.time() - path.stat().st_mtime > MAX_AGE_S:
                 continue
-            lines = path.read_text(encoding="ascii").splitlines()
-            events = [json.loads(line) for line in lines if line.endswith("}")]
-        except (OSError, ValueError) as error:
+            with path.open("rb") as file:
+                first = _object(file.readline(_EDGE_BYTES))
+                file.seek(max(0, file.seek(0, os.SEEK_END) - _EDGE_BYTES))
+                last = _object(file.read().rstrip().rpartition(b"\n")[2])
+        except OSError as error:
             _log.info("%s is no log to resume: %s", path, error)
             continue
-        if not events or not all(isinstance(event, dict) for event in events):
-            continue
-        first, last = events[0], events[-1]
         is_over = last.get("event") == "end" and last.get("why") != SERVER_ENDED
         if first.get("event") == "begin" and first.get("format") == FORMAT and not is_over:
-            yield path, events
+            yield str(first.get("time")), path
+
+
+def _object(line: bytes) -> Mapping[str, Any]:
+    """What a line says; nothing if it is torn."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _events(path: Path) -> list[Mapping[str, Any]]:
+    """All lines of a log that are whole."""
+    lines = path.read_text(encoding="ascii").splitlines()
+    return [json.loads(line) for line in lines if line.endswith("}")]
 
 
 def _replay(

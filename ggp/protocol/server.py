@@ -12,33 +12,22 @@ import errno
 import logging
 import os
 import socket
-import time
 from collections.abc import AsyncIterator
-from typing import Any
 
-import h11
 import uvicorn
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
-from starlette.routing import Route
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from starlette.routing import BaseRoute, Match
+from starlette.types import Receive, Scope, Send
 
 from ggp.errors import ConfigError
+from ggp.protocol.connection import CONNECTION, HEADERS, GameConnection, peer_name
 from ggp.protocol.host import Host
 from ggp.protocol.limits import ServerLimits
 
 _log = logging.getLogger(__name__)
 
-_CONNECTION = "ggp.connection"
-_HEADERS = {
-    "Connection": "close",
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Allow-Methods": "POST, GET, OPTIONS",
-    "Access-Control-Allow-Headers": "Content-Type, Accept, Sender, Receiver",
-    "Access-Control-Max-Age": "86400",
-}
 _WELCOME = "ggp: a general game player; send it messages of the GGP protocol with POST\n"
 _SHUTDOWN_S = 2
 
@@ -50,17 +39,6 @@ REST_LOOKS = 10
 def make_app(host: Host) -> Starlette:
     """The application: any path, POST for messages, GET and OPTIONS for browsers."""
 
-    async def endpoint(request: Request) -> Response:
-        if request.method != "POST":
-            return _response(_WELCOME if request.method != "OPTIONS" else "")
-        peer = _peer(request.client)
-        try:
-            body = await _body(request, host.options.limits)
-        except _RefusedError as refusal:
-            _log.warning("%s: refused: %s", peer, refusal.reason)
-            return _response(refusal.reason, refusal.status)
-        return await _reply(request, host, body.decode("utf-8", "replace"), peer)
-
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         await host.open()
@@ -68,22 +46,52 @@ def make_app(host: Host) -> Starlette:
         await host.close()
 
     return Starlette(
-        routes=[Route("/{path:path}", endpoint, methods=["GET", "HEAD", "POST", "OPTIONS"])],
-        exception_handlers={HTTPException: _refuse, Exception: _fail},
-        lifespan=lifespan,
+        routes=[_AnyPath(host)], exception_handlers={Exception: _fail}, lifespan=lifespan
     )
 
 
-async def _refuse(request: Request, error: Exception) -> Response:
-    """What starlette itself refuses: a method we do not have."""
-    assert isinstance(error, HTTPException)
-    _log.warning("%s: refused: %s", _peer(request.client), error.detail)
-    return _response(error.detail, error.status_code)
+class _AnyPath(BaseRoute):
+    """Everything that is requested: servers may be told any address, with any path."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        return Match.FULL if scope["type"] == "http" else Match.NONE, {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._respond(Request(scope, receive, send))
+        await response(scope, receive, send)
+
+    async def _respond(self, request: Request) -> Response:
+        peer = peer_name(request.client)
+        try:
+            match request.method.upper():
+                case "POST":
+                    body = await _body(request, self._host.options.limits)
+                case "OPTIONS":
+                    return _response("")
+                case "GET" | "HEAD":
+                    return _response(_WELCOME)
+                case _:
+                    raise _RefusedError(405, "messages are sent with POST")
+        except ClientDisconnect:
+            connection: GameConnection | None = request.scope.get(CONNECTION)
+            if connection is None or not connection.was_refused:
+                _log.warning("%s: the connection broke before the message was complete", peer)
+            return _response("")
+        except _RefusedError as refusal:
+            _log.warning("%s: refused: %s", peer, refusal.reason)
+            response = _response(refusal.reason, refusal.status)
+            if refusal.status == 405:
+                response.headers["Allow"] = HEADERS["Access-Control-Allow-Methods"]
+            return response
+        return await _reply(request, self._host, body.decode("utf-8", "replace"), peer)
 
 
 async def _fail(request: Request, error: Exception) -> Response:
     """A bug of ours."""
-    _log.error("%s: %r", _peer(request.client), error, exc_info=error)
+    _log.error("%s: %r", peer_name(request.client), error, exc_info=error)
     return _response("internal error", 500)
 
 
@@ -143,93 +151,6 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-class GameConnection(H11Protocol):
-    """A connection with bounds on time and number, and with patience for odd clients.
-
-    - A client that closes its writing side after the request still gets its answer.
-    - A body that ends before its announced length is taken as it is.
-    - Bytes after the announced length, where characters were counted, belong to the body.
-    """
-
-    limits: ServerLimits
-    unfinished: dict[GameConnection, None]
-    """Connections whose request is not complete, the oldest first."""
-
-    began_s: float | None = None
-    """When the first byte came, on `time.monotonic`."""
-
-    _timer: asyncio.TimerHandle | None = None
-    _rest = b""
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._timer = self.loop.call_later(self.limits.request_s, self._be_too_slow)
-        if len(self.connections) > self.limits.connections:
-            victim = next(iter(self.unfinished), self)
-            victim.refuse(503, "too many connections")
-        if not transport.is_closing():
-            self.unfinished[self] = None
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._finish()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        if self.began_s is None:
-            self.began_s = time.monotonic()
-        if self.cycle is None or self.cycle.more_body:
-            super().data_received(data)
-        elif len(self._rest) < self.limits.header_bytes:
-            self._rest += data  # h11 would take it for an error
-
-    def handle_events(self) -> None:
-        super().handle_events()
-        if self.scope is not None:
-            self.scope[_CONNECTION] = self  # type: ignore[literal-required]
-        if self.cycle is not None and not self.cycle.more_body:
-            self._finish()
-
-    def eof_received(self) -> bool:  # type: ignore[override]
-        if self.cycle is None:
-            return False
-        self.cycle.more_body = False
-        self.cycle.message_event.set()
-        self._finish()
-        return True
-
-    def trailing(self) -> bytes:
-        """What came after the announced end of the body so far."""
-        self.flow.resume_reading()
-        return self.conn.trailing_data[0] + self._rest
-
-    def refuse(self, status: int, reason: str) -> None:
-        """Answer without the application, and close."""
-        _log.warning("%s: refused: %s", _peer(self.client), reason)
-        self._finish()
-        if self.transport.is_closing():
-            return
-        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            head = f"HTTP/1.1 {status} Refused\r\nConnection: close\r\n"
-            text = f"{head}Content-Length: {len(reason)}\r\n\r\n{reason}"
-            self.transport.write(text.encode())
-        self.transport.close()
-
-    def send_400_response(self, msg: str) -> None:
-        self.refuse(400, "this is not HTTP, or its headers are too long")
-
-    def _be_too_slow(self) -> None:
-        self._timer = None
-        if self in self.unfinished:
-            self.refuse(408, f"the request was not complete after {self.limits.request_s:g} s")
-
-    def _finish(self) -> None:
-        """The request is complete, or will never be."""
-        self.unfinished.pop(self, None)
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-
 class _RefusedError(Exception):
     """A request that is refused before it is a message."""
 
@@ -242,22 +163,24 @@ async def _body(request: Request, limits: ServerLimits) -> bytes:
     """The body, within limits.
 
     Raises:
-        _RefusedError: it is too long, or never came.
+        _RefusedError: it is too long.
+        ClientDisconnect: it never came.
     """
     too_long = _RefusedError(413, f"a body of more than {limits.body_bytes} bytes")
     announced = request.headers.get("content-length", "")
     if announced.isdigit() and int(announced[:20]) > limits.body_bytes:
         raise too_long
+    connection: GameConnection | None = request.scope.get(CONNECTION)
     body = bytearray()
-    try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > limits.body_bytes:
-                raise too_long
-    except ClientDisconnect:
-        raise _RefusedError(400, "the connection broke before the message was complete") from None
-    connection: GameConnection | None = request.scope.get(_CONNECTION)
-    if connection is not None and not body.isascii():
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > limits.body_bytes:
+            raise too_long
+    if connection is not None and connection.has_no_length:
+        body += await connection.body_without_length()
+        if len(body) > limits.body_bytes:
+            raise too_long
+    elif connection is not None and not body.isascii():
         return await _counted_in_characters(connection, bytes(body))
     return bytes(body)
 
@@ -276,7 +199,7 @@ async def _counted_in_characters(connection: GameConnection, body: bytes) -> byt
 
 async def _reply(request: Request, host: Host, text: str, peer: str) -> Response:
     """The answer to a message; if the connection breaks meanwhile, nobody waits for it."""
-    connection: GameConnection | None = request.scope.get(_CONNECTION)
+    connection: GameConnection | None = request.scope.get(CONNECTION)
     came_s = None if connection is None else connection.began_s
     answer = asyncio.ensure_future(host.reply(text, peer, came_s))
     broken = asyncio.ensure_future(_until_broken(request))
@@ -299,8 +222,4 @@ async def _until_broken(request: Request) -> None:
 
 
 def _response(text: str, status: int = 200) -> Response:
-    return Response(text, status, _HEADERS, media_type="text/acl")
-
-
-def _peer(client: Any) -> str:
-    return f"{client[0]}:{client[1]}" if client else "?"
+    return Response(text, status, HEADERS, media_type="text/acl")

@@ -8,9 +8,9 @@ was decided about duplicates, gaps and the like is in `docs/protocol.md`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from ggp.errors import LocalProtocolError, RemoteProtocolError
+from ggp.errors import LocalProtocolError
 from ggp.protocol.messages import BUSY, NIL, READY, Abort, Dialect, Play, Start, Stop
 from ggp.protocol.path import Answered, Path, Reading
 from ggp.protocol.spelling import Outline, canonical, outline
@@ -21,6 +21,17 @@ MIN_MARGIN_S = 0.5
 MARGIN_SHARE = 0.1
 SILENCE_CLOCKS = 2
 SILENCE_S = 60.0
+
+MAX_SILENCE_S = 24 * 60 * 60.0
+"""Whatever the clocks: they are set by strangers, and a match takes the place of another."""
+
+MAX_UNPLAYED_S = 2 * 60 * 60.0
+"""The same, of a match that was started and never played."""
+
+MAX_REPEATED = 8
+"""Turns of a match that is over which are answered as before; nothing else is kept of it."""
+
+_NO_RULES = Outline((), False, {})
 
 
 def default_margin_s(clock_s: float) -> float:
@@ -87,6 +98,7 @@ class _Question:
     number: int
     ends_at_s: float
     ask: Ask | None
+    heard: int | None = None  # hash of the play message; the message may be long
     submitted: str | None = None
     reply: str | None = None
     in_time: bool = False
@@ -110,7 +122,7 @@ class Session:
 
     Attributes:
         role: ours, canonical.
-        outline: of the rules.
+        outline: of the rules; empty once the match is over.
         state: where the match is.
         dialect: of the play messages, None before the first.
         heard_at_s: when the server last said anything.
@@ -141,7 +153,7 @@ class Session:
 
     @property
     def history(self) -> History:
-        """Our incomplete path so far."""
+        """Our incomplete path so far; nothing of it is kept once the match is over."""
         return self._path.history
 
     @property
@@ -153,7 +165,8 @@ class Session:
     def silent_at_s(self) -> float:
         """When the match is forgotten unless something is heard of it."""
         clocks = self.start.start_clock_s + self.start.play_clock_s
-        return self.heard_at_s + SILENCE_CLOCKS * clocks + SILENCE_S
+        most = MAX_UNPLAYED_S if self.dialect is None else MAX_SILENCE_S
+        return self.heard_at_s + min(SILENCE_CLOCKS * clocks + SILENCE_S, most)
 
     def receive(self, message: Start | Play | Stop | Abort, now: float) -> Outcome:
         """What to do about a message of this match.
@@ -167,7 +180,7 @@ class Session:
             case Play():
                 outcome = self._receive_play(message, now)
             case Stop() | Abort():
-                outcome = self._receive_end(message, now)
+                outcome = self._receive_end(message)
         self.heard_at_s = now
         return outcome
 
@@ -182,9 +195,16 @@ class Session:
             now: when the text is sent.
             believed: one of `ask.doubts`, if it fits and `ask.history` does not.
         """
-        if not ask.wants_move:
+        if ask.wants_move:
+            text = self._answer_move(ask, move, now, believed)
+        else:
             self._close(ask)
-            return READY
+            text = READY
+        if self.state is State.OVER:
+            self.outline = _NO_RULES  # this was the last that had to be spelled
+        return text
+
+    def _answer_move(self, ask: Ask, move: str | None, now: float, believed: History | None) -> str:
         question = self._find(ask)
         if question is None:
             return self._spelled(move)  # of a turn that was taken back
@@ -226,6 +246,8 @@ class Session:
         return Outcome(event, action)
 
     def _receive_play(self, play: Play, now: float) -> Outcome:
+        if self.state is State.OVER:
+            return self._receive_late(play)
         answers = {turn: each.answered(now) for turn, each in self._questions.items()}
         reading = self._path.read(play, answers)
         action = self._step(reading.event)
@@ -237,29 +259,41 @@ class Session:
                 if reading.event is Event.PLAY_REVISED:
                     kept = range(reading.turn)
                     self._questions = {t: q for t, q in self._questions.items() if t in kept}
-                ask, released = self._ask(now, wants_move=True, doubts=self._path.doubts(play))
+                doubts = self._path.doubts(play)
+                ask, released = self._ask(now, wants_move=True, doubts=doubts, heard=hash(play))
                 return Outcome(reading.event, action, ask=ask, released=released, notes=notes)
             case Action.REPEAT:
-                if reading.event is Event.PLAY_LATE and self.is_live:
+                if reading.event is Event.PLAY_LATE:
                     self._path.follow(play, reading, answers)
                 question = self._questions.get(reading.turn)
                 return self._as_before(reading.event, question, notes)
         return Outcome(reading.event, action, reply=BUSY, notes=notes)
 
-    def _receive_end(self, message: Stop | Abort, now: float) -> Outcome:
-        if isinstance(message, Stop) and self.is_live and message.told is not None:
-            answers = {turn: each.answered(now) for turn, each in self._questions.items()}
-            try:
-                reading = self._path.read(message, answers)
-            except RemoteProtocolError:
-                pass  # it ends beyond the limit of turns, but it ends
-            else:
-                if reading.event in (Event.PLAY_NEXT, Event.PLAY_GAP):
-                    self._path.follow(message, reading, answers)
+    def _receive_late(self, play: Play) -> Outcome:
+        """What to do about a turn of a match that is over: it may be the last that comes twice."""
+        latest = reversed(self._questions.values())
+        heard = hash(play)
+        reply = next((each.reply for each in latest if each.heard == heard), None)
+        event = Event.PLAY_NEXT if reply is None else Event.PLAY_AGAIN
+        return Outcome(event, self._step(event), reply=reply or BUSY)
+
+    def _receive_end(self, message: Stop | Abort) -> Outcome:
+        was_live = self.is_live
         event = Event.STOP if isinstance(message, Stop) else Event.ABORT
         action = self._step(event)
         released = self._release()
+        if was_live:
+            self._shrink(must_spell=released is not None)
         return Outcome(event, action, reply=action.value, released=released)
+
+    def _shrink(self, *, must_spell: bool) -> None:
+        """Keep only what messages that come late are answered with: many matches that are over
+        are remembered, and each was as large as a stranger liked."""
+        self.start = replace(self.start, rules="")
+        self._path = Path(_NO_RULES, self.role)
+        self._questions = dict(list(self._questions.items())[-MAX_REPEATED:])
+        if not must_spell:
+            self.outline = _NO_RULES
 
     def _step(self, event: Event) -> Action:
         transition = TRANSITIONS.get((self.state, event))
@@ -269,7 +303,12 @@ class Session:
         return transition.action
 
     def _ask(
-        self, now: float, *, wants_move: bool, doubts: tuple[History, ...] = ()
+        self,
+        now: float,
+        *,
+        wants_move: bool,
+        doubts: tuple[History, ...] = (),
+        heard: int | None = None,
     ) -> tuple[Ask, int | None]:
         """A new question, and the number of the one it makes obsolete."""
         released = self._release()
@@ -277,7 +316,7 @@ class Session:
         deadline_s = now + clock_s - self._margin_s(clock_s)
         number = self._next_number()
         ask = Ask(number, self.serial, wants_move, self.history, now, deadline_s, doubts)
-        self._open = _Question(number, now + clock_s, ask)
+        self._open = _Question(number, now + clock_s, ask, heard)
         if wants_move:
             self._questions[ask.turn] = self._open
         return ask, released

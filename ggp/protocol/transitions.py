@@ -87,10 +87,8 @@ def _transitions() -> Iterator[tuple[tuple[State, Event], Transition]]:
     yield (State.WAITING, Event.START_ANEW), Transition(over, Action.REPLACE)
 
     yield (over, Event.START), Transition(over, Action.REPLACE)
-    for event in new_turns:
-        yield (over, event), Transition(over, Action.SAY_BUSY)
-    for event in old_turns:
-        yield (over, event), Transition(over, Action.REPEAT)
+    yield (over, Event.PLAY_NEXT), Transition(over, Action.SAY_BUSY)
+    yield (over, Event.PLAY_AGAIN), Transition(over, Action.REPEAT)
     yield (over, Event.STOP), Transition(over, Action.SAY_DONE)
     yield (over, Event.ABORT), Transition(over, Action.SAY_ABORTED)
     yield (over, Event.SILENT), Transition(absent, Action.NOTHING)

@@ -200,6 +200,7 @@ def test_replay_takes_no_markup_or_escapes_from_a_record(tmp_path: Path) -> None
         ((*BOMB, "--fast"), "unknown option --fast; options: --player, --matches,"),
         ((*BOMB, "--matches", "0"), "Invalid value for '--matches': 0 is not in the range"),
         ((*BOMB, "--play-clock", "0"), "Invalid value for '--play-clock': 0.0 is not"),
+        ((*BOMB, "--play-clock", "nan"), "Invalid value for '--play-clock': nan is not a finite"),
         ((*BOMB, "--seed", "-1"), "Invalid value for '--seed': -1 is not in the range x>=0"),
         ((*BOMB, "--backend", "x"), "unknown backend 'x'; backends: auto, propnet, prolog"),
         (("play",), "Missing argument 'GAME'; `match-runner play --help`"),

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from ggp.gdl import Compound, parse_term
 from ggp.gdl.normalize import load
-from ggp.protocol.match_log import MatchLog
+from ggp.protocol.match_log import LOG_FULL, MatchLog
 from match_runner.cli import main
 from match_runner.exports import DOCTYPE, EXPORTS, dresden_xml, tiltyard_json
 from match_runner.records import MatchRecord, RemoteSide, write_record
@@ -284,6 +284,14 @@ def test_replay_shows_the_log_of_a_server(tmp_path: Path) -> None:
     assert max(map(len, result.stdout.splitlines())) < 250
     printed = json.loads(run("replay", str(path), "--json").stdout)
     assert [event["event"] for event in printed][:3] == ["begin", "received", "sent"]
+
+
+def test_a_log_that_is_full_does_not_say_that_the_match_is_over(tmp_path: Path) -> None:
+    path = write_log(tmp_path)
+    path.write_text(path.read_text().replace('"why": "stop"', f'"why": "{LOG_FULL}"'))
+    result = run("replay", str(path))
+    assert "the log is full" in result.stdout
+    assert "the match is over" not in result.stdout
 
 
 def test_a_log_that_was_cut_off_is_shown_as_far_as_it_goes(tmp_path: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -11,8 +13,10 @@ from ggp.errors import LocalProtocolError
 from ggp.players.base import Decision
 from ggp.protocol.host import LARGE_CHARS, Host, HostOptions
 from ggp.protocol.lobby import Lobby
+from ggp.protocol.match_log import LogFolder, MatchLog
 from ggp.protocol.orders import Report, read_answer, to_line
 from ggp.protocol.path import MAX_CHARS, MAX_GAP
+from ggp.protocol.restore import restore
 
 RULES = "(role a) (role random) (<= (sees a (p ?x)) (does random ?x)) (<= (legal a b) (true x))"
 LONG = "(x)" * LARGE_CHARS
@@ -64,6 +68,70 @@ def test_percepts_beyond_the_limit_count_as_not_known() -> None:
     assert [seen is not None for seen in history] == [True] * 8 + [False] * 4
     kept = sum(len(text) for seen in history if seen is not None for text in seen)
     assert kept <= MAX_CHARS
+
+
+def test_folder_of_logs_is_not_filled_by_strangers(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "mine.txt").write_text("x" * 50_000)
+    folder = LogFolder(tmp_path, limit_bytes=100_000)
+    for number in range(40):
+        log = folder.begin(f"m{number}")
+        log.write("note", text="x" * 2_000)
+        log.close()
+    written = list(tmp_path.glob("m*.jsonl"))
+    assert 0 < len(written) < 20
+    assert (tmp_path / "mine.txt").exists()
+    (warning,) = caplog.messages
+    assert "--log-limit" in warning
+    # The same for the server after it.
+    assert LogFolder(tmp_path, limit_bytes=100_000).begin("next").path is None
+
+
+def test_log_that_is_full_says_so_and_is_not_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ggp.protocol.match_log.MAX_BYTES", 1_000)
+    log = MatchLog(tmp_path, "m")
+    log.begin(match="m")
+    log.write("received", text=f"(START m a ({RULES}) 10 10)")
+    assert log.path is not None
+    assert [each.path for each in restore(tmp_path, Lobby("ggp"), 0.0)] == [log.path]
+    log.close()
+    resumed = MatchLog(None, "m", resumes=log.path)
+    for _ in range(100):
+        resumed.write("note", text="x" * 80)
+    lines = log.path.read_text().splitlines()
+    assert json.loads(lines[-1])["why"] == "log full"
+    assert len("\n".join(lines)) < 1_100
+    assert restore(tmp_path, Lobby("ggp"), 0.0) == ()
+
+
+@pytest.mark.parametrize(("hours", "is_played"), [(1, True), (3, False)])
+def test_clocks_of_a_week_do_not_last_over_restarts(
+    tmp_path: Path, hours: int, is_played: bool
+) -> None:
+    log = MatchLog(tmp_path, "m")
+    log.write("begin", format=1, time=(datetime.now(UTC) - timedelta(hours=hours)).isoformat())
+    log.write("received", text=f"(START m a ({RULES}) 604800 604800)")
+    log.close()
+    lobby = Lobby("ggp", matches=1)
+    assert len(restore(tmp_path, lobby, 1e6)) == is_played
+    assert lobby.is_busy == is_played
+
+
+def test_match_without_room_for_its_log_is_played(tmp_path: Path) -> None:
+    async def play() -> list[str]:
+        host = Host(HostOptions("random", log_folder=tmp_path, log_limit_bytes=0))
+        await host.open()
+        try:
+            texts = (f"(START m a ({RULES}) 1 1)", "(ABORT m)")
+            return [(await host.reply(text)).text for text in texts]
+        finally:
+            await host.close()
+
+    assert asyncio.run(play()) == ["ready", "aborted"]
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("move", ["a\nb", "\ud800", "x" * 200_000, "\x1b[2J"])

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 from collections.abc import Callable
+from types import FunctionType, ModuleType
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +28,7 @@ from ggp.protocol.messages import (
     parse_reply,
     print_message,
 )
-from ggp.protocol.session import Ask
+from ggp.protocol.session import MAX_SILENCE_S, MAX_UNPLAYED_S, Ask
 from ggp.protocol.turns import Turn
 from tests.protocol.doubles import LocalWorker, Referee
 
@@ -110,6 +113,55 @@ def test_silent_match_is_forgotten_after_twice_its_clocks_and_a_minute() -> None
     assert receipt.began is not None
     assert receipt.ended == (first.match,)
     assert lobby.receive("(PLAY m NIL)", 241).reply == "busy"
+
+
+def test_clocks_of_a_week_hold_no_place_for_weeks() -> None:
+    lobby = Lobby("ggp", matches=1)
+    week = start(clocks="604800 604800")
+    assert lobby.receive(week, 0).began is not None
+    assert lobby.forget(MAX_UNPLAYED_S) == ()
+    assert len(lobby.forget(MAX_UNPLAYED_S + 1)) == 1  # nobody ever asked for a move
+    assert lobby.receive(week, 0).began is not None
+    assert lobby.receive("(PLAY m NIL)", 1).ask is not None
+    assert lobby.forget(1 + MAX_SILENCE_S) == ()
+    assert len(lobby.forget(2 + MAX_SILENCE_S)) == 1
+
+
+@pytest.mark.parametrize("when", ["starting", "waiting", "thinking"])
+@pytest.mark.parametrize("end", ["(STOP m NIL)", "(ABORT m)"])
+def test_match_that_is_over_is_remembered_small(when: str, end: str) -> None:
+    lobby = Lobby("ggp")
+    symbols = " ".join(f"(Fact{number} x)" for number in range(5_000))
+    opening = lobby.receive(start(rules=f"{GDL2} {symbols}"), 0)
+    ask = opening.ask
+    assert ask is not None
+    serial = ask.match
+    for turn in range(200 if when != "starting" else 0):
+        lobby.answer(ask, "move", 0)
+        percepts = " ".join(f"(saw {turn}-{number}-{'x' * 90})" for number in range(100))
+        ask = lobby.receive(f"(PLAY m {turn + 1} move ({percepts}))", 0).ask
+        assert ask is not None
+    if when == "waiting":
+        lobby.answer(ask, "move", 0)
+    for _ in range(2):
+        assert lobby.receive(end, 0).refusal is None
+    spelled = lobby.answer(ask, "fact7" if ask.wants_move else None, 0)
+    assert spelled == {"starting": "ready", "waiting": "move", "thinking": "Fact7"}[when]
+    session = lobby.session(serial)
+    assert session is not None
+    assert size_of(session) < 20_000
+
+
+def size_of(value: object) -> int:
+    """Bytes of everything a value holds, code and modules excepted."""
+    seen: dict[int, object] = {}
+    found = [value]
+    while found:
+        each = found.pop()
+        if id(each) not in seen and not isinstance(each, type | ModuleType | FunctionType):
+            seen[id(each)] = each
+            found += gc.get_referents(each)
+    return sum(map(sys.getsizeof, seen.values()))
 
 
 def test_answer_for_a_match_that_is_forgotten_is_still_one_line() -> None:

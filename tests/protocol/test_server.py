@@ -230,16 +230,22 @@ def test_command_serves_until_it_is_interrupted(tmp_path: Path, number: int) -> 
             line = process.stdout.readline()
             assert line.startswith("random listens on http://127.0.0.1:")
             port = int(line.rpartition(":")[2])
+            unfinished = socket.create_connection(("127.0.0.1", port))
+            unfinished.sendall(request("(INFO)")[:-1])
             with socket.create_connection(("127.0.0.1", port)) as connection:
                 connection.sendall(request(start("m")))
                 assert read_reply(connection) == (200, "ready")
             workers = [pid_of(tmp_path, "m", worker) for worker in ("thinker", "understudy")]
             process.send_signal(number)
+            with unfinished:
+                assert read_reply(unfinished) == (503, "the server ends")
             said = process.stderr.read()
         finally:
             process.kill()
     if number == signal.SIGINT:
-        assert (process.returncode, said.strip()) == (EXIT_INTERRUPTED, "error: interrupted")
+        assert process.returncode == EXIT_INTERRUPTED
+        assert said.strip().splitlines()[-1] == "error: interrupted"
+    assert "Traceback" not in said
     assert events(tmp_path, "m")[-1]["why"] == "server ended"
     eventually(lambda: not any(map(is_alive, workers)))
 
