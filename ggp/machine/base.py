@@ -238,7 +238,7 @@ class Machine(Protocol):
         ...
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        """The joint moves that percepts tell for certain: all of them in plain GDL.
+        """The joint moves that percepts tell for certain, see `ggp.gdl.telling.told_by`.
 
         Args:
             percepts: `[L]` percept ids, `UNKNOWN` allowed.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from ggp.errors import BackendUnavailableError, ConfigError, MachineError
 from ggp.gdl.program import Program
+from ggp.gdl.telling import told_by
 from ggp.machine.base import Limits, Machine
 
 _log = logging.getLogger(__name__)
@@ -29,7 +30,11 @@ def _propnet(program: Program, limits: Limits, threads: int) -> Machine:
         ) from error
     built = build(program, limits)
     machine = PropnetMachine(
-        built.circuit, is_gdl2=program.is_gdl2, threads=threads, reports=built.reports
+        built.circuit,
+        is_gdl2=program.is_gdl2,
+        told_by=told_by(program),
+        threads=threads,
+        reports=built.reports,
     )
     machine.warm_up()
     return machine

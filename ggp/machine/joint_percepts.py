@@ -1,4 +1,4 @@
-"""What roles see in plain GDL: the whole joint move, as percepts `(did ROLE MOVE)`."""
+"""Percepts that are the whole joint move, as in plain GDL."""
 
 from __future__ import annotations
 
@@ -6,19 +6,27 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ggp.gdl.telling import PLAIN
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, IntArray, Machine
 
 
 def joint_percepts(roles: Sequence[str], moves: Sequence[str]) -> tuple[str, ...]:
-    """The percepts of a joint move in role order, sorted; all texts are canonical KIF."""
-    return tuple(sorted(f"(did {role} {move})" for role, move in zip(roles, moves, strict=True)))
+    """What everybody sees of a joint move in plain GDL, sorted; all texts are canonical KIF."""
+    return tuple(
+        sorted(f"({PLAIN} {role} {move})" for role, move in zip(roles, moves, strict=True))
+    )
 
 
 class JointMovesTold:
-    """The joint moves that percepts of one plain GDL machine tell, each read once."""
+    """The joint moves that percepts of one machine tell, each read once.
 
-    def __init__(self) -> None:
+    Args:
+        name: of these percepts, see `told_by`.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
         # Row p + 1 is of percept id p: the first is of `UNKNOWN`.
         self._told: IntArray | None = None
         self._is_read = np.ones(1, dtype=np.bool_)
@@ -33,17 +41,16 @@ class JointMovesTold:
         self._told = told = enlarged(told, length, UNKNOWN)
         self._is_read = enlarged(self._is_read, length, False)
         for row in np.unique(rows[~self._is_read[rows]]).tolist():
-            told[row] = _read(machine, machine.percept_texts(row - 1))
+            told[row] = self._read(machine, machine.percept_texts(row - 1))
             self._is_read[row] = True
         return told[rows]
 
-
-def _read(machine: Machine, texts: Sequence[str]) -> list[int]:
-    row = [UNKNOWN] * len(machine.roles)
-    for text in texts:
-        for role, name in enumerate(machine.roles):
-            beginning = f"(did {name} "
-            if text.startswith(beginning):
-                found = machine.move_id(text[len(beginning) : -1])
-                row[role] = UNKNOWN if found is None else found
-    return row
+    def _read(self, machine: Machine, texts: Sequence[str]) -> list[int]:
+        row = [UNKNOWN] * len(machine.roles)
+        for text in texts:
+            for role, name in enumerate(machine.roles):
+                beginning = f"({self._name} {name} "
+                if text.startswith(beginning):
+                    found = machine.move_id(text[len(beginning) : -1])
+                    row[role] = UNKNOWN if found is None else found
+        return row

@@ -1,4 +1,4 @@
-"""A player of plain GDL that follows the true state, which the joint moves it is told determine."""
+"""A player that follows the true state, where it is told the joint moves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Follower:
     games.
 
     Args:
-        machine: of a plain GDL game.
+        machine: of a game that tells every role the joint move (`ggp.gdl.telling`).
         role: index of its role.
         rng: all its random choices.
         clock: measures `Decision.seconds`.

@@ -28,6 +28,7 @@ from ggp.errors import BackendUnavailableError, GGPError, MachineError
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
+from ggp.gdl.telling import told_by
 from ggp.machine import Limits, Machine, build_machine, role_index
 from ggp.machine.prolog.engine import engine
 from ggp.players import Decision, Player, make_player, parse_spec
@@ -105,7 +106,7 @@ class _Worker:
         self._setup: Setup | None = None
         self._machine: Machine | None = None
         self._player: Player | None = None
-        self._is_gdl2 = True
+        self._is_told_moves = False
         self._turns: list[Turn] = []
         self._followed = 0  # turns that the player knows
         self._number = -1
@@ -155,7 +156,7 @@ class _Worker:
         try:
             program = normalize(parse(setup.rules, "the rules"))
             self._machine = machine = _build(program, setup)
-            self._setup, self._is_gdl2 = setup, program.is_gdl2
+            self._setup, self._is_told_moves = setup, told_by(program) is not None
             self._player = self._new_player(setup, machine)
         except GGPError as error:
             self.send(Failed(_one_line(str(error))))
@@ -170,7 +171,7 @@ class _Worker:
         """
         spec, role = parse_spec(setup.player), role_index(machine, setup.role)
         rng = np.random.default_rng(setup.seed)
-        if follow and not self._is_gdl2 and spec.name == "random":
+        if follow and self._is_told_moves and spec.name == "random":
             return Follower(machine, role, rng)
         return make_player(spec, machine, role, rng, report=self._report)
 

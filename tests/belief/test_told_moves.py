@@ -25,10 +25,14 @@ MANY = (
 )
 """Plain GDL in which every turn has 27,000 joint moves."""
 
+TELLING = MANY + "(<= (sees ?p (did ?r ?m)) (role ?p) (does ?r ?m))"
+"""The same as servers send it that treat all games as GDL-II."""
 
+
+@pytest.mark.parametrize("rules", [MANY, TELLING])
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_what_is_told_is_stepped_and_nothing_else(backend: str) -> None:
-    machine = machine_of_rules(MANY, backend)
+def test_what_is_told_is_stepped_and_nothing_else(backend: str, rules: str) -> None:
+    machine = machine_of_rules(rules, backend)
     tree = PathTree(machine)
     belief = Belief(machine, tree, capacity=100)
     bag = belief.start(1)
@@ -85,7 +89,7 @@ def test_percepts_that_tell_less_or_nothing(backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_percepts_of_gdl2_games_never_tell_for_certain(backend: str) -> None:
+def test_percepts_of_games_with_secrets_never_tell_for_certain(backend: str) -> None:
     machine = machine_of_game("monty_hall", backend)
     assert machine.told_moves(ids(0)) is None
 

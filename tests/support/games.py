@@ -11,6 +11,7 @@ import pytest
 from ggp.gdl import list_games, parse
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import Program
+from ggp.gdl.telling import told_by
 from ggp.machine import Limits, Machine, build_machine
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -39,7 +40,9 @@ def build_here(program: Program, backend: str, limits: Limits | None = None) -> 
     from ggp.machine.propnet.machine import PropnetMachine
 
     circuit, reports = from_bytes(make((program, 10.0)), program.digest)
-    return PropnetMachine(circuit, is_gdl2=program.is_gdl2, reports=reports)
+    return PropnetMachine(
+        circuit, is_gdl2=program.is_gdl2, told_by=told_by(program), reports=reports
+    )
 
 
 @cache

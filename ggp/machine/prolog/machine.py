@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ggp.errors import GDLError, MachineError, NoLegalMoveError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.program import RANDOM, Program
+from ggp.gdl.telling import told_by
 from ggp.gdl.terms import variables
 from ggp.machine.arrays import first_seen, ragged
 from ggp.machine.base import (
@@ -85,7 +86,8 @@ class PrologMachine:
         self._percept_ids: dict[tuple[str, ...], int | None] = {(): 0}
         self._joint_percepts: dict[tuple[int, ...], int] = {}
         self._state_texts: dict[int, tuple[str, ...]] = {}
-        self._told = JointMovesTold()
+        name = told_by(program)
+        self._told = None if name is None else JointMovesTold(name)
         self._goal_warnings = GoalWarnings(self.roles, self.random_role)
         self._call(compiled.goal(self._module), "compiling the rules")
         self._close = weakref.finalize(self, _drop, self._engine, self._module, self._limits)
@@ -275,7 +277,7 @@ class PrologMachine:
         return self._percepts[percept]
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        return None if self._program.is_gdl2 else self._told.of(self, percepts)
+        return None if self._told is None else self._told.of(self, percepts)
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         ids = self._ids(states).tolist()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ggp.errors import GDLError, GoalError, MachineError, NoLegalMoveError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.program import RANDOM
+from ggp.gdl.telling import PLAIN
 from ggp.machine.arrays import offsets_of
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
@@ -49,6 +50,8 @@ class PropnetMachine:
     Args:
         circuit: of the game.
         is_gdl2: false for plain GDL, where every role sees the joint move.
+        told_by: the name of percepts that tell it in GDL-II, None if none do (see
+            `ggp.gdl.telling`).
         threads: cores to use; results do not depend on it.
         reports: how the circuit was optimised.
     """
@@ -61,6 +64,7 @@ class PropnetMachine:
         circuit: Circuit,
         *,
         is_gdl2: bool,
+        told_by: str | None = None,
         threads: int = 1,
         reports: Sequence[PassReport] = (),
     ) -> None:
@@ -81,7 +85,8 @@ class PropnetMachine:
             for outputs in circuit.legal
         ]
         self._percepts = PerceptTable(self._percept_names.__contains__)
-        self._told = JointMovesTold()
+        name = PLAIN if not is_gdl2 else told_by
+        self._told = None if name is None else JointMovesTold(name)
         self._goal_warnings = GoalWarnings(self.roles, self.random_role)
 
     # ---------------------------------------------------------------- batches
@@ -227,7 +232,7 @@ class PropnetMachine:
             raise MachineError(f"there is no set of percepts number {percept}") from None
 
     def told_moves(self, percepts: IntArray) -> IntArray | None:
-        return None if self._is_gdl2 else self._told.of(self, percepts)
+        return None if self._told is None else self._told.of(self, percepts)
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         held = unpack(self._packed(states), len(self.circuit.fluents))

@@ -1,0 +1,51 @@
+"""Games whose percepts tell every role the whole joint move."""
+
+from __future__ import annotations
+
+from ggp.gdl.program import SEES, NormalRule, Program
+from ggp.gdl.terms import Compound, Variable, signature
+
+PLAIN = "did"
+"""Of plain GDL, where no rule says what roles see."""
+
+
+def told_by(program: Program) -> str | None:
+    """The name in percepts `(NAME ROLE MOVE)` that tell every role the whole joint move.
+
+    Returns:
+        `did` in plain GDL. In GDL-II the name of a rule
+        `(<= (sees ?p (NAME ?r ?m)) (role ?p) (does ?r ?m))`, which servers append to plain GDL,
+        if no other rule makes percepts like it. Else None.
+    """
+    if not program.is_gdl2:
+        return PLAIN
+    rules = program.by_head.get(SEES, ())
+    for rule in rules:
+        name = _name_of(rule)
+        if name is not None and not any(
+            _may_make(name, each) for each in rules if each is not rule
+        ):
+            return name
+    return None
+
+
+def _name_of(rule: NormalRule) -> str | None:
+    """The name of what a rule tells, if it tells all roles all moves."""
+    assert isinstance(rule.head, Compound)
+    seer, percept = rule.head.args
+    if not (isinstance(seer, Variable) and isinstance(percept, Compound)):
+        return None
+    if len({seer, *percept.args}) != 3 or not all(isinstance(a, Variable) for a in percept.args):
+        return None
+    role, move = percept.args
+    wanted = {Compound("does", (role, move))}
+    allowed = wanted | {Compound("role", (seer,)), Compound("role", (role,))}
+    said = {literal.atom for literal in rule.body if not literal.negated}
+    return percept.name if wanted <= said <= allowed and len(said) == len(rule.body) else None
+
+
+def _may_make(name: str, rule: NormalRule) -> bool:
+    """Whether a rule may make percepts of that name with two arguments."""
+    assert isinstance(rule.head, Compound)
+    percept = rule.head.args[1]
+    return isinstance(percept, Variable) or signature(percept) == (name, 2)

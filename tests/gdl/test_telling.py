@@ -1,0 +1,45 @@
+"""Which games tell every role the joint move."""
+
+from __future__ import annotations
+
+import pytest
+
+from ggp.gdl import parse
+from ggp.gdl.normalize import load, normalize
+from ggp.gdl.telling import told_by
+
+GAME = """
+(role a) (role b) (init start) (legal a go) (legal b go) (legal b stay)
+(<= terminal (not (true start))) (goal a 50) (goal b 50)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rules", "name"),
+    [
+        ("", "did"),
+        ("(<= (sees ?p (did ?r ?m)) (role ?p) (does ?r ?m))", "did"),
+        ("(<= (sees ?p (xyzzy ?r ?m)) (does ?r ?m) (role ?p) (role ?r))", "xyzzy"),
+        ("(<= (sees ?p (did ?r ?m)) (role ?p) (does ?r ?m)) (<= (sees a ok) (does a go))", "did"),
+        ("(<= (sees a (did ?r ?m)) (does ?r ?m))", None),
+        ("(<= (sees ?p (did ?r ?m)) (role ?p) (does ?r ?m) (true start))", None),
+        ("(<= (sees ?p (did ?r ?m)) (role ?p) (does ?r ?m) (not (true start)))", None),
+        ("(<= (sees ?p (did ?r ?m)) (role ?p) (does ?r ?m) (distinct ?r ?p))", None),
+        ("(<= (sees ?p (did ?p ?m)) (role ?p) (does ?p ?m))", None),
+        ("(<= (sees ?r (did ?p ?m)) (role ?p) (does ?r ?m))", None),
+        (
+            "(<= (sees ?p (did ?r ?m)) (role ?p) (does ?r ?m)) (<= (sees a (did b stay)) (true x))",
+            None,
+        ),
+        ("(<= (sees ?p (did ?r ?m)) (role ?p) (does ?r ?m)) (<= (sees a ?x) (true ?x))", None),
+        ("(<= (sees ?p ?m) (role ?p) (does ?r ?m))", None),
+    ],
+)
+def test_only_a_rule_that_tells_all_to_all_counts(rules: str, name: str | None) -> None:
+    program = normalize(parse(GAME + rules + "(<= (next x) (true start))"))
+    assert told_by(program) == name
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "meier", "krieg_tic_tac_toe"])
+def test_games_with_secrets_do_not(game: str) -> None:
+    assert told_by(load(game)) is None
