@@ -81,6 +81,7 @@ class PrologMachine:
         self._symbols.freeze()
         self._store = StateStore()
         self._moves: dict[int, str] = {}
+        self._top_move = -1  # of the ids that `legal` gave
         self._move_ids: dict[str, int | None] = {}
         self._percepts: dict[int, tuple[str, ...]] = {0: ()}
         self._percept_ids: dict[tuple[str, ...], int | None] = {(): 0}
@@ -160,7 +161,8 @@ class PrologMachine:
                 f"legal moves of {self.roles[role]}",
             )
             for state, line in zip(chunk, text.split("\n")[:-1], strict=True):
-                known[(state, role)] = np.array(line.split(), dtype=np.int64)
+                known[(state, role)] = found = np.array(line.split(), dtype=np.int64)
+                self._top_move = max(self._top_move, int(found.max(initial=-1)))
         lists = [known[(i, role)] for i in ids.tolist()]
         if not allow_stuck:
             self._check_not_stuck(ids, lists, role)
@@ -252,11 +254,13 @@ class PrologMachine:
 
     def move_text(self, move: int) -> str:
         if move not in self._moves:
-            text = self._call(f"move_terms({self._module},[{int(move)}])", "a move")
-            terms = self._symbols.decode(text)
-            if len(terms) != 1:
+            # Ids count up, and the moves that are asked for next often have the next ones.
+            beyond = max(move, min(move + CHUNK, self._top_move)) + 1
+            ids = [i for i in range(move, beyond) if i not in self._moves]
+            terms = self._symbols.decode(self._call(f"move_terms({self._module},{ids})", "moves"))
+            if len(terms) != len(ids):
                 raise MachineError(f"there is no move number {move}")
-            self._moves[move] = to_kif(terms[0])
+            self._moves.update(zip(ids, map(to_kif, terms), strict=True))
         return self._moves[move]
 
     def percept_id(self, percepts: Sequence[str]) -> int | None:
