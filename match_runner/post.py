@@ -131,7 +131,7 @@ async def post(
     except TimeoutError:
         text = f"accepted no connection within {clock() - started:.1f} s"
         return Reply(Outcome.UNREACHABLE, text, 0.0)
-    except (OSError, UnicodeError) as error:
+    except (OSError, ValueError) as error:
         return Reply(Outcome.UNREACHABLE, f"cannot be connected to: {_reason(error)}", 0.0)
     finally:
         connecting.spend(clock() - started)
@@ -158,7 +158,7 @@ async def _connect(
 
     Raises:
         OSError: none does.
-        UnicodeError: the name cannot be one.
+        ValueError: the name cannot be one.
     """
     *others, last = await names.of(address.host)
     for host in others:

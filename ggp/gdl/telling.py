@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ggp.gdl.program import SEES, NormalRule, Program
-from ggp.gdl.terms import Compound, Variable, signature
+from ggp.gdl.terms import Compound, Variable
 
 PLAIN = "did"
 """Of plain GDL, where no rule says what roles see."""
@@ -33,11 +33,11 @@ def _name_of(rule: NormalRule) -> str | None:
     """The name of what a rule tells, if it tells all roles all moves."""
     assert isinstance(rule.head, Compound)
     seer, percept = rule.head.args
-    if not (isinstance(seer, Variable) and isinstance(percept, Compound)):
-        return None
-    if len({seer, *percept.args}) != 3 or not all(isinstance(a, Variable) for a in percept.args):
+    if not isinstance(percept, Compound) or len(percept.args) != 2:
         return None
     role, move = percept.args
+    if len({seer, role, move}) != 3 or not all(isinstance(a, Variable) for a in (seer, role, move)):
+        return None
     wanted = {Compound("does", (role, move))}
     allowed = wanted | {Compound("role", (seer,)), Compound("role", (role,))}
     said = {literal.atom for literal in rule.body if not literal.negated}
@@ -45,7 +45,7 @@ def _name_of(rule: NormalRule) -> str | None:
 
 
 def _may_make(name: str, rule: NormalRule) -> bool:
-    """Whether a rule may make percepts of that name with two arguments."""
+    """Whether a rule may make percepts of that name."""
     assert isinstance(rule.head, Compound)
     percept = rule.head.args[1]
-    return isinstance(percept, Variable) or signature(percept) == (name, 2)
+    return isinstance(percept, Variable) or percept.name == name

@@ -187,6 +187,7 @@ class GameConnection(H11Protocol):
     _peer: LingeringTransport
     _timer: asyncio.TimerHandle | None = None
     _is_parsed = False
+    _keeps_rest = True
     _depth = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -264,6 +265,11 @@ class GameConnection(H11Protocol):
         self.flow.resume_reading()
         return bytes(self._rest)
 
+    def forget_trailing(self) -> None:
+        """The body is known: what came after it, and what still comes, is not needed."""
+        self._keeps_rest = False
+        self._rest.clear()
+
     async def body_without_length(self) -> bytes:
         """A body that is a whole message, or all that came until the client ended; where it is
         too long, as much of it as shows that.
@@ -292,6 +298,7 @@ class GameConnection(H11Protocol):
             return
         _log.warning("%s: refused: %s", peer_name(self.client), reason)
         self.was_refused = True
+        self.forget_trailing()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             text = reason.encode("utf-8", "replace")
             fields = {**HEADERS, "Content-Type": "text/acl", "Content-Length": len(text)}
@@ -309,10 +316,10 @@ class GameConnection(H11Protocol):
         self.refuse(400, f"this HTTP is not understood: {fault[:_LONGEST_FAULT]}")
 
     def _keep(self, data: bytes) -> None:
-        """Keep bytes after what h11 takes for the request, as many as may be needed."""
-        limits = self.limits
-        most = limits.body_bytes + 1 if self.has_no_length else limits.header_bytes
-        data = data[: max(0, most - len(self._rest))]
+        """Keep bytes after what h11 takes for the request, as long as they may be needed."""
+        if not self._keeps_rest:
+            return
+        data = data[: max(0, self.limits.body_bytes + 1 - len(self._rest))]
         self._rest += data
         self._depth += data.count(b"(") - data.count(b")")
         self._came.set()

@@ -51,8 +51,8 @@ _WRITING = _WRITE_FILE | sum(1 << bit for bit in range(4, 13))
 
 _NEEDED = frozenset(
     ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "VIRTUAL_ENV")
-) | {"XDG_CACHE_HOME", "CONDA_PREFIX", "SWI_HOME_DIR", "LIBSWIPL_PATH", "LD_LIBRARY_PATH"}
-_NEEDED_FAMILIES = ("LC_", "PYTHON", "NUMBA_", "GGP_", "DYLD_", "NIX_LD")
+) | {"XDG_CACHE_HOME", "CONDA_PREFIX", "SWI_HOME_DIR", "LIBSWIPL_PATH"}
+_NEEDED_FAMILIES = ("LC_", "LD_", "PYTHON", "NUMBA_", "GGP_", "DYLD_", "NIX_LD")
 """Variables of the environment that a worker sees, and how others that it sees begin."""
 
 

@@ -170,19 +170,24 @@ async def _body(request: Request, limits: ServerLimits) -> bytes:
     announced = request.headers.get("content-length", "")
     if announced.isdigit() and int(announced[:20]) > limits.body_bytes:
         raise too_long
-    connection: GameConnection | None = request.scope.get(CONNECTION)
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
         if len(body) > limits.body_bytes:
             raise too_long
-    if connection is not None and connection.has_no_length:
-        body += await connection.body_without_length()
-        if len(body) > limits.body_bytes:
-            raise too_long
-    elif connection is not None and not body.isascii():
-        return await _counted_in_characters(connection, bytes(body))
-    return bytes(body)
+    connection: GameConnection | None = request.scope.get(CONNECTION)
+    if connection is None:
+        return bytes(body)
+    try:
+        if connection.has_no_length:
+            body += await connection.body_without_length()
+            if len(body) > limits.body_bytes:
+                raise too_long
+        elif not body.isascii():
+            return await _counted_in_characters(connection, bytes(body))
+        return bytes(body)
+    finally:
+        connection.forget_trailing()
 
 
 async def _counted_in_characters(connection: GameConnection, body: bytes) -> bytes:

@@ -44,7 +44,7 @@ def without_assumptions(history: Iterable[Turn]) -> History:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a play or stop message says of the turn before it, in canonical KIF.
+    """What a play message says of the turn before it, in canonical KIF.
 
     Attributes:
         move: ours, None if not told.

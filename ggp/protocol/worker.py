@@ -6,7 +6,6 @@ happens to it, the server has another one. It dies with its parent, and when its
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import queue
@@ -81,7 +80,6 @@ def main() -> NoReturn:
     if not (light and _may_have_prolog()):
         import_module("ggp.machine.propnet.machine")
     rights = restrict(memory, folders) if memory else ()
-    _let_others_go_first()
     die_with(parent)  # after any change of credentials, which would undo it
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what anybody prints goes to standard error
@@ -272,12 +270,6 @@ def _build(program: Program, setup: Setup) -> Machine:
         if setup.backend != "prolog":
             raise
         return build_machine(program, "propnet", limits)
-
-
-def _let_others_go_first() -> None:
-    """Have processes that waited for something, as the server does, preempt this one."""
-    with contextlib.suppress(OSError, AttributeError):  # not on Linux
-        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
 
 
 def _may_have_prolog() -> bool:

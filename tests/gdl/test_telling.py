@@ -32,7 +32,15 @@ GAME = """
             None,
         ),
         ("(<= (sees ?p (did ?r ?m)) (role ?p) (does ?r ?m)) (<= (sees a ?x) (true ?x))", None),
+        ("(<= (sees ?p (did ?r ?m)) (role ?p) (does ?r ?m)) (<= (sees a (did b)) (true x))", None),
         ("(<= (sees ?p ?m) (role ?p) (does ?r ?m))", None),
+        ("(<= (sees ?p go) (role ?p) (does ?r go))", None),
+        ("(<= (sees ?p (did ?m)) (role ?p) (does ?r ?m))", None),
+        ("(<= (sees ?r (did ?p ?r ?m)) (role ?p) (does ?r ?m))", None),
+        ("(<= (sees ?p (did ?p ?r ?m)) (role ?p) (does ?r ?m))", None),
+        ("(<= (sees ?p (did ?r ?r ?m)) (role ?p) (does ?r ?m))", None),
+        ("(<= (sees ?p (did ?r ?r ?m ?m)) (role ?p) (does ?r ?m))", None),
+        ("(<= (sees ?p (did (who ?r) ?m)) (role ?p) (does ?r ?m))", None),
     ],
 )
 def test_only_a_rule_that_tells_all_to_all_counts(rules: str, name: str | None) -> None:

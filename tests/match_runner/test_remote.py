@@ -442,10 +442,10 @@ def test_a_name_is_looked_up_once_a_match(monkeypatch: pytest.MonkeyPatch) -> No
         return ("127.0.0.2", "127.0.0.1")  # nobody listens at the first
 
     monkeypatch.setattr("match_runner.names._look_up", look_up)
-    with playing(HttpPlayer(["noop", "wait", "(cut red)"])) as player:
-        at = player.address.replace("127.0.0.1", "player.example")
-        record = match_of("exploding_bomb", agent=at)
-    assert not faults_of(record)
+    with playing(HttpPlayer(["noop"])) as one, playing(HttpPlayer(["noop"])) as two:
+        addresses = [p.address.replace("127.0.0.1", "player.example") for p in (one, two)]
+        record = match_of("kuhn_poker", player1=addresses[0], player2=addresses[1])
+    assert "unreachable" not in {kind for _, _, kind in faults_of(record)}
     assert asked == ["player.example"]
 
 

@@ -10,7 +10,15 @@ import pytest
 
 from ggp.protocol.host import HostOptions
 from ggp.protocol.limits import ServerLimits
-from tests.protocol.live import LiveServer, eventually, live_server, read_reply, request, start
+from tests.protocol.live import (
+    GUESSING,
+    LiveServer,
+    eventually,
+    live_server,
+    read_reply,
+    request,
+    start,
+)
 
 REQUEST_S = 1.0
 BODY = "(INFO)"
@@ -161,6 +169,14 @@ def test_length_in_characters_loses_nothing(server: LiveServer) -> None:
         time.sleep(0.05)
         connection.sendall(data[-9:])
         assert read_reply(connection) == (200, "aborted")
+
+
+def test_length_in_characters_of_many_words_loses_nothing(server: LiveServer) -> None:
+    facts = "(word жжжжжжжжжж) " * 600
+    body = start("many_words", rules=GUESSING + facts, clocks="1 1")
+    assert len(body.encode()) - len(body) > LIMITS.header_bytes
+    assert server.exchange(request(body)) == (200, "ready")
+    assert server.exchange(request("(ABORT many_words)")) == (200, "aborted")
 
 
 def test_length_that_is_too_large_is_no_hang(server: LiveServer) -> None:
