@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,7 @@ from tests.protocol.live import (
     request,
     start,
 )
+from tests.protocol.transcripts import SCENES
 from tests.support.commands import error_line
 
 MATCHES = 2
@@ -55,6 +57,12 @@ def server(folder: Path) -> Iterator[LiveServer]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def first_legal() -> Iterator[LiveServer]:
+    with live_server(HostOptions("legal")) as running:
+        yield running
+
+
 @pytest.mark.parametrize("style", WIRE_STYLES)
 def test_whole_match_is_played_in_every_dialect(server: LiveServer, style: str) -> None:
     game, role = ("tic_tac_toe", "xplayer") if "gdl2" not in style else ("monty_hall", "candidate")
@@ -62,6 +70,12 @@ def test_whole_match_is_played_in_every_dialect(server: LiveServer, style: str) 
     referee = Referee(rules, role, WIRE_STYLES[style], match_id=f"whole-{style}")
     referee.referee(server.post)  # demands legal moves in the server's spelling
     assert referee.is_over
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_match_over_sockets_goes_as_without(first_legal: LiveServer, name: str) -> None:
+    scene = replace(SCENES[name], player="legal")
+    assert scene.transcript(first_legal.post) == scene.transcript()
 
 
 def test_moves_come_in_time_and_are_logged(server: LiveServer, folder: Path) -> None:

@@ -52,17 +52,20 @@ class Scene:
     spelling: Spelling = str
     seed: int = 1
 
-    def transcript(self) -> str:
-        """The match, played again."""
-        lobby = Lobby("ggp", matches=1)
-        worker = LocalWorker(lobby, self.player)
+    def transcript(self, serve: Callable[[str], str] | None = None) -> str:
+        """The match, played again.
+
+        Args:
+            serve: answers messages; None for a lobby and a player in this process.
+        """
+        serve = serve or LocalWorker(Lobby("ggp", matches=1), self.player).serve
         rules = find_game(self.game).read_text(encoding="utf-8")
         style = WIRE_STYLES[self.style]
         referee = Referee(rules, self.role, style, self.spelling, self.seed)
         ask = Ping() if self.style == "newest" else Info()
-        referee.send(ask, worker.serve)
-        referee.referee(worker.serve)
-        referee.send(ask, worker.serve)
+        referee.send(ask, serve)
+        referee.referee(serve)
+        referee.send(ask, serve)
         return "\n".join((*referee.transcript, f"= {referee.goal:g}")) + "\n"
 
 
