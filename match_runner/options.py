@@ -20,16 +20,21 @@ MAX_PAUSE_S = 60
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def out_option(command: _F) -> _F:
-    """`--out`, as `folder`: where a command that can be continued keeps its results."""
+def out_option(usual: str | None = None) -> Callable[[_F], _F]:
+    """`--out`, as `folder`: where a command that can be continued keeps its results.
+
+    Args:
+        usual: what it is by default, for the help; without it the option must be given.
+    """
     return click.option(
         "--out",
         "folder",
         type=click.Path(file_okay=False, path_type=Path),
-        required=True,
+        required=usual is None,
+        show_default=usual or False,
         metavar="DIR",
         help="Where results are kept; the same command continues there.",
-    )(command)
+    )
 
 
 def record_option(command: _F) -> _F:

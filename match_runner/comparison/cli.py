@@ -88,7 +88,7 @@ class _SeveralPlayers(click.Command):
     is_flag=True,
     help="Give the others as many states a decision as the first player visits.",
 )
-@out_option
+@out_option()
 @backend_option
 @json_option
 @verbose_option

@@ -66,7 +66,7 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
 )
 @click.option("--quick", is_flag=True, help="Few matches: minutes for all, wide intervals.")
 @click.option("--long", is_flag=True, help="Also the points that take hours.")
-@out_option
+@out_option()
 @seed_option("all matches")
 @jobs_option("all processors")
 @scheduler_option

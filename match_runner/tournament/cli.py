@@ -29,7 +29,7 @@ from match_runner.tournament.summary import summarize
 @jobs_option()
 @scheduler_option
 @match_seconds_option
-@out_option
+@out_option("FILE without .toml")
 @record_option
 @json_option
 @verbose_option
@@ -38,16 +38,18 @@ def tournament(
     jobs: int | None,
     scheduler: str | None,
     match_seconds: int,
-    folder: Path,
+    folder: Path | None,
     records: Path | None,
     as_json: bool,
 ) -> int:
     """Play the tournament that FILE describes in TOML, and say who is best.
 
-    Results are kept in DIR as they come. After an interrupt, the same command continues; after
-    the last match, it prints the tables again. Rounds can be added.
+    Results are kept in DIR as they come: beside FILE, unless --out says where. After an
+    interrupt, the same command continues; after the last match, it prints the tables again.
+    Rounds can be added.
     """
     plan = read_tournament(file)
+    folder = folder or _beside(file)
     if records is not None:
         make_folder(records)
     failures: tuple[str, ...] = ()
@@ -89,3 +91,8 @@ def tournament(
     for failure in failures:
         show_error(f"{failure}; the same command tries again")
     return EXIT_FAILED if failures else 0
+
+
+def _beside(file: Path) -> Path:
+    """The folder of results that belongs to a file."""
+    return file.with_suffix("") if file.suffix else file.with_name(f"{file.name}.results")

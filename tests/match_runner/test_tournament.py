@@ -344,9 +344,10 @@ def test_the_command_plays_in_processes_and_writes_records(tmp_path: Path) -> No
     path.write_text(
         'games = ["exploding_bomb"]\nrounds = 2\n[players]\na = "legal"\nb = "random"\n'
     )
-    args = ("tournament", str(path), "--out", str(tmp_path / "out"), "--jobs", "2")
+    args = ("tournament", str(path), "--jobs", "2")
     result = run(*args, "--record", str(tmp_path / "records"), "--json")
     assert result.exit_code == 0, result.output
+    assert (tmp_path / "t" / "tournament.sqlite").exists()
     found = json.loads(result.stdout)
     assert (found["planned"], found["played"], found["problems"]) == (4, 4, [])
     names = {standing["player"] for standing in found["standings"]}
