@@ -33,7 +33,7 @@ MAX_GROUNDING_S = 120.0
 """Grounding may take half of the start clock, and longer where that is short: it goes on during
 the first turns, which the understudy plays."""
 
-GRACE_S = 0.5
+GRACE_S = 0.75
 """How long after its clock a server still takes a move: those in the field wait for a second."""
 
 BACK_S = 0.1
