@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from pathlib import Path
 
@@ -118,4 +119,8 @@ def serve(
         where = listening.getsockname()
         shown = f"[{where[0]}]" if ":" in where[0] else where[0]
         click.echo(f"{player} listens on http://{shown}:{where[1]}")
-        make_server(host).run(sockets=[listening])
+        server = make_server(host)
+        # What is loaded now stays: looking through it again and again delays answers.
+        gc.collect()
+        gc.freeze()
+        server.run(sockets=[listening])
