@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import time
 import uuid
 from collections import Counter
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ import numpy as np
 from ggp.errors import ConfigError
 from ggp.gdl.program import Program
 from ggp.gdl.source import printable
-from ggp.protocol.messages import Dialect
+from ggp.protocol.messages import BUSY, Dialect
 from match_runner.clocks import DRESDEN, ConnectingTime, Server
 from match_runner.names import Names
 from match_runner.post import Address, Outcome, Reply, post
@@ -33,6 +34,7 @@ MOST_SHOWN = 200
 """Characters shown of what a player sent."""
 
 _ABORT_S = 1.0
+_BUSY_S = 1.0
 _MOST_OF_NAME = 40
 _log = logging.getLogger(__name__)
 
@@ -46,12 +48,15 @@ class RemoteConditions:
         dialect: of the messages; None for the newest that suits the rules.
         start_clock_s: time before the first turn.
         scramble: whether names are changed, by the match's seed.
+        patience_s: how long a player that is busy when told of the match is told again, in
+            seconds; servers in the field do not.
     """
 
     server: Server = DRESDEN
     dialect: Dialect | None = None
     start_clock_s: int = DEFAULT_START_CLOCK_S
     scramble: bool = False
+    patience_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +182,22 @@ class RemotePlayers:
     def start(self) -> dict[int, Trouble]:
         """Tell all of the match, and wait until all are ready or the clock has run out.
 
-        What they answer does not matter; the match goes on in any case.
+        What they answer does not matter; the match goes on in any case. But as long as
+        `patience_s`, all are told again while one of them is busy with another match.
         """
         start_s = self._conditions.start_clock_s
         bodies = {
             role: self._wire.start(self._ids[role], self._roles[role], start_s, self._play_clock_s)
             for role in self._addresses
         }
-        replies = self._send(bodies, start_s + self._server.start_grace_s)
+        until_s = time.monotonic() + self._conditions.patience_s
+        while True:
+            replies = self._send(bodies, start_s + self._server.start_grace_s)
+            is_busy = any(reply.text.strip().lower() == BUSY for _, reply in replies)
+            if not is_busy or time.monotonic() >= until_s:
+                break
+            _log.info("a player is busy: the match waits")
+            time.sleep(_BUSY_S)
         return {
             role: _trouble(reply, "when told of the match")
             for role, reply in replies

@@ -3,7 +3,8 @@ machine.
 
 `LocalPool` keeps worker processes. Each is a new Python that is told functions and arguments
 on its standard input and answers on its standard output, both pickled. It has a session of its
-own, so that Ctrl-C in a terminal reaches the parent only, and dies with its parent.
+own, so that Ctrl-C in a terminal reaches the parent only, and dies with its parent. Work that is
+broken off is interrupted first: who plays against players elsewhere tells them that it is over.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
@@ -26,7 +28,8 @@ from ggp.errors import MatchError
 _T = TypeVar("_T")
 
 _BOOTSTRAP = (
-    "import sys; parent = int(sys.argv[1]); sys.path[:] = sys.argv[2:]; "
+    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+    "parent = int(sys.argv[1]); sys.path[:] = sys.argv[2:]; "
     "from match_runner.comparison.process import serve; serve(parent)"
 )
 _ENVIRONMENT = {
@@ -37,6 +40,10 @@ _ENVIRONMENT = {
     # Nothing may differ between workers.
     "PYTHONHASHSEED": "0",
 }
+
+
+LAST_WORDS_S = 3.0
+"""What a worker that is interrupted may take until it is killed."""
 
 
 class WorkerCrashError(MatchError):
@@ -64,7 +71,7 @@ class Executor(Protocol):
         ...
 
     def close(self) -> None:
-        """Give up what is not finished, at once; no process remains."""
+        """Give up what is not finished, within seconds; no process remains."""
         ...
 
 
@@ -99,13 +106,13 @@ class LocalPool:
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            for process in self._processes.values():
-                _kill(process)
+            processes = list(self._processes.values())
         with contextlib.suppress(queue.Empty):
             while True:
                 work = self._work.get_nowait()
                 if work is not None:
                     work[0].cancel()
+        _end(*processes)
         for _ in self._threads:
             self._work.put(None)
         for thread in self._threads:
@@ -192,7 +199,7 @@ class _Limit:
 
     def _pass(self) -> None:
         self.passed = True
-        _kill(self._process)
+        _end(self._process)
 
 
 def _start() -> subprocess.Popen[bytes]:
@@ -207,6 +214,17 @@ def _start() -> subprocess.Popen[bytes]:
         )
     except OSError as error:
         raise WorkerFailedError(f"cannot start a worker process: {error}") from error
+
+
+def _end(*processes: subprocess.Popen[bytes]) -> None:
+    """Interrupt workers, and kill those that do not end."""
+    for process in processes:
+        process.send_signal(signal.SIGINT)
+    until_s = time.monotonic() + LAST_WORDS_S
+    for process in processes:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(max(0.0, until_s - time.monotonic()))
+        _kill(process)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

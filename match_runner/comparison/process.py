@@ -8,8 +8,10 @@ import os
 import pickle
 import signal
 import traceback
+from collections.abc import Iterator
 from typing import Any
 
+from ggp.console import EXIT_INTERRUPTED
 from ggp.errors import GGPError
 
 _PR_SET_PDEATHSIG = 1
@@ -36,6 +38,16 @@ def serve(parent: int) -> None:
     os._exit(0)
 
 
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """What is done within can be interrupted, and ends what it has begun; see `LocalPool`."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _answer(questions: Any) -> tuple[bool, Any]:
     try:
         function, args = pickle.load(questions)
@@ -44,7 +56,10 @@ def _answer(questions: Any) -> tuple[bool, Any]:
     except Exception:
         return True, traceback.format_exc()
     try:
-        return False, function(*args)
+        with _interruptible():
+            return False, function(*args)
+    except KeyboardInterrupt:
+        os._exit(EXIT_INTERRUPTED)
     except MemoryError:
         os._exit(1)  # as good as a crash: another try may have more memory
     except GGPError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,9 @@ from match_runner.remote import DEFAULT_START_CLOCK_S, check_clocks
 from match_runner.wire import Wire
 
 MOST_ROUNDS = 100_000
+
+FORGET_S = 90.0
+"""Players forget matches that are silent for twice their clocks and a minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +222,7 @@ def _game(data: object, general: Mapping[str, Any], folder: Path, *, has_remote:
         )
         if has_remote:
             _check_remote(program, conditions)
+            conditions = _patient(conditions)
     except ConfigError as error:
         raise ConfigError(f"{error} (game {name})") from error
     rounds = settings.get("rounds", 1)
@@ -274,3 +278,10 @@ def _is_whole(value: object) -> bool:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _patient(conditions: Conditions) -> Conditions:
+    """Waits for players that believe in a match that was broken off, until they forget it."""
+    clocks_s = conditions.remote.start_clock_s + (conditions.play_clock_s or 0.0)
+    remote = replace(conditions.remote, patience_s=2 * clocks_s + FORGET_S)
+    return replace(conditions, remote=remote)

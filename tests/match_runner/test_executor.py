@@ -54,6 +54,20 @@ def sleep(seconds: float, started: str) -> None:
     time.sleep(seconds)
 
 
+def say_goodbye(started: str, said: str) -> None:
+    Path(started).touch()
+    try:
+        time.sleep(60)
+    finally:
+        Path(said).write_text("goodbye")
+
+
+def stay(started: str) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Path(started).touch()
+    time.sleep(60)
+
+
 def is_alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -129,3 +143,47 @@ def test_closing_ends_a_busy_worker_at_once(tmp_path: Path) -> None:
     assert time.monotonic() - began < 5
     assert not is_alive(pid)
     assert waiting.cancelled()
+
+
+def _until_there(path: Path) -> None:
+    while not path.exists():
+        time.sleep(0.01)
+
+
+def test_work_that_is_given_up_may_say_goodbye(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pool = LocalPool(1)
+    started, said = tmp_path / "started", tmp_path / "said"
+    work = pool.submit(say_goodbye, (str(started), str(said)))
+    _until_there(started)
+    pool.close()
+    assert said.read_text() == "goodbye"
+    assert isinstance(work.exception(), WorkerCrashError)
+    assert capfd.readouterr().err == ""
+
+
+def test_work_that_takes_too_long_may_say_goodbye(tmp_path: Path) -> None:
+    pool = LocalPool(1, limit_s=1.0)
+    work = pool.submit(say_goodbye, (str(tmp_path / "started"), str(tmp_path / "said")))
+    assert "longer than 1 seconds" in str(work.exception())
+    assert (tmp_path / "said").exists() == (tmp_path / "started").exists()
+    pool.close()
+
+
+def test_work_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("match_runner.comparison.executor.LAST_WORDS_S", 0.1)
+    pool = LocalPool(1)
+    started = tmp_path / "started"
+    work = pool.submit(stay, (str(started),))
+    _until_there(started)
+    pool.close()
+    assert isinstance(work.exception(), WorkerCrashError)
+
+
+def test_idle_workers_go_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
+    pool = LocalPool(1)
+    pid, _ = pool.submit(whoami, ()).result()
+    pool.close()
+    assert not is_alive(pid)
+    assert capfd.readouterr().err == ""

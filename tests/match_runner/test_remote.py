@@ -469,6 +469,19 @@ def test_a_connection_that_is_closed_is_a_fault_of_its_own() -> None:
     assert set(FAULTS) >= {kind for _, _, kind in faults_of(record)}
 
 
+def test_a_patient_match_waits_for_a_player_that_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("match_runner.remote._BUSY_S", 0.01)
+    answers = iter(["busy", "BUSY ", "ready"])
+    player = HttpPlayer(["noop", "wait", "(cut red)"], start=lambda _: next(answers))
+    patient = RemoteConditions(start_clock_s=10, patience_s=60.0)
+    with playing(player):
+        record = match_of("exploding_bomb", replace(quick(), remote=patient), agent=player.address)
+    assert "unreachable" not in {kind for _, _, kind in faults_of(record)}
+    starts = [m for m in map(parse_message, player.messages) if isinstance(m, Start)]
+    assert len(starts) == 3
+    assert len({start.match_id for start in starts}) == 1
+
+
 def test_what_is_answered_to_start_does_not_matter() -> None:
     assert not faults_of(bomb(start="busy"))
     assert not faults_of(bomb(start=Behaviour(b"garbage")))
