@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -77,7 +78,7 @@ def tiltyard_json(record: MatchRecord, states: Sequence[Fluents]) -> str:
         "matchId": _match_id(record),
         "randomToken": _token(record),
         "startTime": times_ms[0],
-        "gameMetaURL": record.game,
+        "gameMetaURL": Path(record.game).stem,
         "gameRoleNames": list(record.roles),
         "isCompleted": record.error is None,
         "isAborted": record.error is not None,

@@ -25,6 +25,7 @@ MAX_REPLY_BYTES = 1 << 20
 """Where reading a reply ends; no move is that long."""
 
 _CHUNK = 1 << 16
+_HOST_AND_PORT = re.compile(r"[^\s:=]+:\d+/?")
 _HEADER_END = re.compile(rb"\r?\n\r?\n")
 _STATUS = re.compile(rb"HTTP/\d\.\d +(\d{3})([^\r\n]*)")
 _LENGTH = re.compile(rb"^content-length:[ \t]*(\d{1,9})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
@@ -54,7 +55,7 @@ class Address:
 
 def is_address(text: str) -> bool:
     """Whether a text is meant for the address of a player, not for a player's spec."""
-    return "://" in text
+    return "://" in text or _HOST_AND_PORT.fullmatch(text) is not None
 
 
 def parse_address(text: str) -> Address:

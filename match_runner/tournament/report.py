@@ -23,6 +23,8 @@ def show_tournament(summary: Summary) -> Iterator[RenderableType]:
     yield Text(f"{summary.played}{of_all} matches, {summary.moves} turns", style="bold")
     yield _standings(summary)
     yield Text()
+    yield _contests(summary)
+    yield Text()
     yield _by_game(summary)
     yield Text()
     if summary.problems:
@@ -47,16 +49,25 @@ def rating_text(rating: Rating | None) -> str:
 
 
 def _standings(summary: Summary) -> RenderableType:
-    columns = (
-        *("player", "#rating [99 %]", "#mean score [99 %]", "#matches", "#won", "#drawn", "#lost"),
-        *("#% won [99 %]", "faults", "plays"),
-    )
+    columns = ("player", "#rating [99 %]", "#mean score [99 %]", "#matches")
     rows = [
         (
             standing.player,
             rating_text(standing.rating),
             interval_text(standing.score),
-            *map(str, (standing.matches, standing.wins, standing.draws, standing.losses)),
+            str(standing.matches),
+        )
+        for standing in summary.standings
+    ]
+    return table_of(columns, rows)
+
+
+def _contests(summary: Summary) -> RenderableType:
+    columns = ("player", "#won", "#drawn", "#lost", "#% won [99 %]", "faults", "plays")
+    rows = [
+        (
+            standing.player,
+            *map(str, (standing.wins, standing.draws, standing.losses)),
             interval_text(standing.win_share, ".1f", 100),
             faults_text(standing.faults),
             standing.plays,
