@@ -247,8 +247,8 @@ class Lobby:
         before = self._by_id.get(start.match_id)
         if before is None or before.state is State.OVER:
             if self.is_busy:
-                num = len(self.live)
-                return Receipt(start, reply=BUSY, notes=(f"{num} matches are played: busy",))
+                note = f"busy: as many matches as allowed are played ({len(self.live)})"
+                return Receipt(start, reply=BUSY, notes=(note,))
             return self._begin(start, now, rules)
         receipt = self._pass_on(before, start, now)
         if before.is_live:
