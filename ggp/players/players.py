@@ -133,7 +133,7 @@ class BeliefPlayer:
             self._tracker.prune(self._nested)
             self._fault = None
         except GGPError as error:
-            _log.warning("%s: %s", self.spec.text, error)
+            _log.warning("%s as %s: %s", self.spec.text, self._machine.roles[self._role], error)
             self._fault = str(error)
         self._observed_s += self._clock() - started
 
@@ -156,7 +156,7 @@ class BeliefPlayer:
                         self._report(self._decision(self._safest(own), self._unvalued(known), own))
                     move, values = _STRATEGIES[self.spec.name](self, deadline)
             except GGPError as error:
-                _log.warning("%s: %s", self.spec.text, error)
+                _log.warning("%s as %s: %s", self.spec.text, self._machine.roles[self._role], error)
                 fault = str(error)
         bag = self._tracker.bag
         if move is None and (spare := self._spare_bag(deadline)) is not None:
@@ -165,7 +165,7 @@ class BeliefPlayer:
                 move, values = self._rescue(bag, deadline)
                 fault = f"{fault}; decided in {bag.sets.counts[0]} states found anew"
             except GGPError as error:
-                _log.warning("%s: %s", self.spec.text, error)
+                _log.warning("%s as %s: %s", self.spec.text, self._machine.roles[self._role], error)
         if move is None:
             move = self._fallback()
         decision = self._decision(move, values, bag, fault)
@@ -297,7 +297,7 @@ class BeliefPlayer:
             bag = self._tracker.spare_bag(_part(deadline, OBSERVE_SHARE))
             known = [] if bag is None else candidates(self._machine, bag).values.tolist()
         except GGPError as error:
-            _log.warning("%s: %s", self.spec.text, error)
+            _log.warning("%s as %s: %s", self.spec.text, self._machine.roles[self._role], error)
             return None
         self._candidates = known or self._candidates
         return bag if known else None
