@@ -217,14 +217,27 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def _end(*processes: subprocess.Popen[bytes]) -> None:
-    """Interrupt workers, and kill those that do not end."""
+    """Interrupt workers, and kill those that do not end, and what all have started."""
     for process in processes:
-        process.send_signal(signal.SIGINT)
+        if not _has_ended(process):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGINT)
     until_s = time.monotonic() + LAST_WORDS_S
     for process in processes:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(max(0.0, until_s - time.monotonic()))
+        while not _has_ended(process) and time.monotonic() < until_s:
+            time.sleep(0.01)
         _kill(process)
+
+
+def _has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether a worker has ended; it is not reaped, so that its number stays its own."""
+    if process.returncode is not None:
+        return True
+    try:
+        found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return found is not None
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

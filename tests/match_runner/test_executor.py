@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -60,6 +61,10 @@ def say_goodbye(started: str, said: str) -> None:
         time.sleep(60)
     finally:
         Path(said).write_text("goodbye")
+
+
+def have_a_child() -> int:
+    return subprocess.Popen(["sleep", "600"]).pid
 
 
 def stay(started: str) -> None:
@@ -179,6 +184,16 @@ def test_work_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.Mo
     _until_there(started)
     pool.close()
     assert isinstance(work.exception(), WorkerCrashError)
+
+
+def test_what_an_idle_worker_started_ends_with_it() -> None:
+    pool = LocalPool(1)
+    child = pool.submit(have_a_child, ()).result()
+    pool.close()
+    until = time.monotonic() + 10
+    while is_alive(child) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not is_alive(child)
 
 
 def test_idle_workers_go_without_a_word(capfd: pytest.CaptureFixture[str]) -> None:
