@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import queue
-from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 
 from ggp.errors import MatchError
 from match_runner.comparison.budgets import Budgets, measured_budgets, specs_of
-from match_runner.comparison.executor import Executor, WorkerCrashError
+from match_runner.comparison.executor import Executor
 from match_runner.comparison.plan import (
     Options,
     PlannedMatch,
@@ -19,12 +15,8 @@ from match_runner.comparison.plan import (
     plan_measurements,
 )
 from match_runner.comparison.store import PlayedMatch, Store
+from match_runner.comparison.tries import play_all
 from match_runner.comparison.worker import Outcome, Task, play
-
-MAX_TRIES = 3
-"""Worker processes that one match may cost."""
-
-_log = logging.getLogger(__name__)
 
 Watcher = Callable[[PlayedMatch], None]
 """Is told of every match as it ends."""
@@ -73,35 +65,14 @@ class _Session:
 
     def play(self, planned: Sequence[PlannedMatch], budgets: Budgets | None) -> tuple[str, ...]:
         """Play those matches of a list that are not stored; what could not be."""
-        ended: queue.SimpleQueue[Future[Outcome]] = queue.SimpleQueue()
-        running: dict[Future[Outcome], PlannedMatch] = {}
-        tries: Counter[tuple[str, int]] = Counter()
-        failures = []
-
-        def submit(match: PlannedMatch) -> None:
-            tries[match.key] += 1
-            future = self._executor.submit(play, (self._task(match, budgets),))
-            running[future] = match
-            future.add_done_callback(ended.put)
-
-        for match in planned:
-            if match.key not in self._keys:
-                submit(match)
-        while running:
-            future = ended.get()
-            match = running.pop(future)
-            try:
-                self._keep(match, future.result(), budgets)
-            except WorkerCrashError as error:
-                _log.info("%s match %d: %s", match.kind, match.number, error)
-                if tries[match.key] < MAX_TRIES:
-                    submit(match)
-                else:
-                    failures.append(
-                        f"match {match.number} (seed {match.seed}) was tried {MAX_TRIES} times: "
-                        f"{error}"
-                    )
-        return tuple(failures)
+        missing = [match for match in planned if match.key not in self._keys]
+        return play_all(
+            self._executor,
+            play,
+            ((match, self._task(match, budgets)) for match in missing),
+            lambda match, outcome: self._keep(match, outcome, budgets),
+            lambda match: f"match {match.number} (seed {match.seed})",
+        )
 
     def _task(self, match: PlannedMatch, budgets: Budgets | None) -> Task:
         options = self._options

@@ -11,7 +11,7 @@ import numpy as np
 from ggp.errors import MatchError
 from match_runner.comparison.executor import Executor, WorkerCrashError
 from match_runner.comparison.intervals import Interval
-from match_runner.comparison.runner import MAX_TRIES
+from match_runner.comparison.tries import MAX_TRIES
 from match_runner.reproduce.published import HYPERPLAY, HYPERPLAY2, TABLE1, TABLE2, Number
 from match_runner.reproduce.results import Claim, Point, Result, Settings, Tell
 from match_runner.reproduce.thoughts import Thought, Turn, think

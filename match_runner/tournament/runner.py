@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import logging
-import queue
-from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Future
 
-from match_runner.comparison.executor import Executor, WorkerCrashError
+from match_runner.comparison.executor import Executor
 from match_runner.comparison.plan import PlannedMatch
-from match_runner.comparison.runner import MAX_TRIES
+from match_runner.comparison.tries import play_all
 from match_runner.records import MatchRecord
 from match_runner.tournament.plan import GamePlan, Tournament
 from match_runner.tournament.store import Played, Store
 from match_runner.tournament.worker import Task, play
-
-_log = logging.getLogger(__name__)
 
 Watcher = Callable[[Played], None]
 """Is told of every match as it ends."""
@@ -34,37 +28,20 @@ def run_tournament(
         MatchError: a worker failed otherwise than by crashing.
     """
     stored = {match.planned.key for match in store.matches()}
-    ended: queue.SimpleQueue[Future[MatchRecord]] = queue.SimpleQueue()
-    running: dict[Future[MatchRecord], tuple[GamePlan, PlannedMatch]] = {}
-    tries: Counter[tuple[str, int]] = Counter()
-    failures = []
+    missing = [(game, match) for game, match in tournament.planned() if match.key not in stored]
 
-    def submit(game: GamePlan, match: PlannedMatch) -> None:
-        tries[match.key] += 1
-        future = executor.submit(play, (_task(tournament, game, match),))
-        running[future] = game, match
-        future.add_done_callback(ended.put)
+    def keep(each: tuple[GamePlan, PlannedMatch], record: MatchRecord) -> None:
+        _, match = each
+        store.add(match, record)
+        watch(Played(match, record))
 
-    for game, match in tournament.planned():
-        if match.key not in stored:
-            submit(game, match)
-    while running:
-        future = ended.get()
-        game, match = running.pop(future)
-        try:
-            record = future.result()
-        except WorkerCrashError as error:
-            _log.info("match %d of %s: %s", match.number, game.name, error)
-            if tries[match.key] < MAX_TRIES:
-                submit(game, match)
-            else:
-                failures.append(
-                    f"match {match.number} of {game.name} was tried {MAX_TRIES} times: {error}"
-                )
-        else:
-            store.add(match, record)
-            watch(Played(match, record))
-    return tuple(failures)
+    return play_all(
+        executor,
+        play,
+        ((each, _task(tournament, *each)) for each in missing),
+        keep,
+        lambda each: f"match {each[1].number} of {each[0].name}",
+    )
 
 
 def _task(tournament: Tournament, game: GamePlan, match: PlannedMatch) -> Task:

@@ -11,9 +11,9 @@ import pytest
 from ggp.errors import ConfigError, MatchError
 from match_runner.comparison.executor import WorkerFailedError
 from match_runner.comparison.plan import plan_matches
-from match_runner.comparison.runner import MAX_TRIES
 from match_runner.comparison.store import FILE, PlayedMatch, open_store
 from match_runner.comparison.summary import summarize
+from match_runner.comparison.tries import MAX_TRIES
 from match_runner.comparison.worker import Outcome, Task, play
 from match_runner.referee import play_match
 from tests.match_runner.comparisons import (
