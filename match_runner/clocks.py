@@ -1,6 +1,6 @@
 """How servers treat their players: time, grace, and what becomes of a bad move.
 
-The numbers are those of servers in the field; `docs/protocol.md` has the table.
+The numbers are those of servers in the field; `docs/tournaments.md` has the table.
 """
 
 from __future__ import annotations

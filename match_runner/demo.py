@@ -15,12 +15,19 @@ from rich.text import Text
 
 from ggp.console import guarded
 from ggp.gdl.normalize import load
+from ggp.gdl.program import Program
 from ggp.players import Decision
 from match_runner.records import MatchRecord
 from match_runner.referee import play_match
-from match_runner.seats import Arena, set_up
-from match_runner.series import Summary, play_series, summarize
-from match_runner.views import console, mean_text, percepts_text, plain, values_table
+from match_runner.seats import build_machines, set_up
+from match_runner.series.command import held_so_far
+from match_runner.series.intervals import interval_text
+from match_runner.series.outcomes import Played
+from match_runner.series.play import PlaySummary, series_of_roles, summarize
+from match_runner.series.runner import run_series
+from match_runner.series.store import open_store
+from match_runner.views import console, percepts_text, plain, values_table
+from match_runner.workers.inline import InlineExecutor
 
 GAME, ROLE = "exploding_bomb", "agent"
 PLAYERS = (("HyperPlay-II", "hyperplay2:n=8"), ("HyperPlay", "hyperplay"))
@@ -51,7 +58,8 @@ def main() -> None:
 def run(out: Console) -> None:
     """Play one match of each player and show it, then a short series."""
     program = load(GAME)
-    arenas = [set_up(GAME, program, {ROLE: spec}) for _, spec in PLAYERS]
+    machines = build_machines(program)
+    arenas = [set_up(GAME, program, {ROLE: spec}, machines) for _, spec in PLAYERS]
     records = [play_match(arena, SEED) for arena in arenas]
     out.print(Text("The exploding bomb", style="bold"))
     out.print(_STORY)
@@ -60,7 +68,7 @@ def run(out: Console) -> None:
     out.print()
     out.print(_LESSON)
     out.print()
-    out.print(_series_table([_play_series(arena) for arena in arenas], out.encoding))
+    out.print(_series_table([_play_series(program, spec) for _, spec in PLAYERS]))
     out.print("What to try next:", style="bold")
     for command in (
         "match-runner play monty_hall --player candidate=hyperplay2",
@@ -96,26 +104,32 @@ def _values(decision: Decision, encoding: str) -> RenderableType:
     return Group(values_table(decision, encoding))
 
 
-def _play_series(arena: Arena) -> Summary:
+def _play_series(program: Program, spec: str) -> PlaySummary:
     screen = console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    hidden = not screen.is_terminal
-    with Progress(*columns, console=screen, transient=True, disable=hidden) as bar:
-        matches = play_series(arena, SEED, NUM_MATCHES)
-        label = f"{NUM_MATCHES} matches of {arena.players[ROLE]}"
-        results = [m.result for m in bar.track(matches, NUM_MATCHES, description=label)]
-    return summarize(arena.game, arena.machine.roles, results)
+    series = series_of_roles(GAME, program, {ROLE: spec}, NUM_MATCHES, seed=SEED)
+    with (
+        open_store(None, series) as store,
+        Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar,
+    ):
+        task = bar.add_task(f"{NUM_MATCHES} matches of {spec}", total=NUM_MATCHES)
+
+        def advance(_: Played) -> None:
+            bar.advance(task)
+
+        run_series(series, store, InlineExecutor(), advance)
+        return summarize(held_so_far(series, store))
 
 
-def _series_table(summaries: Sequence[Summary], encoding: str) -> Table:
+def _series_table(summaries: Sequence[PlaySummary]) -> Table:
     table = Table(box=SIMPLE, pad_edge=False)
     table.add_column(f"{NUM_MATCHES} matches each")
-    table.add_column("mean score (99 %)", justify="right")
+    table.add_column(Text("mean score [99 %]"), justify="right")
     table.add_column("states visited a match", justify="right")
     for (name, spec), summary in zip(PLAYERS, summaries, strict=True):
         visited = summary.states_visited[ROLE] // NUM_MATCHES
         table.add_row(
-            Text(f"{name} ({spec})"), mean_text(summary.means[ROLE], encoding), f"{visited:,}"
+            Text(f"{name} ({spec})"), Text(interval_text(summary.scores[ROLE])), f"{visited:,}"
         )
     return table
 

@@ -38,8 +38,8 @@ def read_log(path: Path) -> list[Event]:
     """The lines of a log; a last line that was cut off is left out.
 
     Raises:
-        ConfigError: there is no such file, or it cannot be read.
-        MatchError: it is no log of a match; says in which line.
+        ConfigError: there is no such file, it cannot be read, or it is no log of a match; says
+            in which line.
     """
     try:
         lines = path.read_bytes().split(b"\n")
@@ -49,10 +49,10 @@ def read_log(path: Path) -> list[Event]:
     for number, line in enumerate(lines[:-1], start=1):
         events.append(_event(line, f"{path}, line {number}"))
     if not events or events[0]["event"] != _FIRST_EVENT:
-        raise MatchError(f"{path} does not begin as the log of a match does")
+        raise ConfigError(f"{path} does not begin as the log of a match does")
     if events[0].get("format") != FORMAT:
         found = json.dumps(events[0].get("format"))
-        raise MatchError(f"{path}: format {found} is not known; this version reads {FORMAT}")
+        raise ConfigError(f"{path}: format {found} is not known; this version reads {FORMAT}")
     return events
 
 
@@ -74,11 +74,11 @@ def _event(line: bytes, where: str) -> Event:
     try:
         event = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise MatchError(f"{where} is not JSON: {error}") from error
+        raise ConfigError(f"{where} is not JSON: {error}") from error
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-        raise MatchError(f"{where} must be an object with the field `event`")
+        raise ConfigError(f"{where} must be an object with the field `event`")
     if not isinstance(event.get("t"), int | float):
-        raise MatchError(f"{where} must have the number `t`")
+        raise ConfigError(f"{where} must have the number `t`")
     return event
 
 
@@ -127,7 +127,10 @@ def _values(event: Event, encoding: str) -> Iterator[RenderableType]:
     """The table of values, if somebody decided between several moves."""
     if not isinstance(event.get("particles"), int):
         return
-    decision = decision_from_json(dict(event), "decision")
+    try:
+        decision = decision_from_json(dict(event), "decision")
+    except MatchError as error:
+        raise ConfigError(f"this is no log of a match: {error}") from error
     if len(decision.values) > 1 and any(value.visits for value in decision.values):
         yield Padding(values_table(decision, encoding), (0, 0, 0, 11), expand=False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,11 +14,66 @@ from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from match_runner.clocks import DRESDEN, DRESDEN_PAUSE_S, SERVERS, Replacement
 from match_runner.referee import Conditions
 from match_runner.remote import DEFAULT_START_CLOCK_S, RemoteConditions
+from match_runner.workers.places import jobs_option, match_seconds_option, scheduler_option
 
 MAX_PAUSE_S = 60
 """Longest pause before a turn: players forget matches that stay silent."""
 
+FORGET_S = 90.0
+"""Players forget matches that are silent for twice their clocks and a minute."""
+
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where matches are played and kept.
+
+    Attributes:
+        jobs, scheduler, match_seconds: see `open_executor`.
+        folder: where results are kept; None for memory only.
+        records: where every match is written as a file; None for nowhere.
+    """
+
+    jobs: int | None = None
+    scheduler: str | None = None
+    match_seconds: float = 0
+    folder: Path | None = None
+    records: Path | None = None
+
+
+def place_options(
+    jobs: str = "1", out: str | None = None, *, records: bool = True
+) -> Callable[[_F], _F]:
+    """Everything that `Place` is made of, as keyword arguments of the same names.
+
+    Args:
+        jobs: how many matches side by side there are by default, for the help.
+        out: where results are kept by default, for the help; without it `--out` must be given.
+        records: whether there is a `--record`.
+    """
+    options = [jobs_option(jobs), scheduler_option, match_seconds_option, out_option(out)]
+    if records:
+        options.append(record_option)
+
+    def decorate(command: _F) -> _F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def read_place(asked: dict[str, Any], *, in_this_process: bool = False) -> Place:
+    """The place that the options of a command ask for; takes them out of the others.
+
+    Args:
+        in_this_process: whether that is the usual place.
+    """
+    own = {name: asked.pop(name) for name in tuple(asked) if name in Place.__slots__}
+    if in_this_process and own["jobs"] is None and own["scheduler"] is None:
+        own["jobs"] = 0
+    return Place(**own)
 
 
 def out_option(usual: str | None = None) -> Callable[[_F], _F]:
@@ -58,6 +114,7 @@ def conditions_options(command: _F) -> _F:
 def conditions_of(
     *,
     has_remote: bool,
+    patient: bool = False,
     play_clock_s: float | None,
     start_clock_s: int,
     dialect: str | None,
@@ -71,9 +128,12 @@ def conditions_of(
     Args:
         has_remote: whether a remote player takes part: then bad moves are replaced as the
             server does that is acted like, unless `replacement` says otherwise.
+        patient: whether a remote player that is busy, because it believes in a match that was
+            broken off, is waited for until it forgets that one.
     """
     acted = SERVERS[server]
     usual = acted.replacement if has_remote else Replacement.RANDOM
+    patience_s = 2 * (start_clock_s + (play_clock_s or 0.0)) + FORGET_S
     return Conditions(
         play_clock_s=play_clock_s,
         replacement=Replacement(replacement) if replacement else usual,
@@ -83,6 +143,7 @@ def conditions_of(
             dialect=Dialect(dialect) if dialect else None,
             start_clock_s=start_clock_s,
             scramble=scramble,
+            patience_s=patience_s if has_remote and patient else 0.0,
         ),
     )
 

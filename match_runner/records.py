@@ -1,26 +1,23 @@
-"""What happened in a match, as values and as JSON (`docs/architecture.md` shows a file).
+"""What happened in a match, as values and as JSON (`docs/records.md` describes the fields).
 
-A record holds terms as canonical KIF only, never ids, so that it can be read by any process
-and checked against the rules again.
+A record holds terms as canonical KIF only, never ids, and the rules of its game, so that it can
+be read by any process anywhere and checked against the rules again.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
-from ggp.errors import ConfigError, MatchError
+from ggp.errors import MatchError
 from ggp.players import Decision, MoveValue
 
-FORMAT = 2
-"""Number of the file format that is written; format 1 lacks `remote` and `times_s`."""
+FORMAT = 3
+"""Number of the format that is written. Format 1 lacks `remote` and `times_s`, formats 1 and 2
+lack `rules` and have a number for every goal."""
 
-READABLE_FORMATS = (1, 2)
+READABLE_FORMATS = (1, 2, 3)
 """Formats that are read; readers refuse others."""
 
 FAULTS: Mapping[str, str] = {
@@ -94,25 +91,6 @@ class RemoteSide:
 
 
 @dataclass(frozen=True, slots=True)
-class MatchResult:
-    """What series and statistics keep of a match.
-
-    Attributes:
-        seed: plays the match again.
-        goals: goal value of every role.
-        turns: joint moves made.
-        errors: faults of players and what ended the match early, one line each.
-        states_visited: by every role's player; 0 for `random`.
-    """
-
-    seed: int
-    goals: Mapping[str, float]
-    turns: int
-    errors: tuple[str, ...]
-    states_visited: Mapping[str, int]
-
-
-@dataclass(frozen=True, slots=True)
 class MatchRecord:
     """One match.
 
@@ -125,12 +103,13 @@ class MatchRecord:
         roles: in the order of the rulesheet.
         players: spec of each role's player; `random` is not among them.
         turns: first to last.
-        goals: of every role, in the last state.
+        goals: of every role, in the last state; None where the rules give no number.
         states_visited: by every role's player; 0 for `random`.
         error: why the match ended before the game was over, else None.
         remote: None where no player was remote.
         times_s: seconds since 1970 at which each state was reached, the initial one first;
             empty if not known.
+        rules: text of the rulesheet as it was read; empty if not known.
     """
 
     game: str
@@ -141,21 +120,28 @@ class MatchRecord:
     roles: tuple[str, ...]
     players: Mapping[str, str]
     turns: tuple[TurnRecord, ...]
-    goals: Mapping[str, float]
+    goals: Mapping[str, float | None]
     states_visited: Mapping[str, int]
     error: str | None = None
     remote: RemoteSide | None = None
     times_s: tuple[float, ...] = ()
+    rules: str = ""
 
     @property
-    def result(self) -> MatchResult:
-        """The match without its moves."""
-        errors = [str(fault) for turn in self.turns for fault in turn.faults]
-        if self.error is not None:
-            errors.append(f"after turn {len(self.turns)}: {self.error}")
-        return MatchResult(
-            self.seed, self.goals, len(self.turns), tuple(errors), self.states_visited
-        )
+    def failed(self) -> bool:
+        """Whether the match came to no result: it scores nothing for anybody."""
+        return self.error is not None
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """Of all turns, in order."""
+        return tuple(fault for turn in self.turns for fault in turn.faults)
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """Faults of players and what ended the match early, one line each."""
+        ended = () if self.error is None else (f"after turn {len(self.turns)}: {self.error}",)
+        return (*map(str, self.faults), *ended)
 
     def to_json(self) -> dict[str, Any]:
         """The record as JSON values; `record_from_json` is the inverse."""
@@ -165,65 +151,6 @@ class MatchRecord:
 def as_number(value: float) -> int | float:
     """An int where that is exact: GDL's goal values are whole numbers."""
     return int(value) if value == int(value) else float(value)
-
-
-def record_name(record: MatchRecord) -> str:
-    """A file name: the same for the same match played again, another for any other match."""
-    setting = json.dumps([record.digest, dict(record.players), record.play_clock_s])
-    digest = hashlib.blake2b(setting.encode(), digest_size=3).hexdigest()
-    return f"{Path(record.game).stem}-seed{record.seed}-{digest}.json"
-
-
-def make_folder(folder: Path) -> None:
-    """Make sure that there is a folder for records.
-
-    Raises:
-        ConfigError: it cannot be made, or not be written to.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"cannot make {folder}: {error.strerror or error}") from error
-    if not os.access(folder, os.W_OK):
-        raise ConfigError(f"cannot write into {folder}: permission denied")
-
-
-def write_record(record: MatchRecord, folder: Path) -> Path:
-    """Write one file into a folder and return its path; a file of that name is replaced.
-
-    Raises:
-        ConfigError: the file cannot be written.
-    """
-    path = folder / record_name(record)
-    unfinished = path.with_suffix(".tmp")
-    try:
-        unfinished.write_text(json.dumps(record.to_json(), indent=1) + "\n", encoding="utf-8")
-        os.replace(unfinished, path)
-    except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
-    return path
-
-
-def read_record(path: Path) -> MatchRecord:
-    """The record in a file.
-
-    Raises:
-        ConfigError: there is no such file, or it cannot be read.
-        MatchError: it holds no match record.
-    """
-    if path.is_dir():
-        names = ", ".join(sorted(p.name for p in path.glob("*.json"))[:5]) or "none"
-        raise ConfigError(f"{path} is a folder; give one of its records: {names}")
-    try:
-        data = json.loads(path.read_bytes())
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise MatchError(f"{path} is not JSON: {error}") from error
-    try:
-        return record_from_json(data)
-    except MatchError as error:
-        raise MatchError(f"{path}: {error}") from error
 
 
 def record_from_json(data: object) -> MatchRecord:
@@ -246,11 +173,12 @@ def record_from_json(data: object) -> MatchRecord:
         roles=fields.get("roles", _list_of(_text)),
         players=fields.get("players", _map_of(_text)),
         turns=fields.get("turns", _list_of(_turn)),
-        goals=fields.get("goals", _map_of(_number)),
+        goals=fields.get("goals", _map_of(_optional(_number))),
         states_visited=fields.get("states_visited", _map_of(_whole)),
         error=fields.get("error", _optional(_text)),
         remote=fields.get("remote", _optional(_remote)) if version > 1 else None,
         times_s=fields.get("times_s", _list_of(_number)) if version > 1 else (),
+        rules=fields.get("rules", _text) if version > 2 else "",
     )
     _check_roles(record)
     return record

@@ -79,7 +79,7 @@ def play_match(arena: Arena, seed: int, conditions: Conditions | None = None) ->
     What players do wrong is recorded as a fault and costs them their move. What is wrong with
     the game (a role without a legal move, no end within the limit of turns, a reasoner's
     limit) ends the match: `MatchRecord.error` says so, and the goals are those of the last
-    state, 0 where the rules cannot tell.
+    state, None where the rules cannot tell.
 
     Raises:
         ConfigError: remote players cannot be spoken to under these conditions.
@@ -290,7 +290,7 @@ class _Match:
             visited[machine.roles[role]] = player.states_visited
         return MatchRecord(
             game=arena.game,
-            digest=arena.digest,
+            digest=arena.program.digest,
             backend=machine.backend,
             seed=self._seed,
             play_clock_s=self._conditions.play_clock_s,
@@ -302,15 +302,16 @@ class _Match:
             error=None if self._error is None else _one_line(self._error),
             remote=None if self._remote is None else self._remote.side,
             times_s=tuple(self._times_s),
+            rules=arena.program.source.text,
         )
 
-    def _goals(self) -> dict[str, float]:
+    def _goals(self) -> dict[str, float | None]:
         roles = self._machine.roles
         try:
             values = self._machine.goals(self._state)[0].tolist()
         except GGPError as error:
             self._error = self._error or str(error)
-            return dict.fromkeys(roles, 0)
+            return dict.fromkeys(roles)
         return dict(zip(roles, map(as_number, values), strict=True))
 
 

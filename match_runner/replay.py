@@ -5,10 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.errors import MatchError
+from ggp.gdl import parse
+from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import Program
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import States
 from match_runner.records import MatchRecord, TurnRecord
+
+
+def rules_of(record: MatchRecord) -> Program:
+    """The rules of a record: its own, or those its game has now where it holds none.
+
+    Raises:
+        ConfigError: it holds none, and there is no such game.
+        GDLError: the rules cannot be used.
+    """
+    if record.rules:
+        return normalize(parse(record.rules, record.game))
+    return load(record.game)
 
 
 def check_record(record: MatchRecord, program: Program) -> list[tuple[str, ...]]:
@@ -68,4 +82,6 @@ def _check_end(machine: Machine, state: States, record: MatchRecord) -> None:
     goals = dict(zip(machine.roles, machine.goals(state)[0].tolist(), strict=True))
     for role, goal in goals.items():
         if goal != record.goals[role]:
-            raise MatchError(f"the rules give {role} {goal:g} points, not {record.goals[role]:g}")
+            recorded = record.goals[role]
+            shown = "none" if recorded is None else f"{recorded:g}"
+            raise MatchError(f"the rules give {role} {goal:g} points, not {shown}")

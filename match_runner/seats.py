@@ -4,16 +4,17 @@ the address of one."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ggp.errors import ConfigError
 from ggp.gdl.program import RANDOM, Program
 from ggp.machine import Machine, build_machine
-from ggp.players import Player, make_player, parse_spec
-from match_runner.post import is_address, parse_address
+from ggp.players import Player, PlayerSpec, make_player, parse_spec
+from match_runner.post import Address, is_address, parse_address
 from match_runner.remote import Remotes
 
 DEFAULT_PLAYER = "random"
@@ -41,7 +42,7 @@ class Arena:
 
     Attributes:
         game: name or path of the rulesheet, as it was given.
-        digest: of the program.
+        program: its rules.
         machine: the referee's own: nobody else may see the states on it.
         seats: by role index; no seat for `random`, nor for remote players.
         clock: tells the time for play clocks of those who have a seat.
@@ -49,7 +50,7 @@ class Arena:
     """
 
     game: str
-    digest: str
+    program: Program
     machine: Machine
     seats: Mapping[int, Seat]
     clock: Clock = time.monotonic
@@ -65,9 +66,17 @@ class Arena:
 
 
 def read_players(texts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, str]:
-    """The player of every role, from texts `ROLE=SPEC` or `ROLE=http://host:port`.
+    """The player of every role; roles that `read_roles` finds no player for get `DEFAULT_PLAYER`.
 
-    Roles that are not named are played by `DEFAULT_PLAYER`.
+    Raises:
+        ConfigError: see `read_roles`.
+    """
+    named = read_roles(texts, roles)
+    return {role: named.get(role, DEFAULT_PLAYER) for role in roles if role != RANDOM}
+
+
+def read_roles(texts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, str]:
+    """Players of roles, from texts `ROLE=SPEC` or `ROLE=http://host:port`.
 
     Raises:
         ConfigError: a text is malformed, or names a role twice, an unknown one, or `random`.
@@ -94,17 +103,27 @@ def read_players(texts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, st
         if role in named:
             raise ConfigError(f"the role {role} is given two players")
         named[role] = spec.strip()
-    return {role: named.get(role, DEFAULT_PLAYER) for role in possible}
+    return named
+
+
+def build_machines(program: Program, backend: str = "auto") -> tuple[Machine, ...]:
+    """The referee's machine and one for each role, as `set_up` takes them.
+
+    Raises:
+        ConfigError: unknown backend.
+        MachineError: a machine cannot be built.
+    """
+    return tuple(build_machine(program, backend) for _ in range(1 + len(program.roles)))
 
 
 def set_up(
     game: str,
     program: Program,
     players: Mapping[str, str],
-    backend: str = "auto",
+    machines: Sequence[Machine] | None = None,
     clock: Clock = time.monotonic,
 ) -> Arena:
-    """An arena with a machine for the referee and one for every player.
+    """The referee's machine, and a seat for every player.
 
     No two share a machine, so that states are counted for each of them and nothing the
     referee does can reach a player.
@@ -113,28 +132,29 @@ def set_up(
         game: what to call the game.
         program: its rules.
         players: spec or address for every role but `random`, see `read_players`.
-        backend: of the machines.
+        machines: of these rules, see `build_machines`; one match at a time may use them. New
+            ones where there are none.
         clock: tells the time.
 
     Raises:
-        ConfigError: unknown player, option or backend, or a malformed address.
+        ConfigError: unknown player or option, or a malformed address.
         MachineError: a machine cannot be built.
     """
-    remote = {role: parse_address(text) for role, text in players.items() if is_address(text)}
-    specs = {role: parse_spec(text) for role, text in players.items() if role not in remote}
-    machine = build_machine(program, backend)
-    seats = {}
-    for role, name in enumerate(machine.roles):
-        if role == machine.random_role or name in remote:
-            continue
-        own = build_machine(program, backend)
-
-        def make(
-            rng: np.random.Generator, name: str = name, role: int = role, own: Machine = own
-        ) -> Player:
-            return make_player(specs[name], own, role, rng, clock)
-
-        seats[role] = Seat(players[name], make)
-    addresses = {machine.roles.index(name): address for name, address in remote.items()}
+    machine, *own = machines or build_machines(program)
+    seats: dict[int, Seat] = {}
+    addresses: dict[int, Address] = {}
+    for name, text in players.items():
+        role = machine.roles.index(name)
+        if is_address(text):
+            addresses[role] = parse_address(text)
+        else:
+            make = partial(_make, parse_spec(text), own[role], role, clock)
+            seats[role] = Seat(text, make)
     remotes = Remotes(program, addresses) if addresses else None
-    return Arena(game, program.digest, machine, seats, clock, remotes)
+    return Arena(game, program, machine, seats, clock, remotes)
+
+
+def _make(
+    spec: PlayerSpec, machine: Machine, role: int, clock: Clock, rng: np.random.Generator
+) -> Player:
+    return make_player(spec, machine, role, rng, clock)

@@ -1,4 +1,4 @@
-"""Records and summaries as rich shows them, for terminals with and without colours.
+"""Records as rich shows them, for terminals with and without colours.
 
 Terms are put into `Text`, never into markup, and without control characters: a rulesheet or
 a record may come from anybody.
@@ -6,9 +6,8 @@ a record may come from anybody.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from rich.box import SIMPLE
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -18,11 +17,13 @@ from ggp.gdl.program import RANDOM
 from ggp.gdl.source import printable
 from ggp.players import Decision, MoveValue
 from match_runner.records import MatchRecord, RemoteSide, TurnRecord
-from match_runner.series import Summary
-from match_runner.statistics import Mean
 
 MOST_VALUES = 12
 """Candidates shown of a decision; the best, and always the one that was chosen."""
+
+
+MOST_FAULTY = 10
+"""Matches with errors that are shown."""
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -62,7 +63,8 @@ def show_record(record: MatchRecord, encoding: str = "utf-8") -> Iterator[Render
         yield plain(f"The match ended early: {record.error}", "red")
     yield Text("Scores", style="bold")
     for role in record.roles:
-        yield plain(f"  {role}: {record.goals[role]:g}")
+        goal = record.goals[role]
+        yield plain(f"  {role}: {'none' if goal is None else f'{goal:g}'}")
 
 
 def _remote_text(remote: RemoteSide) -> str:
@@ -126,48 +128,18 @@ def value_text(value: MoveValue, encoding: str = "utf-8") -> str:
     return f"{value.value:.1f} {plus_minus(encoding)} {value.stderr or 0.0:.1f}"
 
 
-def mean_text(mean: Mean, encoding: str = "utf-8") -> str:
-    """A mean with its 99 % confidence half-width, as far as there are any."""
-    if mean.mean is None:
-        return "-"
-    if mean.ci99 is None:
-        return f"{mean.mean:.2f}"
-    return f"{mean.mean:.2f} {plus_minus(encoding)} {mean.ci99:.2f}"
-
-
-def show_summary(
-    summary: Summary, players: Iterable[tuple[str, str]], encoding: str = "utf-8"
-) -> Iterator[RenderableType]:
-    """Scores of a series.
+def show_errors(faulty: Sequence[tuple[str, Sequence[str]]], of: int) -> Iterator[Text]:
+    """The matches in which something went wrong, a line each; nothing if there are none.
 
     Args:
-        summary: the series.
-        players: each role with its player's spec, in the order to show.
-        encoding: of the terminal.
+        faulty: what each of them is called, and its errors.
+        of: how many matches there are.
     """
-    num = len(summary.matches)
-    seeds = [match.seed for match in summary.matches]
-    named = f"seed {seeds[0]}" if num == 1 else f"seeds {seeds[0]} to {seeds[-1]}" if num else ""
-    counted = "1 match" if num == 1 else f"{num} matches"
-    yield Text.assemble(plain(summary.game, "bold"), f": {counted}", f", {named}" if named else "")
-    table = Table(box=SIMPLE, pad_edge=False)
-    table.add_column("role")
-    table.add_column("player")
-    table.add_column("mean score (99 %)" if num > 1 else "score", justify="right")
-    table.add_column("states visited", justify="right")
-    for role, spec in players:
-        table.add_row(
-            plain(role),
-            plain(spec),
-            mean_text(summary.means[role], encoding),
-            f"{summary.states_visited[role]:,}",
-        )
-    yield table
-    faulty = [match for match in summary.matches if match.errors]
     if faulty:
-        yield Text(f"{len(faulty)} of {num} matches with errors:", style="red")
-        for match in faulty[:MOST_VALUES]:
-            more = f" (and {len(match.errors) - 1} more)" if len(match.errors) > 1 else ""
-            yield plain(f"  seed {match.seed}: {match.errors[0]}{more}")
-        if len(faulty) > MOST_VALUES:
-            yield Text(f"  and {len(faulty) - MOST_VALUES} more matches")
+        yield Text()
+        yield Text(f"{len(faulty)} of {of} matches with errors:", style="red")
+    for name, errors in faulty[:MOST_FAULTY]:
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        yield plain(f"  {name}: {errors[0]}{more}")
+    if len(faulty) > MOST_FAULTY:
+        yield Text(f"  and {len(faulty) - MOST_FAULTY} more matches; see --json")

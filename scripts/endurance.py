@@ -26,8 +26,10 @@ from ggp.errors import ConfigError
 from ggp.gdl.games import list_games
 from ggp.gdl.normalize import load
 from match_runner.log_views import read_log
-from match_runner.tournament.plan import Tournament, read_tournament
-from match_runner.tournament.store import Played, open_store
+from match_runner.series.outcomes import Played
+from match_runner.series.plan import Series
+from match_runner.series.store import open_store
+from match_runner.tournament.plan import read_tournament
 
 SERVED, OTHER = "served", "chance"
 
@@ -98,7 +100,7 @@ def main(
     sys.exit(1 if code or found.faults or found.errors or lost else 0)
 
 
-def examine(plan: Tournament, matches: Sequence[Played]) -> Findings:
+def examine(plan: Series, matches: Sequence[Played]) -> Findings:
     """What the records say of the served player."""
     number = plan.names.index(SERVED)
     own = [match for match in matches if number in match.planned.seating.values()]

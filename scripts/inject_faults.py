@@ -36,7 +36,7 @@ from ggp.gdl.normalize import load
 from match_runner.log_views import read_log
 from match_runner.referee import Conditions, play_match
 from match_runner.remote import RemoteConditions
-from match_runner.seats import set_up
+from match_runner.seats import build_machines, set_up
 
 GAMES = ("krieg_tic_tac_toe", "blind_breakthrough", "tic_tac_toe")
 WORKERS = ("thinker", "understudy")
@@ -282,7 +282,11 @@ def examine(
             relay = Relay(server, fault, random.Random(number))
             with relaying(relay) as address:
                 players = dict.fromkeys(roles, "random") | {roles[0]: address}
-                record = play_match(set_up(game, program, players, "propnet"), number, conditions)
+                record = play_match(
+                    set_up(game, program, players, build_machines(program, "propnet")),
+                    number,
+                    conditions,
+                )
             asked += relay.asked
             injected += relay.injected
             faults = [f for turn in record.turns for f in turn.faults if f.role == roles[0]]

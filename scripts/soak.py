@@ -32,7 +32,7 @@ from ggp.gdl.games import list_games
 from ggp.gdl.normalize import load
 from match_runner.referee import Conditions, play_match
 from match_runner.remote import RemoteConditions
-from match_runner.seats import set_up
+from match_runner.seats import build_machines, set_up
 
 WARM_UP_SHARE = 0.15
 """The first part of a run does not count: caches fill."""
@@ -121,7 +121,9 @@ def hold_matches(address: str, number: int, end_s: float, play_clock_s: int) -> 
         roles = [role for role in program.roles if role != "random"]
         players = dict.fromkeys(roles, "random")
         players[roles[seed // len(games) % len(roles)]] = address
-        arena = set_up(games[seed % len(games)], program, players, "propnet")
+        arena = set_up(
+            games[seed % len(games)], program, players, build_machines(program, "propnet")
+        )
         record = play_match(arena, seed, conditions)
         print("match", *("fault" for _ in record.result.errors), flush=True)
         for error in record.result.errors:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,22 +20,17 @@ from ggp.console import (
     table_of,
 )
 from ggp.errors import GGPError
-from match_runner.comparison.places import (
-    jobs_option,
-    match_seconds_option,
-    open_executor,
-    scheduler_option,
-)
-from match_runner.options import out_option
+from match_runner.options import place_options, read_place
 from match_runner.progress import progress
 from match_runner.reproduce.figure3 import FIGURE_3
 from match_runner.reproduce.figure4 import FIGURE_4
 from match_runner.reproduce.figure5 import FIGURE_5
-from match_runner.reproduce.figures import interval_text
+from match_runner.reproduce.figures import score_text
 from match_runner.reproduce.others import LargerGames, Limitation
 from match_runner.reproduce.report import begin_run, verdict, write_results
 from match_runner.reproduce.results import Experiment, Result, Settings, Tell
 from match_runner.reproduce.tables import TABLE_1, TABLE_2
+from match_runner.workers.places import open_executor
 
 ALL = "all"
 EXPERIMENTS: Mapping[str, Experiment] = {
@@ -66,11 +61,8 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
 )
 @click.option("--quick", is_flag=True, help="Few matches: minutes for all, wide intervals.")
 @click.option("--long", is_flag=True, help="Also the points that take hours.")
-@out_option()
+@place_options("all processors", records=False)
 @seed_option("all matches")
-@jobs_option("all processors")
-@scheduler_option
-@match_seconds_option
 @backend_option
 @json_option
 @verbose_option
@@ -79,13 +71,10 @@ def reproduce(
     matches: int | None,
     quick: bool,
     long: bool,
-    folder: Path,
     seed: int,
-    jobs: int | None,
-    scheduler: str | None,
-    match_seconds: int,
     backend: str,
     as_json: bool,
+    **asked: Any,
 ) -> int:
     """Make tables and figures of the paper on HyperPlay-II again.
 
@@ -94,19 +83,21 @@ def reproduce(
     DIR gets a CSV and a PNG of each, and one report with the paper's numbers, ours, and
     whether they agree.
     """
-    settings = Settings(
-        matches or (QUICK_MATCHES if quick else MATCHES), long, seed, backend, folder
-    )
+    place = read_place(asked)
+    assert place.folder is not None  # the option is required
+    count = matches or (QUICK_MATCHES if quick else MATCHES)
+    settings = Settings(count, long, seed, backend, place.folder)
     begin_run(settings)
     wanted = list(EXPERIMENTS.values()) if what == ALL else [EXPERIMENTS[what]]
-    if jobs is None and scheduler is None:
+    jobs = place.jobs
+    if jobs is None and place.scheduler is None:
         jobs = len(os.sched_getaffinity(0))
     results: list[Result] = []
     interrupted = False
     failed: GGPError | None = None
     try:
         with (
-            open_executor(jobs, scheduler, match_seconds) as executor,
+            open_executor(jobs, place.scheduler, place.match_seconds) as executor,
             _progress(wanted, settings) as begin,
         ):
             for experiment in wanted:
@@ -146,7 +137,7 @@ def _show(results: Sequence[Result]) -> None:
             rows = [(c.text, c.expected, c.ours, verdict(c)) for c in result.claims]
             print_rich(table_of(["", "expected", "#ours", ""], rows))
         else:
-            shown = [(p.at, p.player, p.opponent, interval_text(p.value)) for p in result.points]
+            shown = [(p.at, p.player, p.opponent, score_text(p.value)) for p in result.points]
             print_rich(table_of(["", "player", "opponent", f"#{result.measure}"], shown))
 
 

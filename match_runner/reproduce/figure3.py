@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from match_runner.reproduce import published, theory
+from match_runner.reproduce.duels import Duel
 from match_runner.reproduce.figures import (
     CURVES,
     EXACT,
@@ -12,9 +13,9 @@ from match_runner.reproduce.figures import (
     Figure,
     PlayedDuels,
     folder_of,
-    interval_text,
     last_point,
     point_of,
+    score_text,
     share_text,
 )
 from match_runner.reproduce.results import (
@@ -26,7 +27,6 @@ from match_runner.reproduce.results import (
     point_at,
     reaches,
 )
-from match_runner.reproduce.series import Duel
 
 GUESSER = "hyperplay:n=6"
 """1,296 playouts a candidate."""
@@ -40,11 +40,11 @@ _NAME = "figure3"
 
 
 def _duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
-    """Both curves at each index, and random play and HyperPlay, on the same numbers."""
-    found = [Duel(figure.game, "random", GUESSER, folder_of(_NAME, RANDOM_INDEX, EXACT))]
+    """All curves at each index, and random play and HyperPlay, on the same numbers."""
+    found = [Duel(figure.game, ("random", GUESSER), folder_of(_NAME, RANDOM_INDEX, EXACT))]
     for n in indices:
-        exact, sampled = (f"hyperplay2:n={n}{options}" for options in CURVES.values())
-        found.append(Duel(figure.game, exact, sampled, folder_of(_NAME, str(n), EXACT)))
+        players = tuple(f"hyperplay2:n={n}{curve.options}" for curve in CURVES.values())
+        found.append(Duel(figure.game, players, folder_of(_NAME, str(n), EXACT)))
     return found
 
 
@@ -62,7 +62,7 @@ def _points(played: PlayedDuels, indices: Sequence[int]) -> list[Point]:
 
 def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
     guesser = played[folder_of(_NAME, RANDOM_INDEX, EXACT)]
-    firsts = [rows[0].move for rows in guesser.decisions(1) if rows]
+    firsts = [made[0][1].move for made in guesser.decisions(1) if made]
     at_once = firsts.count("ready")
     guesses = point_at(points, "HyperPlay", GUESSER)
     assert guesses is not None
@@ -70,10 +70,10 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
     careful = played[folder_of(_NAME, best.at, EXACT)]
     # The sets of the default curve are exact: so many particles, so many numbers possible.
     announced = [
-        row.particles == 1
-        for rows in careful.decisions(0)
-        for row in rows
-        if row.move == "ready" and row.exact
+        decision.particles == 1
+        for made in careful.decisions(0)
+        for _, decision in made
+        if decision.move == "ready" and decision.exact
     ]
     who = f"HyperPlay-II (n = {best.at})"
     useful = theory.random_useful_questions()
@@ -87,7 +87,7 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
         Claim(
             "and guesses right by chance",
             f"paper: {published.HYPERPLAY_GUESSES:.2f}",
-            interval_text(guesses.value),
+            score_text(guesses.value),
             agrees_with(guesses, published.HYPERPLAY_GUESSES),
         ),
         Claim(
@@ -101,7 +101,7 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
         Claim(
             f"{who} approaches binary search",
             f"paper: towards {published.BINARY_SEARCH:.0f}",
-            interval_text(best.value),
+            score_text(best.value),
             agrees_with(best, published.BINARY_SEARCH),
             "Definition 9 values every question that can be answered either way alike: a "
             "simulated HyperPlayer announces at once after any of them. So thresholds are random.",
@@ -109,14 +109,14 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
         Claim(
             "and scores what useful questions with random thresholds score",
             f"computed: {useful:.2f}",
-            interval_text(best.value),
+            score_text(best.value),
             agrees_with(best, useful),
             "With few simulations an announcement that comes too early looks good by luck.",
         ),
         Claim(
             f"{who}: score",
             f"at least {LEAST_SCORE}",
-            interval_text(best.value),
+            score_text(best.value),
             reaches(best.value.value, LEAST_SCORE, best.rounds),
         ),
     ]
@@ -125,9 +125,9 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
 FIGURE_3 = Figure(
     name=_NAME,
     title="Figure 3: number guessing",
-    method="HyperPlay-II alone, at each index with and without exact small information sets, on "
-    "the same numbers. Index 0 is random play. The line of HyperPlay is its expectation; "
-    f"`{GUESSER}` was played too.",
+    method="HyperPlay-II alone, at each index with and without exact small information sets, and "
+    "with ties told apart by promptness, on the same numbers. Index 0 is random play. The line of "
+    f"HyperPlay is its expectation; `{GUESSER}` was played too.",
     game="number_guessing",
     indices=(1, 2, 4, 8),
     long_indices=(16,),

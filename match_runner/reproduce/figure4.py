@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from match_runner.reproduce import published, theory
+from match_runner.reproduce.duels import Duel, PlayedDuel
 from match_runner.reproduce.figures import (
     CURVES,
     EQUAL_METHOD,
@@ -17,8 +18,8 @@ from match_runner.reproduce.figures import (
     equal_duels,
     equal_points,
     folder_of,
-    interval_text,
     point_of,
+    score_text,
     share_text,
 )
 from match_runner.reproduce.results import (
@@ -31,7 +32,6 @@ from match_runner.reproduce.results import (
     point_at,
     reaches,
 )
-from match_runner.reproduce.series import Duel, Played
 
 OPTIMAL_INDEX = 8
 """Where the paper's HyperPlay-II reaches the optimum."""
@@ -49,7 +49,7 @@ _GREEDY = {"(deposit 100 0)", "(deposit 0 100)"}
 
 def _duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
     player = f"hyperplay2:n={OPTIMAL_INDEX}"
-    return [*equal_duels(figure, indices), Duel(figure.game, player, STRONG, _AGAINST_STRONG)]
+    return [*equal_duels(figure, indices), Duel(figure.game, (player, STRONG), _AGAINST_STRONG)]
 
 
 def _points(played: PlayedDuels, indices: Sequence[int]) -> list[Point]:
@@ -94,7 +94,7 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
                 Claim(
                     f"{who}, {series}: the optimum",
                     f"paper: {published.BANKER_AND_THIEF:.0f}",
-                    interval_text(point.value),
+                    score_text(point.value),
                     agrees_with(point, published.BANKER_AND_THIEF),
                     _deposits_text(opponent),
                 )
@@ -105,7 +105,7 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
         Claim(
             f"{who} against 4,096 playouts a candidate",
             f"at least {LEAST_SCORE}",
-            interval_text(best.value),
+            score_text(best.value),
             reaches(best.value.value, LEAST_SCORE, best.rounds),
         )
     )
@@ -130,20 +130,23 @@ def _sampled_claims(points: Sequence[Point]) -> list[Claim]:
         Claim(
             f"sampled curve at n = {RISING[-1]}",
             f"at least {LEAST_SAMPLED_SCORE}",
-            interval_text(made[-1].value),
+            score_text(made[-1].value),
             reaches(scores[-1], LEAST_SAMPLED_SCORE, made[-1].rounds),
         ),
     ]
 
 
-def _deposits(played: Played, player: int) -> Counter[str]:
+def _deposits(played: PlayedDuel, player: int) -> Counter[str]:
     """How often a player as banker made each deposit."""
     return Counter(
-        row.move for rows in played.decisions(player) for row in rows if row.role == "banker"
+        decision.move
+        for made in played.decisions(player)
+        for role, decision in made
+        if role == "banker"
     )
 
 
-def _deposits_text(played: Played) -> str:
+def _deposits_text(played: PlayedDuel) -> str:
     """What the other banker did: below 100 in one bank there is less to steal."""
     largest: Counter[int] = Counter()
     for move, count in _deposits(played, 1).items():

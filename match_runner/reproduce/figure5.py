@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from match_runner.comparison.intervals import Interval
 from match_runner.reproduce import published
+from match_runner.reproduce.duels import PlayedDuel
 from match_runner.reproduce.figures import (
     CURVES,
     EQUAL_METHOD,
@@ -15,12 +15,12 @@ from match_runner.reproduce.figures import (
     equal_duels,
     equal_points,
     folder_of,
-    interval_text,
     last_point,
+    score_text,
     share_text,
 )
 from match_runner.reproduce.results import Claim, Line, Point, happens, reaches
-from match_runner.reproduce.series import Played
+from match_runner.series.intervals import Interval
 
 SUFFICIENT_INDEX = 4
 """A resource index of four is sufficient to dominate, the paper says."""
@@ -39,16 +39,16 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
     return claims
 
 
-def _claims_of(curve: str, point: Point, duel: Played) -> list[Claim]:
+def _claims_of(curve: str, point: Point, duel: PlayedDuel) -> list[Claim]:
     matches = list(zip(duel.decisions(0), duel.goals(0), strict=True))
-    acts = [([_act(row.move) for row in rows], goal) for rows, goal in matches]
+    acts = [([_act(decision.move) for _, decision in made], goal) for made, goal in matches]
     firsts = [made[0] for made, _ in acts if made]
     scans = firsts.count("scan")
     won = [made for made, goal in acts if goal == 100]
     quick = won.count(_QUICK)
     lost = [made for made, goal in acts if goal == 0]
     unlucky = sum(made in ([], ["scan"]) for made in lost)
-    share = duel.summary.players[0].win_share
+    share = duel.summary.players[0].tally.win_share
     percent = Interval(
         *(None if x is None else 100 * x for x in (share.value, share.low, share.high))
     )
@@ -60,7 +60,7 @@ def _claims_of(curve: str, point: Point, duel: Played) -> list[Claim]:
         Claim(
             f"{who}: % won",
             f"paper: 100 - 9.4 = {published.BATTLESHIPS:.1f}",
-            interval_text(percent),
+            score_text(percent),
             agrees,
             f"Of {len(lost)} lost matches {unlucky} were lost to a hit before the shot that "
             "follows the scan.",
@@ -81,7 +81,7 @@ def _claims_of(curve: str, point: Point, duel: Played) -> list[Claim]:
     if curve == EXACT:
         reached = reaches(percent.value, LEAST_SHARE_WON, point.rounds)
         least = f"at least {LEAST_SHARE_WON}"
-        claims.insert(1, Claim(f"{who}: % won", least, interval_text(percent), reached))
+        claims.insert(1, Claim(f"{who}: % won", least, score_text(percent), reached))
     return claims
 
 

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from match_runner.comparison.executor import Executor
-from match_runner.comparison.intervals import Interval
+from match_runner.reproduce.duels import Duel, PlayedDuel, play_duel, size_of
 from match_runner.reproduce.results import Claim, Line, Point, Result, Settings, States, Tell
-from match_runner.reproduce.series import Duel, Played, play_duel, size_of
+from match_runner.series.intervals import Interval, interval_text
+from match_runner.workers.executor import Executor
 
 EXACT, SAMPLED = "exact small sets (default)", "sampled (exact=0)"
-CURVES: Mapping[str, str] = {EXACT: "", SAMPLED: ",exact=0"}
-"""The two curves of each figure, and the options that make them."""
+PROMPT = "equal values by promptness (ties=prompt)"
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One curve of a figure.
+
+    Attributes:
+        options: of the players that make it.
+        suffix: of its folders.
+    """
+
+    options: str
+    suffix: str
+
+
+CURVES: Mapping[str, Curve] = {
+    EXACT: Curve("", ""),
+    SAMPLED: Curve(",exact=0", "-sampled"),
+    PROMPT: Curve(",ties=prompt", "-prompt"),
+}
+"""The curves of each figure. The paper breaks ties by lot, the last curve does not."""
 
 STRONG = "hyperplay:n=8"
 """4,096 playouts a candidate."""
@@ -28,7 +48,7 @@ EQUAL_METHOD = (
     f"Index 0 is random play against `{STRONG}`."
 )
 
-PlayedDuels = Mapping[str, Played]
+PlayedDuels = Mapping[str, PlayedDuel]
 """Duels by folder."""
 
 
@@ -92,27 +112,29 @@ class Figure:
 
 def folder_of(name: str, index: str, curve: str) -> str:
     """Where the duel of a point is kept."""
-    return f"{name}/n{index}{'-sampled' if curve == SAMPLED else ''}"
+    return f"{name}/n{index}{CURVES[curve].suffix}"
 
 
 def point_of(
-    series: str, at: str, played: Played, *, player: int = 0, alone: bool = False
+    series: str, at: str, played: PlayedDuel, *, player: int = 0, alone: bool = False
 ) -> Point:
     """The mean score of a player of a duel.
 
     Args:
-        alone: whether the two did not play against each other.
+        alone: whether they did not play against each other.
     """
-    own, other = played.summary.players[player], played.summary.players[1 - player]
-    return Point(
+    own = played.summary.players[player]
+    point = Point(
         *(series, at, own.score, len(played.goals(player)), played.rounds, own.player),
-        opponent="" if alone else other.player,
         states=own.effort.states,
-        opponent_states=None if alone else other.effort.states,
     )
+    if alone:
+        return point
+    other = played.summary.players[1 - player]
+    return replace(point, opponent=other.player, opponent_states=other.effort.states)
 
 
-def states_of(series: str, at: str, played: Played) -> list[States]:
+def states_of(series: str, at: str, played: PlayedDuel) -> list[States]:
     """What was visited in a duel with equal states; empty for others."""
     return [
         States(
@@ -127,13 +149,15 @@ def states_of(series: str, at: str, played: Played) -> list[States]:
 
 def equal_duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
     """Random play, then HyperPlay-II at each index, against HyperPlay."""
-    found = [Duel(figure.game, "random", STRONG, folder_of(figure.name, RANDOM_INDEX, EXACT))]
+    found = [Duel(figure.game, ("random", STRONG), folder_of(figure.name, RANDOM_INDEX, EXACT))]
     for n in indices:
-        for curve, options in CURVES.items():
+        for name, curve in CURVES.items():
+            options = curve.options
             found.append(
                 Duel(
-                    *(figure.game, f"hyperplay2:n={n}{options}", f"hyperplay:n={n}{options}"),
-                    folder_of(figure.name, str(n), curve),
+                    figure.game,
+                    (f"hyperplay2:n={n}{options}", f"hyperplay:n={n}{options}"),
+                    folder_of(figure.name, str(n), name),
                     equal_states=True,
                 )
             )
@@ -161,14 +185,9 @@ def last_point(points: Sequence[Point], series: str, at: int) -> Point:
     return max(made, key=lambda p: int(p.at))
 
 
-def interval_text(interval: Interval, layout: str = ".1f") -> str:
+def score_text(interval: Interval) -> str:
     """`68.9 [68.1, 69.4]`, as much of it as there is."""
-    if interval.value is None:
-        return "-"
-    value = format(interval.value, layout)
-    if interval.low is None or interval.high is None:
-        return value
-    return f"{value} [{interval.low:{layout}}, {interval.high:{layout}}]"
+    return interval_text(interval, ".1f")
 
 
 def share_text(count: int, of: int) -> str:

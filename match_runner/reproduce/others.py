@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from match_runner.comparison.executor import Executor
-from match_runner.reproduce.figures import STRONG, interval_text, point_of, states_of
+from match_runner.reproduce.duels import Duel, play_duel, size_of
+from match_runner.reproduce.figures import STRONG, point_of, score_text, states_of
 from match_runner.reproduce.results import Claim, Line, Result, Settings, Tell, agrees_with
-from match_runner.reproduce.series import Duel, play_duel, size_of
+from match_runner.workers.executor import Executor
 
 LARGER_GAMES = ("krieg_tic_tac_toe", "blind_breakthrough", "meier")
 _N = 4
@@ -40,7 +40,7 @@ class Limitation:
                 Claim(
                     f"{point.at} cannot coordinate",
                     "paper: not possible; by chance 50",
-                    interval_text(point.value),
+                    score_text(point.value),
                     agrees_with(point, 50.0),
                 )
                 for point in points
@@ -53,7 +53,7 @@ class Limitation:
         ours, theirs = ("hyperplay2:n=8", "hyperplay2:n=4"), (STRONG, "hyperplay:n=4")
         pairs = {"both-ii": ours, "both-hyperplay": theirs, "mixed": (ours[0], theirs[0])}
         return [
-            Duel("cooperative_spies", *players, folder=f"{self.name}/{folder}")
+            Duel("cooperative_spies", players, folder=f"{self.name}/{folder}")
             for folder, players in pairs.items()
         ]
 
@@ -91,7 +91,7 @@ class LargerGames:
     def _duels(self) -> list[Duel]:
         return [
             Duel(
-                *(game, f"hyperplay2:n={_N}", f"hyperplay:n={_N}", f"{self.name}/{game}"),
+                *(game, (f"hyperplay2:n={_N}", f"hyperplay:n={_N}"), f"{self.name}/{game}"),
                 equal_states=True,
             )
             for game in LARGER_GAMES

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from match_runner.comparison.intervals import Interval
 from match_runner.reproduce.results import Point, Result
+from match_runner.series.intervals import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ggp.errors import ConfigError
-from match_runner.reproduce.figures import interval_text
 from match_runner.reproduce.plots import draw
 from match_runner.reproduce.results import (
     FEWEST_ROUNDS,
@@ -19,6 +18,7 @@ from match_runner.reproduce.results import (
     Settings,
     States,
 )
+from match_runner.series.intervals import interval_text
 
 _SETTINGS = "settings.json"
 _COLUMNS = (
@@ -35,11 +35,13 @@ _VERDICTS = {True: "agree", False: "differ", None: "-"}
 def begin_run(settings: Settings) -> None:
     """Make the folder of a run, or see that it belongs to one with the same settings.
 
+    Matches may be added.
+
     Raises:
         ConfigError: it cannot be used, or was made with other settings; says which.
     """
     path = settings.folder / _SETTINGS
-    wanted = {"matches": settings.matches, "seed": settings.seed, "backend": settings.backend}
+    wanted = {"seed": settings.seed, "backend": settings.backend}
     try:
         settings.folder.mkdir(parents=True, exist_ok=True)
         if not path.exists():
@@ -177,7 +179,7 @@ def _section(result: Result) -> Iterator[str]:
 
 def _row(point: Point) -> tuple[str, ...]:
     return (
-        *(point.series, point.at, interval_text(point.value, ".2f"), str(point.count)),
+        *(point.series, point.at, interval_text(point.value), str(point.count)),
         *(_code(point.player), _code(point.opponent)),
         *(_states(point.states), _states(point.opponent_states)),
     )

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from match_runner.comparison.executor import Executor
-from match_runner.comparison.intervals import Interval
+from match_runner.series.intervals import Interval
+from match_runner.workers.executor import Executor
 
 FEWEST_ROUNDS = 20
 """Rounds from which on means are judged."""

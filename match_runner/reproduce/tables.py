@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
 from dataclasses import dataclass
+from statistics import fmean, stdev
 
 import numpy as np
 
 from ggp.errors import MatchError
-from match_runner.comparison.executor import Executor, WorkerCrashError
-from match_runner.comparison.intervals import Interval
-from match_runner.comparison.tries import MAX_TRIES
 from match_runner.reproduce.published import HYPERPLAY, HYPERPLAY2, TABLE1, TABLE2, Number
 from match_runner.reproduce.results import Claim, Point, Result, Settings, Tell
 from match_runner.reproduce.thoughts import Thought, Turn, think
-from match_runner.statistics import mean_of
+from match_runner.series.intervals import LEVEL, Interval
+from match_runner.workers.executor import Executor
+from match_runner.workers.tries import run_all
 
 PLAYERS: Mapping[str, str] = {HYPERPLAY: "hyperplay:n=12", HYPERPLAY2: "hyperplay2:n=20"}
 """Enough playouts and simulations for error bars like the paper's."""
@@ -99,19 +99,21 @@ class ValueTable:
             for question in self.questions
             for number in range(settings.matches)
         ]
-        thoughts = [self._thought(*each, settings) for each in asked]
-        running = {executor.submit(think, (t,)): (at, 1) for at, t in enumerate(thoughts)}
         answers: dict[int, tuple[Mapping[str, float], int]] = {}
-        while running:
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                at, tries = running.pop(future)
-                try:
-                    answers[at] = future.result()
-                    tell()
-                except WorkerCrashError:
-                    if tries == MAX_TRIES:
-                        raise
-                    running[executor.submit(think, (thoughts[at],))] = (at, tries + 1)
+
+        def keep(at: int, answer: tuple[Mapping[str, float], int]) -> None:
+            answers[at] = answer
+            tell()
+
+        failures = run_all(
+            executor,
+            think,
+            ((at, self._thought(*each, settings)) for at, each in enumerate(asked)),
+            keep,
+            lambda at: f"decision {at} of {self.name}",
+        )
+        if failures:
+            raise MatchError(failures[0])
         for at, (question, colour, _) in enumerate(asked):
             yield question, colour, *answers[at]
 
@@ -128,13 +130,18 @@ class ValueTable:
 
 
 def _interval(values: Sequence[float]) -> Interval:
-    """Mean and interval as the paper has them; all values may be equal."""
-    mean = mean_of(values)
-    if mean.mean is None:
-        raise MatchError("no decision of a table was made")
-    if mean.ci99 is None:
-        return Interval(mean.mean)
-    return Interval(mean.mean, mean.mean - mean.ci99, mean.mean + mean.ci99)
+    """Mean of decisions and its interval by Student's t, as the paper has them.
+
+    Each value is itself a mean of many playouts, so nearly normal; all may be equal.
+    """
+    from scipy.stats import t
+
+    mean = fmean(values)
+    if len(values) == 1:
+        return Interval(mean)
+    error = stdev(values) / math.sqrt(len(values))
+    half = error * float(t.ppf((1 + LEVEL) / 2, len(values) - 1))
+    return Interval(mean, mean - half, mean + half)
 
 
 def _claim(point: Point) -> Claim:

@@ -1,1 +1,1 @@
-"""Tournaments: several games, local and remote players, and who is best."""
+"""Tournaments: series read from TOML (`plan`), with standings and ratings."""

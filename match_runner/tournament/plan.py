@@ -1,110 +1,28 @@
-"""What a tournament consists of: read from TOML, and the matches that follow from it.
-
-Matches are planned game by game as in comparisons: in each round every player plays every role
-once, all matches of a round having the same seed. So more rounds can be added later.
-"""
+"""A tournament is a series that is read from TOML."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ggp.errors import ConfigError
 from ggp.gdl.games import list_games
 from ggp.gdl.normalize import load
-from ggp.gdl.program import RANDOM, Program
 from ggp.machine import BACKENDS
-from ggp.players import parse_spec
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from match_runner.clocks import DRESDEN, SERVERS, Replacement
-from match_runner.comparison.plan import Options, PlannedMatch, plan_matches
 from match_runner.options import MAX_PAUSE_S, conditions_of
-from match_runner.post import is_address, parse_address
-from match_runner.referee import Conditions
+from match_runner.post import is_address
 from match_runner.remote import DEFAULT_START_CLOCK_S, check_clocks
-from match_runner.wire import Wire
+from match_runner.series.plan import Series, SeriesGame, check_player, check_series
 
 MOST_ROUNDS = 100_000
 
-FORGET_S = 90.0
-"""Players forget matches that are silent for twice their clocks and a minute."""
 
-
-@dataclass(frozen=True, slots=True)
-class GamePlan:
-    """One game of a tournament.
-
-    Attributes:
-        name: as it was given; no two games have the same.
-        path: what `load` takes.
-        digest: of its program.
-        roles: all of it.
-        rounds: in each of which every player plays every role.
-        conditions: of its matches.
-    """
-
-    name: str
-    path: str
-    digest: str
-    roles: tuple[str, ...]
-    rounds: int
-    conditions: Conditions
-
-    @property
-    def seats(self) -> tuple[str, ...]:
-        """The roles that players play."""
-        return tuple(role for role in self.roles if role != RANDOM)
-
-
-@dataclass(frozen=True, slots=True)
-class Tournament:
-    """All of a tournament.
-
-    Attributes:
-        players: name and spec or address of each, in order.
-        games: in order.
-        seed: of all matches.
-        backend: of the machines.
-    """
-
-    players: Mapping[str, str]
-    games: tuple[GamePlan, ...]
-    seed: int
-    backend: str
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The players' names; seatings hold indices into them."""
-        return tuple(self.players)
-
-    def planned(self) -> list[tuple[GamePlan, PlannedMatch]]:
-        """All matches, round by round through all games; their kind is the game's name."""
-        found = [
-            (game, PlannedMatch(game.name, match.number, match.round, match.seed, match.seating))
-            for game in self.games
-            for match in plan_matches(_options(self, game))
-        ]
-        return sorted(found, key=lambda pair: pair[1].round)  # stable: games keep their order
-
-    def to_json(self) -> dict[str, Any]:
-        """What must stay the same when a tournament is continued.
-
-        Addresses may change, as long as the names stay, and rounds may be added.
-        """
-        return {
-            "players": {
-                name: "remote" if is_address(text) else text for name, text in self.players.items()
-            },
-            "games": {game.name: _conditions_json(game) for game in self.games},
-            "seed": self.seed,
-            "backend": self.backend,
-        }
-
-
-def read_tournament(path: Path) -> Tournament:
+def read_tournament(path: Path) -> Series:
     """The tournament in a TOML file; paths of games in it are relative to the file.
 
     Raises:
@@ -155,63 +73,72 @@ _SETTINGS: Mapping[str, _Setting] = {
 }
 """What can be set for the whole tournament and for single games."""
 
-_GENERAL = ("players", "games", "seed", "backend")
+_GENERAL = ("players", "games", "roles", "equal_states", "seed", "backend")
 
 
-def _tournament(data: Mapping[str, Any], folder: Path) -> Tournament:
+def _tournament(data: Mapping[str, Any], folder: Path) -> Series:
     _check_keys(data, (*_GENERAL, *_SETTINGS), "")
-    players = _players(data.get("players"))
+    players = _texts(data.get("players"), "players")
+    if not players:
+        raise ConfigError('players must be a table such as [players] with a line ours = "random"')
     seed = data.get("seed", 0)
     if not _is_whole(seed) or seed < 0:
         raise ConfigError("seed must be a whole number, 0 or more")
     backend = data.get("backend", "auto")
     if not isinstance(backend, str) or backend not in BACKENDS:
         raise ConfigError(f"unknown backend {backend!r}; backends: {', '.join(BACKENDS)}")
+    roles = data.get("roles", "rotate")
+    if roles not in ("rotate", "fixed"):
+        raise ConfigError("roles must be one of rotate, fixed")
+    equal_states = data.get("equal_states", False)
+    if not isinstance(equal_states, bool):
+        raise ConfigError("equal_states must be true or false")
     games = data.get("games")
     if not isinstance(games, list) or not games:
         raise ConfigError('games must be a list such as ["monty_hall", "kuhn_poker"]')
     general = {name: data[name] for name in _SETTINGS if name in data}
-    has_remote = any(map(is_address, players.values()))
-    plans = tuple(_game(game, general, folder, has_remote=has_remote) for game in games)
-    for plan in plans:
-        if [other.name for other in plans].count(plan.name) > 1:
-            raise ConfigError(f"the game {plan.name} is given twice")
-    return Tournament(players, plans, seed, backend)
+    series = Series(
+        players=players,
+        games=tuple(_game(game, general, folder, players) for game in games),
+        rotate=roles == "rotate",
+        equal_states=equal_states,
+        seed=seed,
+        backend=backend,
+    )
+    check_series(series)
+    return series
 
 
-def _players(data: object) -> dict[str, str]:
-    if not isinstance(data, dict) or not data:
-        raise ConfigError('players must be a table such as [players] with a line ours = "random"')
+def _texts(data: object, where: str) -> dict[str, str]:
+    """Players by name or role; empty if there is no such table."""
+    if not isinstance(data, dict):
+        return {}
     for name, text in data.items():
         if not isinstance(text, str):
-            raise ConfigError(f"players.{name} must be a player's spec or address in quotes")
-        try:
-            if is_address(text):
-                parse_address(text)
-            else:
-                parse_spec(text)
-        except ConfigError as error:
-            raise ConfigError(f"players.{name}: {error}") from error
+            raise ConfigError(f"{where}.{name} must be a player's spec or address in quotes")
+        check_player(text, f"{where}.{name}: ")
     return {name: text.strip() for name, text in data.items()}
 
 
-def _game(data: object, general: Mapping[str, Any], folder: Path, *, has_remote: bool) -> GamePlan:
+def _game(
+    data: object, general: Mapping[str, Any], folder: Path, players: Mapping[str, str]
+) -> SeriesGame:
     own: Mapping[str, Any] = data if isinstance(data, dict) else {"game": data}
     name = own.get("game")
     if not isinstance(name, str):
         raise ConfigError('a game must be a name or path, or a table such as { game = "meier" }')
-    _check_keys(own, ("game", *_SETTINGS), f" of the game {name}")
-    path = name if name in list_games() else str(folder / name)
-    program = load(path)
-    if not any(role != RANDOM for role in program.roles):
-        raise ConfigError(f"{name} has no role for a player")
+    _check_keys(own, ("game", "fixed", *_SETTINGS), f" of the game {name}")
+    program = load(name if name in list_games() else str(folder / name))
     settings = {**general, **own}
     try:
         for key, setting in _SETTINGS.items():
             if key in settings and not setting.fits(settings[key]):
                 raise ConfigError(f"{key} must be {setting.text}")
+        fixed = _texts(own.get("fixed", {}), "fixed")
+        has_remote = any(map(is_address, (*players.values(), *fixed.values())))
         conditions = conditions_of(
             has_remote=has_remote,
+            patient=True,
             play_clock_s=settings.get("play_clock"),
             start_clock_s=settings.get("start_clock", DEFAULT_START_CLOCK_S),
             dialect=settings.get("dialect"),
@@ -221,49 +148,20 @@ def _game(data: object, general: Mapping[str, Any], folder: Path, *, has_remote:
             pause_s=float(settings.get("pause", 0)),
         )
         if has_remote:
-            _check_remote(program, conditions)
-            conditions = _patient(conditions)
+            _check_clock(conditions.play_clock_s)
     except ConfigError as error:
         raise ConfigError(f"{error} (game {name})") from error
-    rounds = settings.get("rounds", 1)
-    return GamePlan(name, path, program.digest, program.roles, rounds, conditions)
+    return SeriesGame(name, program, settings.get("rounds", 1), conditions, fixed)
 
 
-def _check_remote(program: Program, conditions: Conditions) -> None:
-    """See before the first match that remote players can be spoken to."""
+def _check_clock(play_clock_s: float | None) -> None:
+    """Say what is wrong with it in the words of the file."""
     try:
-        check_clocks(conditions.play_clock_s)
+        check_clocks(play_clock_s)
     except ConfigError:
         raise ConfigError(
             "play_clock must be a whole number of seconds where players are remote"
         ) from None
-    Wire(program, conditions.remote.server, conditions.remote.dialect)
-
-
-def _options(tournament: Tournament, game: GamePlan) -> Options:
-    """The comparison whose matches are those of one game."""
-    return Options(
-        game=game.path,
-        digest=game.digest,
-        roles=game.roles,
-        players=tournament.names,
-        matches=game.rounds * len(tournament.players),
-        seed=tournament.seed,
-    )
-
-
-def _conditions_json(game: GamePlan) -> dict[str, Any]:
-    conditions, remote = game.conditions, game.conditions.remote
-    return {
-        "digest": game.digest,
-        "play_clock": conditions.play_clock_s,
-        "start_clock": remote.start_clock_s,
-        "dialect": None if remote.dialect is None else str(remote.dialect),
-        "server": remote.server.name,
-        "scramble": remote.scramble,
-        "replacement": str(conditions.replacement),
-        "pause": conditions.pause_s,
-    }
 
 
 def _check_keys(data: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
@@ -278,10 +176,3 @@ def _is_whole(value: object) -> bool:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _patient(conditions: Conditions) -> Conditions:
-    """Waits for players that believe in a match that was broken off, until they forget it."""
-    clocks_s = conditions.remote.start_clock_s + (conditions.play_clock_s or 0.0)
-    remote = replace(conditions.remote, patience_s=2 * clocks_s + FORGET_S)
-    return replace(conditions, remote=remote)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 from openskill.models import PlackettLuce, PlackettLuceRating
 
-from match_runner.statistics import NORMAL_99
+from match_runner.series.intervals import LEVEL
+
+_DEVIATIONS = NormalDist().inv_cdf((1 + LEVEL) / 2)
+"""Half-width of a 99 % interval of a normal distribution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +30,12 @@ class Rating:
     @property
     def low(self) -> float:
         """The lower end of the 99 % interval; players are ranked by it."""
-        return self.mean - NORMAL_99 * self.deviation
+        return self.mean - _DEVIATIONS * self.deviation
 
     @property
     def high(self) -> float:
         """The upper end of the 99 % interval."""
-        return self.mean + NORMAL_99 * self.deviation
+        return self.mean + _DEVIATIONS * self.deviation
 
 
 def rate(players: Sequence[int], contests: Iterable[Mapping[int, float]]) -> dict[int, Rating]:

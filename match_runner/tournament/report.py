@@ -8,16 +8,16 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ggp.console import table_of
-from match_runner.comparison.report import interval_text
+from match_runner.series.intervals import interval_text
 from match_runner.tournament.ratings import Rating
-from match_runner.tournament.summary import Summary
+from match_runner.tournament.summary import TournamentSummary
 from match_runner.views import plain
 
 MOST_PROBLEMS = 10
 """Problems that are shown; `--json` has all."""
 
 
-def show_tournament(summary: Summary) -> Iterator[RenderableType]:
+def show_tournament(summary: TournamentSummary) -> Iterator[RenderableType]:
     """The tables of a tournament, of an unfinished one too."""
     of_all = "" if summary.played == summary.planned else f" of {summary.planned}"
     yield Text(f"{summary.played}{of_all} matches, {summary.moves} turns", style="bold")
@@ -48,7 +48,7 @@ def rating_text(rating: Rating | None) -> str:
     return f"{rating.mean:.1f} [{rating.low:.1f}, {rating.high:.1f}]"
 
 
-def _standings(summary: Summary) -> RenderableType:
+def _standings(summary: TournamentSummary) -> RenderableType:
     columns = ("player", "#rating [99 %]", "#mean score [99 %]", "#matches")
     rows = [
         (
@@ -62,13 +62,13 @@ def _standings(summary: Summary) -> RenderableType:
     return table_of(columns, rows)
 
 
-def _contests(summary: Summary) -> RenderableType:
+def _contests(summary: TournamentSummary) -> RenderableType:
     columns = ("player", "#won", "#drawn", "#lost", "#% won [99 %]", "faults", "plays")
     rows = [
         (
             standing.player,
-            *map(str, (standing.wins, standing.draws, standing.losses)),
-            interval_text(standing.win_share, ".1f", 100),
+            *map(str, (standing.tally.wins, standing.tally.draws, standing.tally.losses)),
+            interval_text(standing.tally.win_share, ".1f", 100),
             faults_text(standing.faults),
             standing.plays,
         )
@@ -77,7 +77,7 @@ def _contests(summary: Summary) -> RenderableType:
     return table_of(columns, rows)
 
 
-def _by_game(summary: Summary) -> RenderableType:
+def _by_game(summary: TournamentSummary) -> RenderableType:
     columns = ("mean score in", *(f"#{standing.player}" for standing in summary.standings))
     rows = [
         (game, *(interval_text(standing.by_game[game]) for standing in summary.standings))

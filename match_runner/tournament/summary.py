@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from match_runner.comparison.intervals import Interval, mean_interval, share_interval
-from match_runner.tournament.plan import GamePlan, Tournament
+from match_runner.series.command import Held
+from match_runner.series.intervals import Interval, mean_interval
+from match_runner.series.outcomes import (
+    Played,
+    Round,
+    Scores,
+    Tally,
+    contests_of,
+    fault_counts,
+    rounds_of,
+    scores_of,
+    tally_of,
+)
+from match_runner.series.plan import Series, resampling_seed
 from match_runner.tournament.ratings import Rating, rate
-from match_runner.tournament.store import Played
-
-_Round = Sequence[Played]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +32,7 @@ class Standing:
         plays: its spec or address.
         matches: it took part in.
         score: mean goal value over the rounds of all games.
-        wins, draws, losses: contests in which it alone, it and others, or others came first.
-        win_share: wins among these contests.
+        tally: of its contests.
         rating: None where it met nobody.
         by_game: mean goal value in each game it played.
         faults: how often it did what wrong, by kind.
@@ -35,13 +42,15 @@ class Standing:
     plays: str
     matches: int
     score: Interval
-    wins: int
-    draws: int
-    losses: int
-    win_share: Interval
+    tally: Tally
     rating: Rating | None
     by_game: Mapping[str, Interval]
     faults: Mapping[str, int]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        found = asdict(self)
+        return {**found, **found.pop("tally")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +70,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class TournamentSummary:
     """All that is reported of a tournament.
 
     Attributes:
@@ -79,112 +88,57 @@ class Summary:
 
     def to_json(self) -> dict[str, Any]:
         """The JSON that `match-runner tournament --json` prints."""
-        return asdict(self)
+        return asdict(self) | {"standings": [each.to_json() for each in self.standings]}
 
 
-def summarize(tournament: Tournament, matches: Sequence[Played]) -> Summary:
-    """Sum up what has been played so far.
-
-    A contest is a match in which several players sit, else (in games of one role) a whole
-    round: those who play the same match one after the other.
-    """
-    planned = {match.key for _, match in tournament.planned()}
-    counted = [match for match in matches if match.planned.key in planned]
-    players = range(len(tournament.names))
-    rounds = _by_round(counted)
-    contests = _contests(rounds, len(players))
+def summarize(held: Held) -> TournamentSummary:
+    """Sum up what has been played so far."""
+    series, matches = held.series, held.matches
+    players = range(len(series.names))
+    rounds = rounds_of(matches)
+    contests = contests_of(rounds, len(players))
     ratings = rate(players, contests)
     standings = [
-        _standing(tournament, player, counted, rounds, contests, ratings[player])
-        for player in players
+        _standing(series, player, matches, rounds, contests, ratings[player]) for player in players
     ]
-    return Summary(
-        planned=len(planned),
-        played=len(counted),
-        moves=sum(len(match.record.turns) for match in counted),
+    return TournamentSummary(
+        planned=held.planned,
+        played=len(matches),
+        moves=sum(len(match.record.turns) for match in matches),
         standings=tuple(sorted(standings, key=_rank)),
-        problems=tuple(problem for match in counted for problem in _problems(tournament, match)),
+        problems=tuple(problem for match in matches for problem in _problems(series, match)),
     )
-
-
-def scores_of(matches: Sequence[Played]) -> dict[int, float]:
-    """The mean goal value of every player over its seats in some matches."""
-    goals = defaultdict(list)
-    for match in matches:
-        for role, player in match.planned.seating.items():
-            goals[player].append(match.record.goals[role])
-    return {player: sum(values) / len(values) for player, values in sorted(goals.items())}
-
-
-def _by_round(matches: Sequence[Played]) -> list[_Round]:
-    """Matches of one game and round together, in the order of rounds."""
-    rounds: dict[tuple[int, str], list[Played]] = defaultdict(list)
-    for match in matches:
-        rounds[match.planned.round, match.planned.kind].append(match)
-    return [rounds[key] for key in sorted(rounds)]
-
-
-def _contests(rounds: Sequence[_Round], num_players: int) -> list[dict[int, float]]:
-    contests = []
-    for round_ in rounds:
-        among_several = [m for m in round_ if len(set(m.planned.seating.values())) > 1]
-        if among_several:
-            contests += [scores_of([match]) for match in among_several]
-        elif len(scores := scores_of(round_)) == num_players > 1:
-            contests.append(scores)
-    return contests
 
 
 def _standing(
-    tournament: Tournament,
+    series: Series,
     player: int,
     matches: Sequence[Played],
-    rounds: Sequence[_Round],
-    contests: Sequence[Mapping[int, float]],
+    rounds: Sequence[Round],
+    contests: Sequence[Scores],
     rating: Rating,
 ) -> Standing:
-    name = tournament.names[player]
-    margins = [
-        contest[player] - max(score for other, score in contest.items() if other != player)
-        for contest in contests
-        if player in contest
-    ]
-    wins, draws = sum(m > 0 for m in margins), sum(m == 0 for m in margins)
+    name = series.names[player]
     return Standing(
         player=name,
-        plays=tournament.players[name],
+        plays=series.players[name],
         matches=sum(player in match.planned.seating.values() for match in matches),
-        score=_score(tournament, player, rounds),
-        wins=wins,
-        draws=draws,
-        losses=len(margins) - wins - draws,
-        win_share=share_interval(wins, len(margins)),
+        score=_score(series, player, rounds),
+        tally=tally_of(contests, player),
         rating=rating if rating.contests else None,
         by_game={
-            game.name: _game_score(tournament, game, player, rounds) for game in tournament.games
-        },
-        faults=dict(
-            Counter(
-                fault.kind
-                for match in matches
-                for turn in match.record.turns
-                for fault in turn.faults
-                if match.planned.seating[fault.role] == player
+            game.name: _score(
+                series, player, [own for own in rounds if own[0].planned.game == game.name]
             )
-        ),
+            for game in series.games
+        },
+        faults=dict(fault_counts(matches, player)),
     )
 
 
-def _score(tournament: Tournament, player: int, rounds: Sequence[_Round]) -> Interval:
+def _score(series: Series, player: int, rounds: Sequence[Round]) -> Interval:
     values = [s[player] for s in map(scores_of, rounds) if player in s]
-    return mean_interval(values, tournament.seed)
-
-
-def _game_score(
-    tournament: Tournament, game: GamePlan, player: int, rounds: Sequence[_Round]
-) -> Interval:
-    own = [round_ for round_ in rounds if round_[0].planned.kind == game.name]
-    return _score(tournament, player, own)
+    return mean_interval(values, resampling_seed(series))
 
 
 def _rank(standing: Standing) -> tuple[float, float]:
@@ -193,15 +147,11 @@ def _rank(standing: Standing) -> tuple[float, float]:
     return -rated, -(standing.score.value or 0.0)
 
 
-def _problems(tournament: Tournament, match: Played) -> list[Problem]:
+def _problems(series: Series, match: Played) -> Iterator[Problem]:
     planned, record = match.planned, match.record
-    names = tournament.names
-    found = [
-        Problem(planned.kind, planned.number, names[planned.seating[fault.role]], str(fault))
-        for turn in record.turns
-        for fault in turn.faults
-    ]
-    if record.error is not None:
-        text = f"after turn {len(record.turns)}: {record.error}"
-        found.append(Problem(planned.kind, planned.number, None, text))
-    return found
+    for fault in record.faults:
+        player = planned.seating.get(fault.role)
+        name = record.players[fault.role] if player is None else series.names[player]
+        yield Problem(planned.game, planned.number, name, str(fault))
+    if record.failed:
+        yield Problem(planned.game, planned.number, None, record.errors[-1])

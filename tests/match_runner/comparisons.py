@@ -1,4 +1,4 @@
-"""Comparisons without worker processes, and what their files hold."""
+"""Series without worker processes, and what their files hold."""
 
 from __future__ import annotations
 
@@ -10,20 +10,26 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ggp.gdl.normalize import load
-from match_runner.comparison.executor import WorkerCrashError
-from match_runner.comparison.plan import Options, check_options
-from match_runner.comparison.runner import run_comparison, stored_budgets
-from match_runner.comparison.store import FILE, PlayedMatch, open_store
-from match_runner.comparison.summary import Summary, summarize
+from match_runner.series.command import Held, held_so_far
+from match_runner.series.comparison import ComparisonSummary, summarize
+from match_runner.series.outcomes import Played
+from match_runner.series.plan import PLAY, Series, SeriesGame, check_series
+from match_runner.series.runner import run_series
+from match_runner.series.store import FILE, open_store
+from match_runner.workers.executor import WorkerCrashError
+from match_runner.workers.inline import InlineExecutor
 
 _T = TypeVar("_T")
 
 
-class InlineExecutor:
-    """Calls functions at once, in this process.
+class CrashingExecutor(InlineExecutor):
+    """Calls functions at once, in this process, but for those that crash.
 
     Args:
         crashes: how many times the match with a seed kills its worker.
+
+    Attributes:
+        seeds: of the matches it was given.
     """
 
     def __init__(self, crashes: Mapping[int, int] | None = None) -> None:
@@ -31,85 +37,93 @@ class InlineExecutor:
         self.seeds: list[int] = []
 
     def submit(self, function: Callable[..., _T], args: tuple[Any, ...]) -> Future[_T]:
-        future: Future[_T] = Future()
         seed = args[0].seed
         self.seeds.append(seed)
-        if self.crashes[seed]:
-            self.crashes[seed] -= 1
-            future.set_exception(WorkerCrashError("a worker process died (signal 9)"))
-            return future
-        try:
-            future.set_result(function(*args))
-        except Exception as error:
-            future.set_exception(error)
+        if not self.crashes[seed]:
+            return super().submit(function, args)
+        self.crashes[seed] -= 1
+        future: Future[_T] = Future()
+        future.set_exception(WorkerCrashError("a worker process died (signal 9)"))
         return future
 
-    def close(self) -> None:
-        pass
 
-
-def options_of(game: str, *players: str, **others: Any) -> Options:
-    """Options for a game of ours, checked."""
-    from ggp.console import installed_version
-
-    program = load(game)
-    options = Options(
-        game, program.digest, program.roles, players, version=installed_version(), **others
+def series_of(game: str, *players: str, rounds: int = 1, **others: Any) -> Series:
+    """A comparison in a game of ours, checked."""
+    series = Series(
+        {player: player for player in players}, (SeriesGame(game, load(game), rounds),), **others
     )
-    check_options(options)
-    return options
+    check_series(series)
+    return series
 
 
 class StoppedError(Exception):
-    """A comparison was stopped on purpose."""
+    """A series was stopped on purpose."""
 
 
-def compared(
-    options: Options,
-    folder: Path,
+def held(
+    series: Series,
+    folder: Path | None,
     executor: InlineExecutor | None = None,
     stop_after: int | None = None,
-) -> tuple[Summary, tuple[str, ...]]:
-    """What a comparison comes to, and what could not be played.
+) -> tuple[Held, tuple[str, ...]]:
+    """What was played of a series, and what could not be.
 
     Args:
         stop_after: matches after which it stops with `StoppedError`.
     """
     ended = 0
 
-    def watch(match: PlayedMatch) -> None:
+    def watch(match: Played) -> None:
         nonlocal ended
         ended += 1
         if ended == stop_after:
             raise StoppedError
 
-    with open_store(folder, options) as store:
-        failures = run_comparison(options, store, executor or InlineExecutor(), watch)
-        summary = summarize(options, store.matches("play"), stored_budgets(options, store))
-    return summary, failures
+    with open_store(folder, series) as store:
+        failures = run_series(series, store, executor or InlineExecutor(), watch)
+        return held_so_far(series, store), failures
+
+
+def compared(
+    series: Series,
+    folder: Path,
+    executor: InlineExecutor | None = None,
+    stop_after: int | None = None,
+) -> tuple[ComparisonSummary, tuple[str, ...]]:
+    """What a comparison comes to, and what could not be played; see `held`."""
+    found, failures = held(series, folder, executor, stop_after)
+    return summarize(found), failures
+
+
+def stored(series: Series, folder: Path, kind: str = PLAY) -> list[Played]:
+    """The matches of a kind that are stored."""
+    with open_store(folder, series) as store:
+        return store.matches(kind)
+
+
+_TIMES = {"settings": (), "matches": ("record",), "scores": (), "decisions": ("seconds",)}
+"""Tables and views of a file, with the columns that hold times."""
 
 
 def rows_of(folder: Path) -> list[tuple[Any, ...]]:
-    """Every row of a comparison's file, times aside."""
+    """Every row of a series's file, times aside."""
     connection = sqlite3.connect(folder / FILE)
     try:
         connection.row_factory = sqlite3.Row
         found: list[tuple[Any, ...]] = []
-        for table, order in (
-            ("options", "name"),
-            ("matches", "kind, number"),
-            ("decisions", "kind, number, turn, role"),
-        ):
-            for row in connection.execute(f"SELECT * FROM {table} ORDER BY {order}"):
-                names = [name for name in row.keys() if name != "seconds"]  # noqa: SIM118
-                found.append((table, *(row[name] for name in names)))
+        for table, times in _TIMES.items():
+            rows = []
+            for row in connection.execute(f"SELECT * FROM {table}"):
+                names = [name for name in row.keys() if name not in times]  # noqa: SIM118
+                rows.append((table, *(row[name] for name in names)))
+            found += sorted(rows, key=repr)
         return found
     finally:
         connection.close()
 
 
 def num_matches(folder: Path, *, writing: bool = False) -> int:
-    """Matches in a comparison's file.
+    """Matches in a series's file.
 
     Args:
         writing: whether somebody is writing it, or about to make it. Then it is looked at

@@ -83,7 +83,7 @@ def scripted_arena(
         role_index(machine, role): Seat("script", lambda rng, player=player: player)  # type: ignore[misc]
         for role, player in players.items()
     }
-    return Arena("scripted", "0", machine, seats, clock or Clock())
+    return Arena("scripted", load("kuhn_poker"), machine, seats, clock or Clock())
 
 
 def script_arena(game: str, clock: Clock | None = None, **scripts: Player) -> Arena:

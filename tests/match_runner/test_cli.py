@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,8 @@ from click.testing import CliRunner, Result
 
 from match_runner.cli import main
 from match_runner.records import MatchRecord
-from match_runner.series import play_series
+from match_runner.series.worker import Task, play
+from tests.match_runner.http_player import free_port
 from tests.support.games import GAMES, REPOSITORY
 
 BOMB = ("play", "exploding_bomb")
@@ -50,10 +50,10 @@ def test_json_has_exactly_the_fields_promised() -> None:
         assert match["turns"] == 3
         assert match["errors"] == []
     for role in ("agent", "random"):
-        assert list(found["mean"][role]) == ["mean", "ci99"]
+        assert list(found["mean"][role]) == ["mean", "ci99", "low", "high"]
     goals = [match["goals"]["agent"] for match in found["matches"]]
     assert found["mean"]["agent"]["mean"] == pytest.approx(sum(goals) / 3)
-    assert found["mean"]["random"] == {"mean": 0.0, "ci99": 0.0}
+    assert found["mean"]["random"]["mean"] == 0
     assert found["states_visited"]["agent"] > 0
     assert found["states_visited"]["random"] == 0
 
@@ -91,7 +91,7 @@ def test_the_table_names_roles_players_and_scores() -> None:
     result = run(*BOMB, *PLAYER, "--matches", "2")
     assert result.exit_code == 0
     assert "exploding_bomb: 2 matches, seeds 0 to 1" in result.stdout
-    for word in ("agent", "hyperplay:n=2", "by chance", "mean score (99 %)", "states visited"):
+    for word in ("agent", "hyperplay:n=2", "by chance", "mean score [99 %]", "states visited"):
         assert word in result.stdout
     assert result.stderr == ""
 
@@ -152,7 +152,7 @@ def test_replay_reports_what_the_rules_do_not_allow(tmp_path: Path) -> None:
     result = run("replay", str(path))
     assert result.exit_code == 1
     assert result.stderr.startswith("error: the rules give agent ")
-    data["game"] = "gone"
+    data |= {"game": "gone", "rules": ""}
     path.write_text(json.dumps(data))
     result = run("replay", str(path))
     assert result.exit_code == 0
@@ -229,12 +229,30 @@ def test_a_rulesheet_that_cannot_be_played_is_exit_code_2(tmp_path: Path) -> Non
     assert "Traceback" not in result.stderr
 
 
-def test_a_malformed_record_is_exit_code_1(tmp_path: Path) -> None:
-    path = tmp_path / "bad.json"
-    path.write_text("{}")
-    result = run("replay", str(path))
-    assert result.exit_code == 1
-    assert result.stderr == f"error: {path}: field format is missing\n"
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("bad.json", "{}", "bad.json: field format is missing"),
+        ("bad.json", '{"format": 99}', "bad.json: format 99 is not known"),
+        ("bad.json", "nonsense", "bad.json is not JSON"),
+        ("bad.json", "\x00\x01", "bad.json is not JSON"),
+        ("bad.jsonl", "nonsense\n", "bad.jsonl, line 1 is not JSON"),
+        ("bad.jsonl", "", "bad.jsonl does not begin as the log of a match does"),
+    ],
+)
+def test_a_bad_file_is_exit_code_2_whatever_is_bad(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    assert run(*BOMB, "--record", str(tmp_path / "good")).exit_code == 0
+    (good,) = map(str, (tmp_path / "good").iterdir())
+    for files in ((str(path),), (str(path), good), (good, str(path))):
+        result = run("replay", *files)
+        assert result.exit_code == 2
+        assert f"{message}" in result.stderr
+        assert result.stderr.count("\n") == 1
+        assert result.stdout.count("Scores") == (good in files)
 
 
 def test_errors_of_matches_are_listed_and_the_others_go_on(tmp_path: Path) -> None:
@@ -248,9 +266,15 @@ def test_errors_of_matches_are_listed_and_the_others_go_on(tmp_path: Path) -> No
         "(<= (next (step 1)) (true (step 0))) (<= (next (step 2)) (true (step 1)))\n"
         "(<= terminal (true (step 2))) (goal white 100) (goal random 0)\n"
     )
-    matches = CliRunner().invoke(main, ["play", str(path), "--matches", "12", "--json"])
-    found = json.loads(matches.stdout)["matches"]
-    assert matches.exit_code == 0
+    result = run("play", str(path), "--matches", "12", "--json")
+    found = json.loads(result.stdout)["matches"]
+    failed = [match for match in found if match["turns"] == 1]
+    assert result.exit_code == 1
+    assert (
+        f"error: {len(failed)} of 12 matches failed and score nothing; the first: seed "
+        f"{failed[0]['seed']}, after turn 1: white has no legal move" in result.stderr
+    )
+    assert json.loads(result.stdout)["mean"]["white"]["mean"] == 100
     assert {match["turns"] for match in found} == {1, 2}
     for match in found:
         if match["turns"] == 2:
@@ -259,17 +283,70 @@ def test_errors_of_matches_are_listed_and_the_others_go_on(tmp_path: Path) -> No
             assert "white has no legal move" in match["errors"][0]
 
 
+def test_a_player_at_fault_in_every_match_is_exit_code_1() -> None:
+    nobody = f"player1=http://127.0.0.1:{free_port()}"
+    clocks = ("--start-clock", "1", "--play-clock", "1", "--matches", "2")
+    result = run("play", "kuhn_poker", "--player", nobody, *clocks)
+    assert result.exit_code == 1
+    assert "player1 committed faults in every match; the first: turn 1, player1:" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "2 of 2 matches with errors" in result.stdout
+
+
+def test_goals_that_are_no_numbers_are_not_scored(tmp_path: Path) -> None:
+    path = tmp_path / "won.gdl"
+    path.write_text(
+        "(role white) (init (step 0)) (legal white go) (<= (next (step 1)) (does white go))\n"
+        "(<= terminal (true (step 1))) (goal white win)\n"
+    )
+    result = run("play", str(path), "--matches", "2", "--json")
+    assert result.exit_code == 1
+    assert "2 of 2 matches failed and score nothing" in result.stderr
+    found = json.loads(result.stdout)
+    assert found["matches"][0]["goals"] == {"white": None}
+    assert "win" in found["matches"][0]["errors"][0]
+    assert found["mean"]["white"]["mean"] is None
+
+
+def test_records_that_cannot_be_written_do_not_cost_the_result(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    folder = tmp_path / "records"
+    command = [sys.executable, "-m", "match_runner", *BOMB, "--matches", "2", "--json"]
+    result = subprocess.run(
+        [*command, "--record", str(folder)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        # As on a disk with room for 100 bytes; Python ignores the signal that comes with it.
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
+        timeout=120,
+    )
+    assert result.returncode == 1
+    assert len(json.loads(result.stdout)["matches"]) == 2
+    assert "error: cannot write" in result.stderr
+    assert "not all records were written" in result.stderr
+    assert list(folder.iterdir()) == []
+
+
+def test_matches_side_by_side_and_one_by_one_are_the_same(tmp_path: Path) -> None:
+    series = ("play", "kuhn_poker", "--player", "player1=hyperplay:n=2", "--matches", "6")
+    assert played(*series, "--jobs", "2") == played(*series)
+    kept = ("--out", str(tmp_path))
+    assert played(*series, *kept) == played(*series)
+    assert run(*series, *kept, "--seed", "1").exit_code == 2
+    assert len(played(*series[:-1], "8", *kept)["matches"]) == 8
+
+
 # ---------------------------------------------------------------- interrupts
 
 
 def test_an_interrupt_prints_what_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*args: Any) -> Iterator[MatchRecord]:
-        for number, record in enumerate(play_series(*args)):
-            if number == 2:
-                raise KeyboardInterrupt
-            yield record
+    def interrupted(task: Task) -> MatchRecord:
+        if task.seed == 2:
+            raise KeyboardInterrupt
+        return play(task)
 
-    monkeypatch.setattr("match_runner.cli.play_series", interrupted)
+    monkeypatch.setattr("match_runner.series.runner.play", interrupted)
     result = run(*BOMB, "--matches", "5", "--json")
     assert result.exit_code == 130
     assert len(json.loads(result.stdout)["matches"]) == 2

@@ -15,14 +15,16 @@ import pytest
 
 from ggp.console import setup_logging
 from ggp.errors import ConfigError, MatchError
-from match_runner.comparison import cluster as ours
-from match_runner.comparison.cluster import ClusterExecutor
-from match_runner.comparison.executor import LocalPool, WorkerCrashError, WorkerFailedError
-from match_runner.comparison.places import open_executor
-from match_runner.comparison.runner import run_comparison
-from match_runner.comparison.store import PlayedMatch, open_store
-from match_runner.comparison.worker import Task, play
-from tests.match_runner.comparisons import num_matches, options_of, rows_of
+from match_runner.referee import Conditions
+from match_runner.series.outcomes import Played
+from match_runner.series.runner import run_series
+from match_runner.series.store import open_store
+from match_runner.series.worker import Task, play
+from match_runner.workers import cluster as ours
+from match_runner.workers.cluster import ClusterExecutor
+from match_runner.workers.executor import LocalPool, WorkerCrashError, WorkerFailedError
+from match_runner.workers.places import open_executor
+from tests.match_runner.comparisons import num_matches, rows_of, series_of
 from tests.match_runner.test_compare_command import run, start, wait_for_matches
 from tests.match_runner.test_executor import (
     add,
@@ -39,7 +41,7 @@ from tests.support.games import REPOSITORY
 distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
 
 PLAYERS = ("hyperplay:n=3", "hyperplay:n=2")
-OPTIONS = options_of("kuhn_poker", *PLAYERS, matches=60, equal_states=True)
+SERIES = series_of("kuhn_poker", *PLAYERS, rounds=30, equal_states=True)
 COMMAND = ("compare", "kuhn_poker", "--players", *PLAYERS, "--equal-states", "--matches", "60")
 
 
@@ -62,9 +64,9 @@ def executor(cluster: Any) -> Iterator[ClusterExecutor]:
 def expected(tmp_path_factory: pytest.TempPathFactory, own_cache: None) -> list[tuple[Any, ...]]:
     """What the same comparison gives on this machine."""
     folder = tmp_path_factory.mktemp("local")
-    with open_executor(2, None) as pool, open_store(folder, OPTIONS) as store:
+    with open_executor(2, None) as pool, open_store(folder, SERIES) as store:
         assert isinstance(pool, LocalPool)
-        assert run_comparison(OPTIONS, store, pool, lambda match: None) == ()
+        assert run_series(SERIES, store, pool, lambda match: None) == ()
     return rows_of(folder)
 
 
@@ -95,14 +97,14 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
     victim, address = cluster.workers[0].pid, cluster.workers[0].worker_address
     played = 0
 
-    def kill_one(match: PlayedMatch) -> None:
+    def kill_one(match: Played) -> None:
         nonlocal played
         played += match.planned.kind == "play"
         if played == 5 and is_alive(victim):
             os.kill(victim, signal.SIGKILL)
 
-    with open_store(tmp_path, OPTIONS) as store:
-        assert run_comparison(OPTIONS, store, executor, kill_one) == ()
+    with open_store(tmp_path, SERIES) as store:
+        assert run_series(SERIES, store, executor, kill_one) == ()
     lost = [
         event
         for _, event in cluster.scheduler.get_events(address)
@@ -160,21 +162,20 @@ def test_what_a_function_raises_is_told(executor: ClusterExecutor) -> None:
         executor.submit(refuse, ()).result(30)
 
 
-def test_a_rulesheet_that_a_worker_does_not_see_is_one_line(executor: ClusterExecutor) -> None:
-    task = Task("/not/shared/a.gdl", "0", "auto", {}, 1)
-    with pytest.raises(WorkerFailedError, match=r"unknown game '/not/shared/a.gdl'") as caught:
+def test_a_worker_need_not_see_the_rulesheet(executor: ClusterExecutor) -> None:
+    rules = (REPOSITORY / "games" / "monty_hall.gdl").read_text()
+    task = Task(
+        "a.gdl", "/not/shared/a.gdl", rules, "auto", {"candidate": "legal"}, 1, Conditions()
+    )
+    record = executor.submit(play, (task,)).result(60)
+    assert (record.game, record.failed, len(record.turns)) == ("a.gdl", False, 3)
+
+
+def test_rules_that_a_worker_cannot_play_are_one_line(executor: ClusterExecutor) -> None:
+    task = Task("a.gdl", "a.gdl", "(role me)", "auto", {}, 1, Conditions())
+    with pytest.raises(WorkerFailedError, match=r"a\.gdl: error: there is no rule") as caught:
         executor.submit(play, (task,)).result(60)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_rulesheet_is_found_from_another_folder(
-    executor: ClusterExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "mine.gdl").write_bytes((REPOSITORY / "games" / "kuhn_poker.gdl").read_bytes())
-    monkeypatch.chdir(tmp_path)
-    options = options_of("mine.gdl", "legal", "random", matches=2)
-    with open_store(tmp_path / "out", options) as store:
-        assert run_comparison(options, store, executor, lambda match: None) == ()
+    assert "Traceback" not in str(caught.value)
 
 
 def test_a_call_that_takes_too_long_is_broken_off(cluster: Any, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from match_runner.cli import main
-from tests.match_runner.comparisons import compared, num_matches, options_of, rows_of
+from tests.match_runner.comparisons import compared, num_matches, rows_of, series_of
 from tests.match_runner.test_executor import is_alive
 from tests.support.games import REPOSITORY
 
@@ -87,7 +87,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_rows(tmp_path: Path) -> None:
     result = run(*args)
     assert result.exit_code == 0, result.output
     assert result.stderr == ""
-    compared(options_of("kuhn_poker", *PLAYERS, matches=80), tmp_path / "whole")
+    compared(series_of("kuhn_poker", *PLAYERS, rounds=40), tmp_path / "whole")
     assert rows_of(tmp_path / "killed") == rows_of(tmp_path / "whole")
     # The finished run only prints.
     began = time.monotonic()
@@ -117,8 +117,8 @@ def test_three_kills_at_random_moments_change_nothing(tmp_path: Path) -> None:
     assert before < 100
     result = run(*args)
     assert result.exit_code == 0, result.output
-    options = options_of("kuhn_poker", *players, matches=100, equal_states=True)
-    compared(options, tmp_path / "whole")
+    series = series_of("kuhn_poker", *players, rounds=50, equal_states=True)
+    compared(series, tmp_path / "whole")
     assert rows_of(tmp_path / "killed") == rows_of(tmp_path / "whole")
 
 
@@ -181,7 +181,7 @@ def test_the_table_and_the_json_say_the_same(tmp_path: Path) -> None:
     [
         ((*KUHN, "--matches", "3"), "--matches 3 leaves a round unfinished"),
         ((*KUHN, "god", "--matches", "3"), "unknown player 'god'"),
-        ((*KUHN, "--matches", "2", "--equal-states"), "cannot give random a budget of states"),
+        ((*KUHN, "--matches", "2", "--equal-states"), "random cannot be given a budget of states"),
         (("compare", "kuhn_poker", "--matches", "2"), "give at least two players"),
         (("compare", "nowhere", "--matches", "2"), "unknown game 'nowhere'"),
         (KUHN, "Missing option '--matches'"),
@@ -204,4 +204,4 @@ def test_other_options_are_refused(tmp_path: Path) -> None:
     assert run("compare", "kuhn_poker", "--players", "legal", "random", *out).exit_code == 0
     result = run("compare", "kuhn_poker", "--players", "random", "legal", *out)
     assert result.exit_code == 2
-    assert "--players was legal random and is now random legal; continue" in result.stderr
+    assert "players was legal random and is now random legal; continue" in result.stderr

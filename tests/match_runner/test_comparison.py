@@ -1,7 +1,8 @@
-"""Comparisons: the file, going on where it stopped, crashes, equal states, what it comes to."""
+"""Series: the file, going on where it stopped, crashes, equal states, what it comes to."""
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -9,154 +10,211 @@ from pathlib import Path
 import pytest
 
 from ggp.errors import ConfigError, MatchError
-from match_runner.comparison.executor import WorkerFailedError
-from match_runner.comparison.plan import plan_matches
-from match_runner.comparison.store import FILE, PlayedMatch, open_store
-from match_runner.comparison.summary import summarize
-from match_runner.comparison.tries import MAX_TRIES
-from match_runner.comparison.worker import Outcome, Task, play
+from match_runner.records import Fault, MatchRecord
 from match_runner.referee import play_match
+from match_runner.series.command import Held
+from match_runner.series.comparison import ComparisonSummary, summarize
+from match_runner.series.outcomes import Played
+from match_runner.series.plan import MEASURE, PLAY, Series, plan_all
+from match_runner.series.store import FILE, open_store
+from match_runner.workers.tries import MAX_TRIES
 from tests.match_runner.comparisons import (
-    InlineExecutor,
+    CrashingExecutor,
     StoppedError,
     compared,
     num_matches,
-    options_of,
     rows_of,
+    series_of,
+    stored,
 )
-from tests.match_runner.support import arena_of
+from tests.match_runner.support import arena_of, timeless
 
 KUHN = ("kuhn_poker", "hyperplay:n=2", "random")
 
 
+def longer(series: Series, rounds: int) -> Series:
+    return replace(series, games=tuple(replace(game, rounds=rounds) for game in series.games))
+
+
 def test_a_stored_match_is_the_one_its_seed_plays(tmp_path: Path) -> None:
-    options = options_of(*KUHN, matches=4)
-    compared(options, tmp_path)
-    with open_store(tmp_path, options) as store:
-        stored = store.matches("play")
-    assert [match.planned for match in stored] == list(plan_matches(options))
-    for match in stored:
-        players = [f"{r}={options.players[p]}" for r, p in match.planned.seating.items()]
+    series = series_of(*KUHN, rounds=2)
+    compared(series, tmp_path)
+    found = stored(series, tmp_path)
+    assert [match.planned for match in found] == list(plan_all(series))
+    for match in found:
+        players = [f"{r}={series.names[p]}" for r, p in match.planned.seating.items()]
         record = play_match(arena_of("kuhn_poker", *players), match.planned.seed)
-        assert match.outcome.goals == {role: record.goals[role] for role in options.seats}
-        assert match.outcome.turns == len(record.turns)
-        decided = [turn.decisions[role] for turn in record.turns for role in options.seats]
-        assert [(row.move, row.states) for row in match.outcome.decisions] == [
-            (decision.move, decision.states_visited) for decision in decided
-        ]
+        assert timeless(match.record) == timeless(record)
+        assert match.record.rules == series.games[0].program.source.text
 
 
 @pytest.mark.parametrize("equal_states", [False, True])
 def test_a_stopped_run_goes_on_and_gives_the_same_rows(tmp_path: Path, equal_states: bool) -> None:
     players = ("hyperplay:n=3", "hyperplay:n=2")
-    options = options_of("kuhn_poker", *players, matches=8, equal_states=equal_states)
-    whole, _ = compared(options, tmp_path / "whole")
+    series = series_of("kuhn_poker", *players, rounds=4, equal_states=equal_states)
+    whole, _ = compared(series, tmp_path / "whole")
     total = 8 + 4 * equal_states
     for stop in range(3, total, 3):
         with pytest.raises(StoppedError):
-            compared(options, tmp_path / "parts", stop_after=3)
+            compared(series, tmp_path / "parts", stop_after=3)
         assert num_matches(tmp_path / "parts") == stop
-    parts, _ = compared(options, tmp_path / "parts")
+    parts, _ = compared(series, tmp_path / "parts")
     assert rows_of(tmp_path / "parts") == rows_of(tmp_path / "whole")
     assert parts.differences == whole.differences
-    again = InlineExecutor()
-    compared(options, tmp_path / "parts", again)
+    again = CrashingExecutor()
+    compared(series, tmp_path / "parts", again)
     assert again.seeds == []
 
 
 def test_matches_stored_out_of_order_change_nothing(tmp_path: Path) -> None:
-    options = options_of(*KUHN, matches=6)
-    whole, _ = compared(options, tmp_path)
+    series = series_of(*KUHN, rounds=3)
+    whole, _ = compared(series, tmp_path)
     rows = rows_of(tmp_path)
     connection = sqlite3.connect(tmp_path / FILE)
     with connection:
-        for table in ("matches", "decisions"):
-            connection.execute(f"DELETE FROM {table} WHERE number IN (0, 3)")
+        connection.execute("DELETE FROM matches WHERE number IN (0, 3)")
     connection.close()
-    again = InlineExecutor()
-    found, _ = compared(options, tmp_path, again)
+    again = CrashingExecutor()
+    found, _ = compared(series, tmp_path, again)
     assert len(again.seeds) == 2
     assert rows_of(tmp_path) == rows
     assert [p.score for p in found.players] == [p.score for p in whole.players]
 
 
+@pytest.mark.parametrize("equal_states", [False, True])
+def test_matches_are_added_to_a_finished_series(tmp_path: Path, equal_states: bool) -> None:
+    players = ("hyperplay:n=3", "hyperplay:n=2")
+    short = series_of("kuhn_poker", *players, rounds=2, equal_states=equal_states)
+    compared(short, tmp_path)
+    executor = CrashingExecutor()
+    summary, _ = compared(longer(short, 5), tmp_path, executor)
+    assert summary.played == 10
+    assert len(executor.seeds) == 6
+    assert len(stored(short, tmp_path, MEASURE)) == 2 * equal_states  # as it was begun
+    shorter, _ = compared(short, tmp_path, executor)
+    assert (shorter.played, shorter.planned, len(executor.seeds)) == (4, 4, 6)
+
+
 def test_a_crash_costs_one_match_that_is_played_again(tmp_path: Path) -> None:
-    options = options_of(*KUHN, matches=6)
-    compared(options, tmp_path / "sound")
-    seed = plan_matches(options)[2].seed
-    executor = InlineExecutor({seed: MAX_TRIES - 1})
-    _, failures = compared(options, tmp_path / "crashing", executor)
+    series = series_of(*KUHN, rounds=3)
+    compared(series, tmp_path / "sound")
+    seed = plan_all(series)[2].seed
+    executor = CrashingExecutor({seed: MAX_TRIES - 1})
+    _, failures = compared(series, tmp_path / "crashing", executor)
     assert failures == ()
     assert len(executor.seeds) == 6 + MAX_TRIES - 1
     assert rows_of(tmp_path / "crashing") == rows_of(tmp_path / "sound")
 
 
 def test_a_match_that_always_crashes_is_given_up_and_the_others_are_kept(tmp_path: Path) -> None:
-    options = options_of(*KUHN, matches=6)
-    seed = plan_matches(options)[2].seed
-    summary, failures = compared(options, tmp_path, InlineExecutor({seed: 1000}))
+    series = series_of(*KUHN, rounds=3)
+    seed = plan_all(series)[2].seed
+    summary, failures = compared(series, tmp_path, CrashingExecutor({seed: 1000}))
     assert summary.played == 4
     assert len(failures) == 2
     assert failures[0] == (
         f"match 2 (seed {seed}) was tried 3 times: a worker process died (signal 9)"
     )
-    summary, failures = compared(options, tmp_path)
+    summary, failures = compared(series, tmp_path)
     assert (summary.played, failures) == (6, ())
 
 
-def test_other_options_are_refused_by_name(tmp_path: Path) -> None:
-    options = options_of(*KUHN, matches=2)
-    compared(options, tmp_path)
-    other = replace(options, matches=4, seed=7, rotate=False)
+def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
+    series = series_of(*KUHN)
+    compared(series, tmp_path)
+    other = replace(series, seed=7, rotate=False, backend="prolog")
     with pytest.raises(ConfigError) as caught, open_store(tmp_path, other):
         pass
     assert str(caught.value) == (
-        f"{tmp_path} holds a comparison with other options: --matches was 2 and is now 4; --roles "
-        "was rotate and is now fixed; --seed was 0 and is now 7; continue with the same options, "
+        f"{tmp_path} holds a series with other settings: roles was rotate and is now fixed; seed "
+        "was 0 and is now 7; backend was auto and is now prolog; continue with the same settings, "
         "or give another --out"
     )
-    with pytest.raises(ConfigError, match="the rules of the game was"):
-        compared(replace(options, digest="1"), tmp_path)
-    moved = replace(options, game="elsewhere/kuhn_poker.gdl")
-    with open_store(tmp_path, moved) as store:
-        assert len(store.matches("play")) == 2
+    swapped = replace(series, players=dict(reversed(list(series.players.items()))))
+    with pytest.raises(ConfigError, match="players was hyperplay:n=2 random and is now random hyp"):
+        compared(swapped, tmp_path)
+    (game,) = series.games
+    changed = replace(game, program=replace(game.program, rules=game.program.rules[:-1]))
+    with pytest.raises(ConfigError, match=r"games\.kuhn_poker\.rules was"):
+        compared(replace(series, games=(changed,)), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["comparison.sqlite", "tournament.sqlite"])
+def test_results_of_an_earlier_version_are_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(ConfigError, match=f"holds results of an earlier version \\({name}\\)"):
+        compared(series_of(*KUHN), tmp_path)
 
 
 def test_a_folder_is_used_by_one_process_at_a_time(tmp_path: Path) -> None:
-    options = options_of(*KUHN, matches=2)
+    series = series_of(*KUHN)
     with (
-        open_store(tmp_path, options),
-        pytest.raises(ConfigError, match="another process is comparing players in"),
-        open_store(tmp_path, options),
+        open_store(tmp_path, series),
+        pytest.raises(ConfigError, match="another process plays a series in"),
+        open_store(tmp_path, series),
     ):
         pass
 
 
-def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
-    options = options_of(*KUHN, matches=2)
+def test_files_and_folders_of_something_else_are_refused(tmp_path: Path) -> None:
+    series = series_of(*KUHN)
     (tmp_path / FILE).write_text("not a database, but long enough to be looked at" * 50)
     with pytest.raises(ConfigError, match=r"cannot use .*: file is not a database"):
-        compared(options, tmp_path)
+        compared(series, tmp_path)
+    (tmp_path / FILE).unlink()
+    with sqlite3.connect(tmp_path / FILE) as other:
+        other.execute("CREATE TABLE cats (name TEXT)")
+    with pytest.raises(ConfigError, match="is not a series of matches"):
+        compared(series, tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot use the folder"):
+        compared(series, tmp_path / "file")
 
 
 def test_matches_on_another_backend_are_refused(tmp_path: Path) -> None:
-    options = options_of(*KUHN, matches=2)
-    compared(options, tmp_path)
+    series = series_of(*KUHN)
+    compared(series, tmp_path)
     connection = sqlite3.connect(tmp_path / FILE)
     with connection:
-        connection.execute("DELETE FROM decisions WHERE number = 1")
         connection.execute("DELETE FROM matches WHERE number = 1")
-        connection.execute("UPDATE matches SET backend = 'abacus'")
+        connection.execute("UPDATE matches SET record = json_set(record, '$.backend', 'abacus')")
     connection.close()
     with pytest.raises(MatchError, match="those stored on abacus"):
-        compared(options, tmp_path)
+        compared(series, tmp_path)
 
 
-def test_a_rulesheet_that_changes_ends_the_run() -> None:
-    task = Task("kuhn_poker", "0", "auto", {"player1": "legal", "player2": "legal"}, 1)
-    with pytest.raises(MatchError, match="kuhn_poker was changed while its players"):
-        play(task)
-    assert issubclass(WorkerFailedError, MatchError)
+def test_the_views_answer_questions_in_sql(tmp_path: Path) -> None:
+    series = series_of(*KUHN, rounds=2)
+    compared(series, tmp_path)
+    connection = sqlite3.connect(tmp_path / FILE)
+    scores = connection.execute("SELECT number, role, player, plays, goal FROM scores").fetchall()
+    made = connection.execute(
+        "SELECT number, turn, role, player, move, candidates, states FROM decisions"
+    ).fetchall()
+    connection.close()
+    found = stored(series, tmp_path)
+    assert sorted(scores, key=repr) == sorted(
+        (
+            (m.planned.number, role, seat, None if seat is None else series.names[seat], goal)
+            for m in found
+            for role, goal in m.record.goals.items()
+            for seat in [m.planned.seating.get(role)]
+        ),
+        key=repr,
+    )
+    assert sorted(made) == sorted(
+        (
+            m.planned.number,
+            turn,
+            role,
+            m.planned.seating[role],
+            d.move,
+            len(d.values),
+            d.states_visited,
+        )
+        for m in found
+        for turn, role, d in m.decisions()
+    )
 
 
 # ---------------------------------------------------------------- equal states
@@ -164,33 +222,33 @@ def test_a_rulesheet_that_changes_ends_the_run() -> None:
 
 def test_equal_states_are_measured_given_and_reported(tmp_path: Path) -> None:
     players = ("hyperplay:n=3", "hyperplay2:n=2")
-    options = options_of("krieg_tic_tac_toe", *players, matches=2, equal_states=True)
-    summary, _ = compared(options, tmp_path)
-    with open_store(tmp_path, options) as store:
-        (measured,) = store.matches("measure")
-        found = store.matches("play")
-    assert {row.role for row in measured.outcome.decisions} == {"xplayer", "oplayer"}
-    connection = sqlite3.connect(tmp_path / FILE)
-    specs = [row[0] for row in connection.execute("SELECT players FROM matches ORDER BY kind")]
-    connection.close()
-    assert all("hyperplay2:n=2,states=" in spec for spec in specs[1:])
-    assert "states=" not in specs[0].replace("hyperplay2:n=2,states=", "")
+    series = series_of("krieg_tic_tac_toe", *players, equal_states=True)
+    summary, _ = compared(series, tmp_path)
+    (measured,) = stored(series, tmp_path, MEASURE)
+    found = stored(series, tmp_path)
+    assert {role for _, role, _ in measured.decisions()} == {"xplayer", "oplayer"}
+    assert set(measured.record.players.values()) == {"hyperplay:n=3"}
+    for match in found:
+        for role, player in match.planned.seating.items():
+            spec = match.record.players[role]
+            assert spec.startswith(players[player])
+            assert ("states=" in spec) == (player == 1)
     assert summary.equal_states
     for row in summary.equal_states:
         costs = [
-            decision.states
-            for decision in measured.outcome.decisions
-            if (decision.role, decision.turn) == (row.role, row.turn) and decision.candidates > 1
+            decision.states_visited
+            for turn, role, decision in measured.decisions()
+            if (role, turn) == (row.role, row.turn) and len(decision.values) > 1
         ]
         assert costs in ([], [row.budget])
         for player in (0, 1):
             visited = [
-                decision.states
+                decision.states_visited
                 for match in found
-                for decision in match.outcome.decisions
-                if match.planned.seating[decision.role] == player
-                and (decision.role, decision.turn) == (row.role, row.turn)
-                and decision.candidates > 1
+                for turn, role, decision in match.decisions()
+                if match.planned.seating[role] == player
+                and (role, turn) == (row.role, row.turn)
+                and len(decision.values) > 1
             ]
             assert row.decisions[player] == len(visited)
             assert row.visited[player] == (sum(visited) / len(visited) if visited else None)
@@ -199,38 +257,81 @@ def test_equal_states_are_measured_given_and_reported(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- what it comes to
 
 
+def summary_of(series: Series, matches: list[Played]) -> ComparisonSummary:
+    return summarize(Held(series, len(plan_all(series)), matches, {}))
+
+
+def scored(series: Series, *goals: tuple[float, float], fault: int = -1) -> list[Played]:
+    """Matches of kuhn_poker with these goals, one of them with a fault."""
+    blank = play_match(arena_of("kuhn_poker", "player1=legal", "player2=legal"), 0)
+    found = []
+    for planned, (a, b) in zip(plan_all(series), goals, strict=False):
+        faults = (Fault(0, "player1", "late", "late"),) * (planned.number == fault)
+        turns = (replace(blank.turns[0], faults=faults), *blank.turns[1:])
+        record = replace(blank, turns=turns, goals={"player1": a, "player2": b, "random": 0})
+        found.append(Played(planned, record))
+    return found
+
+
+def failing(match: Played) -> Played:
+    record: MatchRecord = replace(match.record, error="it broke")
+    return replace(match, record=record)
+
+
+GOALS = ((75, 25), (0, 100), (25, 75), (50, 50))
+
+
 def test_scores_contests_and_differences_add_up() -> None:
-    options = options_of(*KUHN, matches=4)
-    goals = [(75, 25), (0, 100), (25, 75), (50, 50)]  # of player1 and player2
-    matches = [
-        PlayedMatch(
-            planned,
-            Outcome("propnet", {"player1": a, "player2": b}, 3, ("late",) * (a == 50), 0, 0.0, ()),
-        )
-        for planned, (a, b) in zip(plan_matches(options), goals, strict=True)
-    ]
-    summary = summarize(options, matches, None)
+    series = series_of(*KUHN, rounds=2)
+    matches = scored(series, *GOALS, fault=3)
+    summary = summary_of(series, matches)
     first, second = summary.players
-    assert (first.wins, first.draws, first.losses) == (2, 1, 1)
-    assert (second.wins, second.draws, second.losses) == (1, 1, 2)
+    assert (first.tally.wins, first.tally.draws, first.tally.losses) == (2, 1, 1)
+    assert (second.tally.wins, second.tally.draws, second.tally.losses) == (1, 1, 2)
     assert first.score.value == ((75 + 100) / 2 + (25 + 50) / 2) / 2
     assert first.by_role["player1"][0].value == 50
     (difference,) = summary.differences
     assert difference.score.value == ((175 - 25) / 2 + (75 - 125) / 2) / 2
     assert difference.rounds == 2
-    assert summary.faulty == ((3, ("late",)),)
-    part = summarize(options, matches[:3], None)
+    assert summary.faulty == ((3, ("turn 1, player1: late",)),)
+    part = summary_of(series, matches[:3])
     assert (part.played, part.differences[0].rounds) == (3, 1)
-    assert summarize(options, [], None).players[0].score.value is None
+    assert summary_of(series, []).players[0].score.value is None
+
+
+def test_a_match_that_failed_scores_nothing_for_anybody() -> None:
+    series = series_of(*KUHN, rounds=2)
+    matches = scored(series, *GOALS)
+    summary = summary_of(series, [*matches[:3], failing(matches[3])])
+    first, second = summary.players
+    assert (first.tally.wins, first.tally.draws, first.tally.losses) == (2, 0, 1)
+    assert second.score.value == ((25 + 0) / 2 + 75) / 2
+    assert summary.differences[0].rounds == 1
+    assert summary.played == 4
+    assert summary.faulty == ((3, ("after turn 3: it broke",)),)
+    json.dumps(summary.to_json())
 
 
 def test_players_of_a_game_of_one_role_are_compared_on_the_same_seeds(tmp_path: Path) -> None:
-    options = options_of("exploding_bomb", "hyperplay2:n=3", "legal", matches=12)
-    summary, _ = compared(options, tmp_path)
+    series = series_of("exploding_bomb", "hyperplay2:n=3", "legal", rounds=6)
+    summary, _ = compared(series, tmp_path)
     knowing, blind = summary.players
     assert knowing.score.value == 90
-    assert knowing.wins + knowing.draws + knowing.losses == 6
-    assert (knowing.wins, knowing.losses) == (blind.losses, blind.wins)
+    assert knowing.tally.wins + knowing.tally.draws + knowing.tally.losses == 6
+    assert (knowing.tally.wins, knowing.tally.losses) == (blind.tally.losses, blind.tally.wins)
     assert knowing.effort.decisions == 12
     assert knowing.effort.states is not None
     assert knowing.effort.states > 0
+
+
+def test_a_kept_role_is_played_by_one_and_compared_with_nobody(tmp_path: Path) -> None:
+    series = series_of("kuhn_poker", "legal", "random", rounds=3)
+    games = tuple(replace(game, fixed={"player2": "hyperplay:n=2"}) for game in series.games)
+    series = replace(series, games=games)
+    summary, _ = compared(series, tmp_path)
+    for match in stored(series, tmp_path, PLAY):
+        assert match.record.players["player2"] == "hyperplay:n=2"
+        assert match.planned.seating.keys() == {"player1"}
+    assert summary.played == 6
+    assert all(player.by_role.keys() == {"player1"} for player in summary.players)
+    assert summary.players[0].tally.wins + summary.players[0].tally.losses <= 3

@@ -24,5 +24,5 @@ def test_a_short_season_is_played_without_a_fault(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
     for text in ("matches with the served player", "3 stop", "4 matches"):
         assert text in result.stdout
-    assert (tmp_path / "tournament.sqlite").exists()
+    assert (tmp_path / "series.sqlite").exists()
     assert len(list((tmp_path / "logs").iterdir())) == 3

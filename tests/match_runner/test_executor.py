@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ggp.errors import ConfigError
-from match_runner.comparison.executor import LocalPool, WorkerCrashError, WorkerFailedError
+from match_runner.workers.executor import LocalPool, WorkerCrashError, WorkerFailedError
 
 
 def add(a: int, b: int) -> int:
@@ -177,7 +177,7 @@ def test_work_that_takes_too_long_may_say_goodbye(tmp_path: Path) -> None:
 
 
 def test_work_that_does_not_end_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("match_runner.comparison.executor.LAST_WORDS_S", 0.1)
+    monkeypatch.setattr("match_runner.workers.executor.LAST_WORDS_S", 0.1)
     pool = LocalPool(1)
     started = tmp_path / "started"
     work = pool.submit(stay, (str(started),))

@@ -17,7 +17,8 @@ from ggp.gdl.normalize import load
 from ggp.protocol.match_log import LOG_FULL, MatchLog
 from match_runner.cli import main
 from match_runner.exports import DOCTYPE, EXPORTS, dresden_xml, tiltyard_json
-from match_runner.records import MatchRecord, RemoteSide, write_record
+from match_runner.record_files import write_record
+from match_runner.records import MatchRecord, RemoteSide
 from match_runner.referee import Conditions, play_match
 from match_runner.replay import check_record
 from tests.match_runner.support import Script, arena_of, script_arena
@@ -208,7 +209,7 @@ def test_the_command_prints_or_writes(tmp_path: Path) -> None:
 def test_misuse_of_export_is_one_line(tmp_path: Path) -> None:
     record = recorded("exploding_bomb")
     path = str(write_record(record, tmp_path))
-    gone = str(write_record(replace(record, game="gone", seed=77), tmp_path))
+    gone = str(write_record(replace(record, game="gone", seed=77, rules=""), tmp_path))
     wrong = str(write_record(replace(record, goals={"agent": 1, "random": 0}, seed=78), tmp_path))
     for args, code, message in (
         ((path, "--to", "pgn"), 2, "Invalid value for '--to'"),
@@ -321,6 +322,6 @@ def test_what_is_no_log_is_one_line(data: str, message: str, tmp_path: Path) -> 
     path = tmp_path / "bad.jsonl"
     path.write_text(data)
     result = run("replay", str(path))
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert message in result.stderr
     assert result.stderr.count("\n") == 1

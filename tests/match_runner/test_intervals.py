@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
-from match_runner.comparison.intervals import RESAMPLES, mean_interval, share_interval
+from match_runner.series.intervals import RESAMPLES, mean_interval, share_interval
 
 
 def test_a_share_has_the_interval_of_clopper_and_pearson() -> None:
@@ -70,3 +70,12 @@ def test_intervals_cover_the_mean_about_as_often_as_they_promise() -> None:
         assert found.high is not None
         covered += found.low <= mean <= found.high
     assert covered >= 56
+
+
+def test_values_beyond_the_bounds_widen_them() -> None:
+    found = mean_interval([120.0] * 5, seed=0)
+    assert found.value == found.high == 120
+    mixed = mean_interval([-20.0, 120.0, 120.0], seed=0)
+    assert mixed.low is not None
+    assert mixed.high is not None
+    assert -20 <= mixed.low < 73 < mixed.high <= 120

@@ -4,98 +4,152 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from ggp.errors import ConfigError
-from match_runner.comparison.plan import (
+from ggp.gdl.normalize import load
+from match_runner.referee import Conditions
+from match_runner.series.plan import (
     MEASURED_ROUNDS,
-    Options,
-    check_options,
+    Series,
+    SeriesGame,
+    check_series,
+    measured_rounds,
+    plan_all,
     plan_matches,
     plan_measurements,
     with_states,
 )
 
-BASE = Options("game", "0", ("a", "b", "random"), ("legal", "random"), 12)
-THREE = replace(BASE, players=("legal", "random", "hyperplay"))
-ALONE = replace(BASE, roles=("a",))
+POKER = SeriesGame("kuhn_poker", load("kuhn_poker"), 6)
+ALONE = SeriesGame("monty_hall", load("monty_hall"), 6)
+TWO = {"legal": "legal", "random": "random"}
+BASE = Series(TWO, (POKER,))
+THREE = replace(BASE, players={**TWO, "third": "hyperplay"})
 
 
-def test_a_plan_is_a_function_of_its_options() -> None:
-    assert plan_matches(BASE) == plan_matches(replace(BASE))
-    assert plan_matches(BASE) == plan_matches(replace(BASE, matches=24))[:12]
+def with_rounds(series: Series, rounds: int) -> Series:
+    return replace(series, games=tuple(replace(game, rounds=rounds) for game in series.games))
 
 
-@pytest.mark.parametrize("options", [BASE, THREE, ALONE, replace(BASE, roles=("a", "b", "c"))])
-def test_in_every_round_every_player_plays_every_role_once(options: Options) -> None:
+def test_more_rounds_leave_the_first_ones_as_they_are() -> None:
+    assert plan_all(BASE) == plan_all(with_rounds(BASE, 12))[:12]
+    assert plan_all(THREE) == plan_all(with_rounds(THREE, 12))[:18]
+
+
+@pytest.mark.parametrize("series", [BASE, THREE, replace(BASE, games=(ALONE,))])
+def test_in_every_round_every_player_plays_every_role_once(series: Series) -> None:
+    (game,) = series.games
     played = Counter(
         (match.round, role, player)
-        for match in plan_matches(options)
+        for match in plan_matches(series, game)
         for role, player in match.seating.items()
     )
-    num_rounds = options.matches // len(options.players)
     assert set(played.values()) == {1}
-    assert len(played) == num_rounds * len(options.seats) * len(options.players)
+    assert len(played) == game.rounds * len(game.seats) * len(series.players)
 
 
 def test_matches_of_a_round_share_a_seed_and_rounds_do_not() -> None:
     seeds: defaultdict[int, set[int]] = defaultdict(set)
-    for match in plan_matches(THREE):
+    for match in plan_all(THREE):
         seeds[match.round].add(match.seed)
     assert all(len(some) == 1 for some in seeds.values())
-    assert len(set().union(*seeds.values())) == len(seeds) == 4
-    others = {match.seed for match in plan_matches(replace(THREE, seed=1))}
+    assert len(set().union(*seeds.values())) == len(seeds) == 6
+    others = {match.seed for match in plan_all(replace(THREE, seed=1))}
     assert not others & set().union(*seeds.values())
 
 
 def test_three_players_meet_in_every_order() -> None:
-    met = Counter((match.seating["a"], match.seating["b"]) for match in plan_matches(THREE))
-    assert met == {(i, j): 2 for i in range(3) for j in range(3) if i != j}
+    met = Counter((m.seating["player1"], m.seating["player2"]) for m in plan_all(THREE))
+    assert met == {(i, j): 3 for i in range(3) for j in range(3) if i != j}
 
 
 def test_fixed_players_keep_their_roles_and_every_match_has_its_seed() -> None:
-    planned = plan_matches(replace(BASE, rotate=False))
-    assert all(match.seating == {"a": 0, "b": 1} for match in planned)
-    assert len({match.seed for match in planned}) == 12
+    planned = plan_all(replace(BASE, rotate=False))
+    assert all(match.seating == {"player1": 0, "player2": 1} for match in planned)
+    assert len({match.seed for match in planned}) == 6
+
+
+def test_counted_seeds_count_on_from_that_of_the_series() -> None:
+    planned = plan_all(replace(BASE, rotate=False, counted_seeds=True, seed=40))
+    assert [match.seed for match in planned] == [40, 41, 42, 43, 44, 45]
+
+
+def test_a_role_that_is_kept_is_nobodys_seat() -> None:
+    game = replace(POKER, fixed={"player2": "random"})
+    planned = plan_all(replace(BASE, games=(game,)))
+    assert [dict(match.seating) for match in planned[:2]] == [{"player1": 0}, {"player1": 1}]
+
+
+def test_games_are_played_round_by_round() -> None:
+    planned = plan_all(replace(BASE, games=(POKER, replace(ALONE, rounds=2))))
+    assert [(m.round, m.game) for m in planned[:8]] == [
+        (round_, game) for round_ in (0, 1) for game in ("kuhn_poker", "monty_hall") for _ in "ab"
+    ]
+    assert len({match.key for match in planned}) == len(planned) == 16
 
 
 def test_measuring_has_seeds_of_its_own_and_the_first_player_everywhere() -> None:
-    options = replace(BASE, players=("hyperplay", "hyperplay2"), equal_states=True, matches=100)
-    measured = plan_measurements(options)
-    assert len(measured) == MEASURED_ROUNDS
-    assert all(match.seating == {"a": 0, "b": 0} for match in measured)
-    assert not {m.seed for m in measured} & {m.seed for m in plan_matches(options)}
-    assert len(plan_measurements(replace(options, matches=4))) == 2
-    assert plan_measurements(BASE) == ()
+    series = with_rounds(replace(BASE, equal_states=True), 50)
+    (game,) = series.games
+    assert measured_rounds(game) == MEASURED_ROUNDS
+    measured = plan_measurements(series, game, MEASURED_ROUNDS)
+    assert all(match.seating == {"player1": 0, "player2": 0} for match in measured)
+    assert not {m.seed for m in measured} & {m.seed for m in plan_all(series)}
+    assert measured_rounds(replace(game, rounds=2)) == 2
+    assert plan_measurements(BASE, POKER, 2) == ()
+
+
+CHANCE_ALONE = replace(
+    POKER, name="chance", fixed={"player1": "random", "player2": "http://localhost:1"}
+)
+EQUAL = {"equal_states": True}
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"players": ("legal",)}, "give at least two players"),
-        ({"players": ("legal", "legal")}, "the player legal is given twice"),
-        ({"players": ("legal", "god")}, "unknown player 'god'"),
-        ({"matches": 5}, "it must be a multiple of 2, such as 4 or 6"),
-        ({"matches": 1}, "it must be a multiple of 2, such as 2"),
-        ({"roles": ("random",)}, "game has no role for a player"),
-        ({"roles": ("a",), "rotate": False}, "there are 2 players and the roles a; use --roles"),
-        ({"equal_states": True}, "cannot give legal a budget of states; players that can"),
+        ({"players": {"a": "legal", "b": "god"}}, "players.b: unknown player 'god'"),
+        ({"players": {"god": "god"}}, "unknown player 'god'"),
+        ({"games": (POKER, POKER)}, "the game kuhn_poker is given twice"),
+        ({"games": (CHANCE_ALONE,)}, "chance has no role for a player"),
         (
-            {"equal_states": True, "players": ("hyperplay", "hyperplay:n=2,states=5")},
+            {"games": (replace(POKER, fixed={"random": "legal"}),)},
+            "kuhn_poker has no role 'random' for a player; roles: player1, player2",
+        ),
+        (
+            {"games": (ALONE,), "rotate": False},
+            "there are 2 players and the roles candidate of monty_hall; let roles rotate",
+        ),
+        ({"players": {"a": "http://localhost:1"}}, "remote players need a clock"),
+        (
+            {
+                "players": {"a": "http://localhost:1"},
+                "games": (replace(POKER, conditions=Conditions(play_clock_s=2.5)),),
+            },
+            "remote players are told whole seconds",
+        ),
+        (EQUAL, "legal cannot be given a budget of states, which equal states need; players that"),
+        (
+            {**EQUAL, "players": {"a": "hyperplay", "b": "hyperplay:n=2,states=5"}},
             "hyperplay:n=2,states=5 has a budget of states already",
         ),
         (
-            {"equal_states": True, "players": ("hyperplay", "hyperplay:playouts=5")},
+            {**EQUAL, "players": {"a": "hyperplay", "b": "hyperplay:playouts=5"}},
             "give either playouts or states",
         ),
+        ({**EQUAL, "players": {"a": "http://localhost:1"}}, "cannot be given a budget of states"),
     ],
 )
-def test_comparisons_that_make_no_sense_are_refused(
-    changes: dict[str, object], message: str
-) -> None:
+def test_series_that_make_no_sense_are_refused(changes: dict[str, Any], message: str) -> None:
+    series = replace(BASE, **changes)
+    if "clock" not in message and "whole" not in message:
+        games = tuple(replace(g, conditions=Conditions(play_clock_s=1)) for g in series.games)
+        series = replace(series, games=games)
     with pytest.raises(ConfigError) as caught:
-        check_options(replace(BASE, **changes))  # type: ignore[arg-type]
+        check_series(series)
     assert message in str(caught.value)
 
 

@@ -12,16 +12,10 @@ import pytest
 from ggp.errors import ConfigError, MatchError
 from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
-from match_runner.records import (
-    MatchRecord,
-    make_folder,
-    read_record,
-    record_from_json,
-    record_name,
-    write_record,
-)
+from match_runner.record_files import make_folder, read_record, record_name, write_record
+from match_runner.records import MatchRecord, record_from_json
 from match_runner.referee import play_match
-from match_runner.replay import check_record
+from match_runner.replay import check_record, rules_of
 from tests.match_runner.support import Script, arena_of, script_arena
 from tests.support.games import GAMES
 
@@ -40,31 +34,48 @@ def faulty() -> MatchRecord:
 def test_a_record_reads_back_as_it_was_written(game: str, tmp_path: Path) -> None:
     record = recorded(game)
     assert read_record(write_record(record, tmp_path)) == record
-    check_record(record, load(game))
+    assert record.rules == load(game).source.text
+    check_record(record, rules_of(record))
 
 
 def test_a_record_with_faults_reads_back(tmp_path: Path) -> None:
     record = faulty()
-    assert len(record.result.errors) == 2
+    assert len(record.errors) == 2
     assert read_record(write_record(record, tmp_path)) == record
 
 
 def test_a_record_says_its_format_and_holds_terms_only(tmp_path: Path) -> None:
     data = json.loads(write_record(recorded(), tmp_path).read_text())
-    assert data["format"] == 2
+    assert data["format"] == 3
+    assert data["rules"] == load("exploding_bomb").source.text
     assert data["digest"] == load("exploding_bomb").digest
     assert data["turns"][0]["joint_move"]["agent"] == "noop"
     assert data["turns"][1]["decisions"]["agent"]["values"][0]["move"] == "ask"
     assert isinstance(data["goals"]["agent"], int)
 
 
-def test_a_record_of_the_first_format_is_still_read() -> None:
-    data = json.loads(json.dumps(recorded().to_json()))
-    data["format"] = 1
-    del data["remote"], data["times_s"]
+@pytest.mark.parametrize(
+    ("version", "missing"), [(1, ("remote", "times_s", "rules")), (2, ("rules",))]
+)
+def test_records_of_earlier_formats_are_still_read(version: int, missing: tuple[str, ...]) -> None:
+    record = recorded()
+    data = json.loads(json.dumps(record.to_json()))
+    data["format"] = version
+    for name in missing:
+        del data[name]
     read = record_from_json(data)
-    assert read == replace(recorded(), turns=read.turns, times_s=())
-    assert read.to_json()["format"] == 2
+    assert read == replace(record, rules="", times_s=() if version == 1 else record.times_s)
+    assert read.to_json()["format"] == 3
+    check_record(read, rules_of(read))  # the game is at hand
+
+
+def test_a_record_is_checked_without_its_rulesheet_at_hand(tmp_path: Path) -> None:
+    record = replace(recorded(), game="gone/away.gdl")
+    read = read_record(write_record(record, tmp_path))
+    check_record(read, rules_of(read))
+    assert rules_of(read).digest == record.digest
+    with pytest.raises(ConfigError, match=r"unknown game 'gone/away\.gdl'"):
+        rules_of(replace(read, rules=""))
 
 
 def test_file_names_tell_matches_apart(tmp_path: Path) -> None:
@@ -90,10 +101,10 @@ def test_a_file_that_is_not_there_is_a_config_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "\x00\xff", "[" * 100_000, '"text'])
-def test_a_file_that_is_not_json_is_a_match_error(text: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_json_is_a_config_error(text: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.json"
     path.write_bytes(text.encode("latin-1"))
-    with pytest.raises(MatchError, match=r"bad\.json is not JSON"):
+    with pytest.raises(ConfigError, match=r"bad\.json is not JSON"):
         read_record(path)
 
 
@@ -112,7 +123,7 @@ def _set(data: Any, value: Any, *path: Any) -> Any:
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (("format",), 3, "format 3 is not known; this version reads 1 and 2"),
+        (("format",), 4, "format 4 is not known; this version reads 1 and 2 and 3"),
         (("format",), True, "field format must be a whole number"),
         (("game",), None, "field game must be a string"),
         (("seed",), 1.5, "field seed must be a whole number"),
@@ -201,3 +212,15 @@ def test_a_record_of_other_rules_says_so() -> None:
 def test_a_match_that_ended_early_is_checked_as_far_as_it_went() -> None:
     record = replace(recorded(), error="stuck")
     check_record(replace(record, turns=record.turns[:1]), load("exploding_bomb"))
+
+
+def test_a_record_that_cannot_be_written_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(ConfigError, match=r"cannot write .*: No space left on device"):
+        write_record(recorded(), tmp_path)
+    assert list(tmp_path.iterdir()) == []

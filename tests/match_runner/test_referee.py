@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ggp.gdl.normalize import load
 from match_runner.records import Fault
 from match_runner.referee import Conditions, play_match, stream
 from match_runner.seats import Arena, Seat
@@ -98,7 +99,9 @@ def test_roles_get_their_own_generator_whoever_the_others_are() -> None:
 
             return Seat("script", make)
 
-        return Arena("kuhn_poker", "0", machine, {role: seat(role) for role in roles}, Clock())
+        return Arena(
+            "kuhn_poker", load("kuhn_poker"), machine, {role: seat(role) for role in roles}, Clock()
+        )
 
     play_match(arena(0, 1), seed=7)
     play_match(arena(1, 0), seed=7)
@@ -120,7 +123,7 @@ def test_an_illegal_move_is_replaced_and_recorded(answer: str) -> None:
     assert turn.joint_move["agent"] in ("ask", "wait")
     assert texts(list(turn.faults)) == [f"turn 2, agent: submitted {answer}, which is not legal"]
     assert turn.faults[0].kind == "illegal"
-    assert record.result.errors == (str(turn.faults[0]),)
+    assert record.errors == (str(turn.faults[0]),)
     assert player.told[1] == {
         "move": turn.joint_move["agent"],
         "percepts": turn.percepts["agent"],
@@ -228,7 +231,7 @@ def test_a_stuck_role_ends_the_match_with_an_error() -> None:
     assert record.error is not None
     assert "black has no legal move" in record.error
     assert record.goals == {"white": 70, "black": 30}
-    assert record.result.errors == (f"after turn 1: {record.error}",)
+    assert record.errors == (f"after turn 1: {record.error}",)
 
 
 def test_an_endless_game_is_cut_off() -> None:
@@ -243,5 +246,5 @@ def test_goals_that_are_no_numbers_are_an_error_of_the_match() -> None:
     rules = ENDLESS.replace("(goal white 40)", "(goal white many)")
     arena = scripted_arena(machine_of_rules(rules), {"white": Script(["go"] * 9)})
     record = play_match(arena, 0, Conditions(max_turns=1))
-    assert record.goals == {"white": 0}
+    assert record.goals == {"white": None}
     assert record.error == "the game did not end within 1 turns"

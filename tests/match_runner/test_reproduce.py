@@ -17,36 +17,32 @@ from matplotlib.image import imread
 
 from ggp.errors import MatchError
 from match_runner.cli import main
-from match_runner.comparison.executor import WorkerCrashError
-from match_runner.comparison.intervals import Interval
 from match_runner.reproduce import cli, theory
 from match_runner.reproduce.figure3 import FIGURE_3
 from match_runner.reproduce.figure4 import FIGURE_4
 from match_runner.reproduce.figure5 import FIGURE_5
-from match_runner.reproduce.figures import EXACT, SAMPLED, Figure
+from match_runner.reproduce.figures import EXACT, PROMPT, SAMPLED, Figure
 from match_runner.reproduce.others import Limitation
 from match_runner.reproduce.report import write_results
 from match_runner.reproduce.results import Experiment, Point, Settings
 from match_runner.reproduce.results import Result as Made
 from match_runner.reproduce.tables import TABLE_1, TABLE_2
+from match_runner.series.intervals import Interval
+from match_runner.workers.executor import WorkerCrashError
+from match_runner.workers.inline import InlineExecutor
 
 T = TypeVar("T")
 
 
-class Here:
-    """Does at once, in this process, what it is given."""
+class Here(InlineExecutor):
+    """Does at once, in this process, what it is given, and counts it."""
 
     def __init__(self) -> None:
         self.done = 0
 
     def submit(self, function: Callable[..., T], args: tuple[Any, ...]) -> Future[T]:
-        future: Future[T] = Future()
-        future.set_result(function(*args))
         self.done += 1
-        return future
-
-    def close(self) -> None:
-        pass
+        return super().submit(function, args)
 
 
 def settings(folder: Path, matches: int = 4) -> Settings:
@@ -115,7 +111,7 @@ def test_a_worker_that_dies_costs_one_decision_of_a_table(tmp_path: Path) -> Non
     given = settings(tmp_path, 2)
     lossless = TABLE_2.run(given, Here(), lambda: None)
     assert TABLE_2.run(given, Crashing(1), lambda: None) == lossless
-    with pytest.raises(WorkerCrashError):
+    with pytest.raises(MatchError, match="decision 0 of table2 was tried 3 times"):
         TABLE_2.run(given, Crashing(9), lambda: None)
 
 
@@ -125,10 +121,11 @@ def only(figure: Figure, *indices: int) -> Figure:
 
 def test_figure_3_has_both_curves_and_hyperplay(tmp_path: Path) -> None:
     result, work = make(only(FIGURE_3, 1, 2), settings(tmp_path))
-    assert work == 3 * 8
+    assert work == 2 * 4 + 2 * 3 * 4
     assert [(p.series, p.at, p.count) for p in result.points] == [
         *((EXACT, at, 4) for at in ("0", "1", "2")),
         *((SAMPLED, at, 4) for at in ("0", "1", "2")),
+        *((PROMPT, at, 4) for at in ("0", "1", "2")),
         ("HyperPlay", "hyperplay:n=6", 4),
     ]
     assert result.points[4].player == "hyperplay2:n=1,exact=0"
@@ -139,10 +136,10 @@ def test_figure_4_compares_with_equal_states_and_with_a_strong_player(tmp_path: 
     result, _ = make(only(FIGURE_4, 8), settings(tmp_path))
     by_name = {(p.series, p.at): p for p in result.points}
     assert list(by_name) == [
-        *((curve, at) for curve in (EXACT, SAMPLED) for at in ("0", "8")),
+        *((curve, at) for curve in (EXACT, SAMPLED, PROMPT) for at in ("0", "8")),
         ("against hyperplay:n=8", "8"),
     ]
-    for curve in (EXACT, SAMPLED):
+    for curve in (EXACT, SAMPLED, PROMPT):
         point = by_name[curve, "8"]
         assert point.states is not None
         assert point.opponent_states == pytest.approx(point.states, rel=0.15)
@@ -153,7 +150,9 @@ def test_figure_4_compares_with_equal_states_and_with_a_strong_player(tmp_path: 
     assert claims["and keeps nothing"] is True
     assert claims["HyperPlay-II (n = 8) against 4,096 playouts a candidate"] is None
     assert {(row.series, row.at, row.role, row.turn) for row in result.states} == {
-        (curve, "8", *at) for curve in (EXACT, SAMPLED) for at in (("banker", 2), ("thief", 3))
+        (curve, "8", *at)
+        for curve in (EXACT, SAMPLED, PROMPT)
+        for at in (("banker", 2), ("thief", 3))
     }
     assert claims["HyperPlay-II (n = 8) as banker puts 40 into its bank"] is True
 
@@ -164,6 +163,7 @@ def test_figure_5_tells_who_scanned(tmp_path: Path) -> None:
     assert [text.split(":")[0] for text in texts] == [
         *[f"HyperPlay-II (n = 1), {EXACT}"] * 4,
         *[f"HyperPlay-II (n = 1), {SAMPLED}"] * 3,
+        *[f"HyperPlay-II (n = 1), {PROMPT}"] * 3,
     ]
     assert all(" of 4" in claim.ours for claim in result.claims if "scans" in claim.text)
 
@@ -259,11 +259,12 @@ def test_every_experiment_of_the_paper_can_be_named() -> None:
     assert set(cli.EXPERIMENTS) == names
 
 
-def test_other_settings_need_another_folder(tmp_path: Path) -> None:
+def test_matches_can_be_added_and_other_settings_need_another_folder(tmp_path: Path) -> None:
     assert run("limitation", "--matches", "2", "--out", str(tmp_path)).exit_code == 0
-    result = run("limitation", "--matches", "4", "--out", str(tmp_path))
+    assert run("limitation", "--matches", "4", "--out", str(tmp_path)).exit_code == 0
+    result = run("limitation", "--matches", "4", "--seed", "1", "--out", str(tmp_path))
     assert result.exit_code == 2
-    assert "was made with --matches 2, not 4" in result.stderr
+    assert "was made with --seed 0, not 1" in result.stderr
     assert result.stderr.count("\n") == 1
 
 

@@ -6,29 +6,38 @@ import pytest
 
 from ggp.errors import ConfigError
 from ggp.gdl.normalize import load
-from match_runner.records import MatchResult
+from match_runner.records import MatchRecord
 from match_runner.referee import play_match
 from match_runner.seats import read_players, set_up
-from match_runner.series import play_series, summarize
-from match_runner.statistics import Mean
+from match_runner.series.play import PlaySummary, series_of_roles, summarize
+from tests.match_runner.comparisons import held
 from tests.match_runner.support import arena_of, timeless
 
 PLAYERS = ("player1=hyperplay:n=3", "player2=hyperplay2:n=2")
 
 
-def test_a_series_is_the_same_each_time() -> None:
+def played(seed: int, matches: int, players: tuple[str, ...] = PLAYERS) -> PlaySummary:
+    """Matches of kuhn_poker."""
     program = load("kuhn_poker")
-    once, again = (
-        set_up("kuhn_poker", program, read_players(PLAYERS, program.roles)) for _ in range(2)
-    )
-    first = [timeless(record) for record in play_series(once, 5, 4)]
-    assert first == [timeless(record) for record in play_series(again, 5, 4)]
+    specs = read_players(players, program.roles)
+    found, failures = held(series_of_roles("kuhn_poker", program, specs, matches, seed=seed), None)
+    assert failures == ()
+    return summarize(found)
+
+
+def records_of(summary: PlaySummary) -> list[MatchRecord]:
+    return [timeless(record) for record in summary.records]
+
+
+def test_a_series_is_the_same_each_time() -> None:
+    first = records_of(played(5, 4))
+    assert first == records_of(played(5, 4))
     assert [record.seed for record in first] == [5, 6, 7, 8]
 
 
 def test_a_match_of_a_series_can_be_played_alone() -> None:
     arena = arena_of("kuhn_poker", *PLAYERS)
-    series = [timeless(record) for record in play_series(arena, 20, 5)]
+    series = records_of(played(20, 5))
     program = load("kuhn_poker")
     for i in (4, 0, 2):
         fresh = set_up("kuhn_poker", program, read_players(PLAYERS, program.roles))
@@ -37,8 +46,8 @@ def test_a_match_of_a_series_can_be_played_alone() -> None:
 
 
 def test_other_seeds_are_other_matches() -> None:
-    arena = arena_of("kuhn_poker", *PLAYERS)
-    deals = {record.turns[0].joint_move["random"] for record in play_series(arena, 0, 30)}
+    found = played(0, 30, ("player1=random",)).records
+    deals = {record.turns[0].joint_move["random"] for record in found}
     assert len(deals) == 6
 
 
@@ -51,20 +60,27 @@ def test_states_visited_are_counted_for_each_role() -> None:
 
 
 def test_a_summary_adds_up_all_matches() -> None:
-    results = [
-        MatchResult(3, {"a": 0, "random": 0}, 5, (), {"a": 10, "random": 0}),
-        MatchResult(4, {"a": 100, "random": 0}, 7, ("turn 1, a: late",), {"a": 5, "random": 0}),
-    ]
-    summary = summarize("game", ("a", "random"), results)
-    assert summary.means["a"].mean == 50.0
-    assert summary.means["random"] == Mean(0.0, 0.0)
-    assert summary.states_visited == {"a": 15, "random": 0}
-    assert summary.to_json()["matches"][1] == {
+    summary = played(3, 12, ("player1=hyperplay:n=2",))
+    goals = [record.goals["player1"] for record in summary.records]
+    assert None not in goals
+    score = summary.scores["player1"]
+    assert score.value is not None
+    assert score.value == pytest.approx(sum(goal or 0.0 for goal in goals) / 12)
+    assert score.low is not None
+    assert score.high is not None
+    assert 0 <= score.low < score.value < score.high <= 100
+    visited = [record.states_visited["player1"] for record in summary.records]
+    assert summary.states_visited["player1"] == sum(visited) > 0
+    found = summary.to_json()
+    assert found["matches"][1] == {
         "seed": 4,
-        "goals": {"a": 100, "random": 0},
-        "turns": 7,
-        "errors": ["turn 1, a: late"],
+        "goals": dict(summary.records[1].goals),
+        "turns": len(summary.records[1].turns),
+        "errors": [],
     }
+    mean = found["mean"]["player1"]
+    assert (mean["mean"], mean["low"], mean["high"]) == (score.value, score.low, score.high)
+    assert mean["ci99"] == max(score.value - score.low, score.high - score.value)
 
 
 def test_unnamed_roles_play_random() -> None:

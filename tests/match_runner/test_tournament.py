@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from ggp.errors import ConfigError, GGPError
+from ggp.errors import ConfigError
 from match_runner.cli import main
 from match_runner.clocks import Replacement
 from match_runner.records import record_from_json
-from match_runner.tournament.plan import Tournament, read_tournament
+from match_runner.series.plan import Series, plan_all
+from match_runner.tournament.plan import read_tournament
 from match_runner.tournament.ratings import rate
-from match_runner.tournament.runner import run_tournament
-from match_runner.tournament.store import FILE, Played, open_store
-from match_runner.tournament.summary import Summary, summarize
-from tests.match_runner.comparisons import InlineExecutor, StoppedError
+from match_runner.tournament.summary import TournamentSummary, summarize
+from tests.match_runner.comparisons import CrashingExecutor, StoppedError, held, stored
 from tests.match_runner.http_player import HttpPlayer, free_port, playing
 from tests.match_runner.support import timeless
 from tests.support.games import REPOSITORY
@@ -28,60 +26,56 @@ PLAYERS = '[players]\nsmart = "hyperplay:n=2"\nplain = "legal"\ndice = "random"\
 GAMES = 'games = ["kuhn_poker", { game = "exploding_bomb", rounds = 1 }]\nrounds = 2\n'
 
 
-def read(text: str, folder: Path) -> Tournament:
+def read(text: str, folder: Path) -> Series:
     path = folder / "tournament.toml"
     path.write_text(text)
     return read_tournament(path)
 
 
-def held(
-    tournament: Tournament,
+def summed_up(
+    series: Series,
     folder: Path,
-    executor: InlineExecutor | None = None,
+    executor: CrashingExecutor | None = None,
     stop_after: int | None = None,
-) -> tuple[Summary, tuple[str, ...]]:
+) -> tuple[TournamentSummary, tuple[str, ...]]:
     """What a tournament comes to, and what could not be played."""
-    ended = 0
-
-    def watch(match: Played) -> None:
-        nonlocal ended
-        ended += 1
-        if ended == stop_after:
-            raise StoppedError
-
-    with open_store(folder, tournament) as store:
-        failures = run_tournament(tournament, store, executor or InlineExecutor(), watch)
-        return summarize(tournament, store.matches()), failures
-
-
-def stored(tournament: Tournament, folder: Path) -> list[Played]:
-    with open_store(folder, tournament) as store:
-        return store.matches()
+    found, failures = held(series, folder, executor, stop_after)
+    return summarize(found), failures
 
 
 # ---------------------------------------------------------------- the plan
 
 
-def test_every_player_plays_every_role_once_a_round(tmp_path: Path) -> None:
-    plan = read(GAMES + PLAYERS, tmp_path)
-    matches = plan.planned()
-    assert Counter(match.kind for _, match in matches) == {"kuhn_poker": 6, "exploding_bomb": 3}
-    for game in plan.games:
-        own = [match for of, match in matches if of is game]
-        for round_ in range(game.rounds):
-            same = [match for match in own if match.round == round_]
-            assert len({match.seed for match in same}) == 1
-            for role in game.seats:
-                assert sorted(match.seating[role] for match in same) == [0, 1, 2]
-    assert [match.round for _, match in matches] == sorted(m.round for _, m in matches)
-    assert len({match.key for _, match in matches}) == len(matches)
+def test_a_file_is_a_series_of_all_its_games(tmp_path: Path) -> None:
+    series = read(GAMES + PLAYERS, tmp_path)
+    counted = Counter(match.game for match in plan_all(series))
+    assert counted == {"kuhn_poker": 6, "exploding_bomb": 3}
+    fixed = read(
+        'roles = "fixed"\ngames = ["meier"]\n[players]\na = "legal"\nb = "random"', tmp_path
+    )
+    (match,) = plan_all(fixed)
+    assert list(match.seating.values()) == [0, 1]
 
 
-def test_more_rounds_leave_the_first_ones_as_they_are(tmp_path: Path) -> None:
-    few = read(GAMES + PLAYERS, tmp_path).planned()
-    many = read(GAMES.replace("rounds = 2", "rounds = 5") + PLAYERS, tmp_path).planned()
-    planned = [match for _, match in many]
-    assert all(match in planned for _, match in few)
+def test_roles_may_be_kept_by_somebody(tmp_path: Path) -> None:
+    text = 'games = [{ game = "kuhn_poker", fixed = { player2 = "legal" } }]\n' + PLAYERS
+    summary, _ = summed_up(read(text, tmp_path), tmp_path / "out")
+    assert summary.played == 3
+    for match in stored(read(text, tmp_path), tmp_path / "out"):
+        assert match.record.players["player2"] == "legal"
+
+
+def test_states_may_be_equal_in_every_game(tmp_path: Path) -> None:
+    series = read(
+        'equal_states = true\ngames = ["kuhn_poker", "monty_hall"]\n'
+        '[players]\nfirst = "hyperplay:n=3"\nsecond = "hyperplay2:n=2"\n',
+        tmp_path,
+    )
+    found, _ = held(series, tmp_path / "out")
+    assert found.budgets.keys() == {"kuhn_poker", "monty_hall"}
+    for match in found.matches:
+        for role, player in match.planned.seating.items():
+            assert ("states=" in match.record.players[role]) == (player == 1)
 
 
 def test_games_may_have_settings_of_their_own(tmp_path: Path) -> None:
@@ -118,7 +112,7 @@ def test_the_example_of_the_documentation_is_a_tournament(tmp_path: Path) -> Non
     page = (REPOSITORY / "docs" / "tournaments.md").read_text()
     plan = read(page.partition("```toml\n")[2].partition("```")[0], tmp_path)
     assert plan.names == ("ours", "rival", "dice")
-    assert len(plan.planned()) == 15
+    assert len(plan_all(plan)) == 15
 
 
 @pytest.mark.parametrize(
@@ -140,7 +134,7 @@ def test_the_example_of_the_documentation_is_a_tournament(tmp_path: Path) -> Non
         ("speed = 3\n" + GAMES + PLAYERS, "unknown setting 'speed'; settings: players, games,"),
         (
             'games = [{ game = "meier", seed = 3 }]\n' + PLAYERS,
-            "unknown setting 'seed' of the game meier; settings: game, rounds,",
+            "unknown setting 'seed' of the game meier; settings: game, fixed, rounds,",
         ),
         ("seed = -1\n" + GAMES + PLAYERS, "seed must be a whole number, 0 or more"),
         ('backend = "x"\n' + GAMES + PLAYERS, "unknown backend 'x'; backends: auto,"),
@@ -156,6 +150,8 @@ def test_the_example_of_the_documentation_is_a_tournament(tmp_path: Path) -> Non
         ('server = "x"\n' + GAMES + PLAYERS, "server must be one of dresden, ggp-base"),
         ('server = ["x"]\n' + GAMES + PLAYERS, "server must be one of dresden, ggp-base"),
         ('replacement = "x"\n' + GAMES + PLAYERS, "replacement must be one of first, random"),
+        ('roles = "x"\n' + GAMES + PLAYERS, "roles must be one of rotate, fixed"),
+        ("equal_states = 1\n" + GAMES + PLAYERS, "equal_states must be true or false"),
         ("scramble = 1\n" + GAMES + PLAYERS, "scramble must be true or false"),
         ("pause = 1000\n" + GAMES + PLAYERS, "pause must be a number of seconds"),
         (
@@ -185,13 +181,13 @@ def test_what_is_wrong_with_a_file_is_said_in_a_line(
 
 def test_a_tournament_that_was_stopped_gives_the_same_as_one_that_was_not(tmp_path: Path) -> None:
     plan = read(GAMES + PLAYERS, tmp_path)
-    whole, failures = held(plan, tmp_path / "whole")
+    whole, failures = summed_up(plan, tmp_path / "whole")
     assert failures == ()
     assert whole.played == whole.planned == 9
     for stop_after in (2, 3, 2):
         with pytest.raises(StoppedError):
-            held(plan, tmp_path / "parts", stop_after=stop_after)
-    parts, _ = held(plan, tmp_path / "parts")
+            summed_up(plan, tmp_path / "parts", stop_after=stop_after)
+    parts, _ = summed_up(plan, tmp_path / "parts")
     assert parts == whole
     records = [
         [timeless(match.record) for match in stored(plan, tmp_path / name)]
@@ -202,45 +198,47 @@ def test_a_tournament_that_was_stopped_gives_the_same_as_one_that_was_not(tmp_pa
 
 def test_nothing_is_played_twice_and_rounds_can_be_added(tmp_path: Path) -> None:
     plan = read(GAMES + PLAYERS, tmp_path)
-    held(plan, tmp_path / "out")
-    executor = InlineExecutor()
-    held(plan, tmp_path / "out", executor)
+    summed_up(plan, tmp_path / "out")
+    executor = CrashingExecutor()
+    summed_up(plan, tmp_path / "out", executor)
     assert executor.seeds == []
     longer = read(GAMES.replace("rounds = 2", "rounds = 3") + PLAYERS, tmp_path)
-    summary, _ = held(longer, tmp_path / "out", executor)
+    summary, _ = summed_up(longer, tmp_path / "out", executor)
     assert len(executor.seeds) == 3
     assert summary.played == 12
-    shorter, _ = held(plan, tmp_path / "out", executor)
+    shorter, _ = summed_up(plan, tmp_path / "out", executor)
     assert shorter.played == shorter.planned == 9
 
 
 def test_a_worker_that_dies_costs_nothing_but_time(tmp_path: Path) -> None:
     plan = read(GAMES + PLAYERS, tmp_path)
-    seeds = [match.seed for _, match in plan.planned()]
-    summary, failures = held(plan, tmp_path / "a", InlineExecutor({seeds[0]: 2}))
+    seeds = [match.seed for match in plan_all(plan)]
+    summary, failures = summed_up(plan, tmp_path / "a", CrashingExecutor({seeds[0]: 2}))
     assert failures == ()
     assert summary.played == 9
-    summary, failures = held(plan, tmp_path / "b", InlineExecutor({seeds[-1]: 99}))
+    summary, failures = summed_up(plan, tmp_path / "b", CrashingExecutor({seeds[-1]: 99}))
     assert len(failures) == 3 * (seeds[-1] == seeds[0]) + seeds.count(seeds[-1])
     assert "was tried 3 times: a worker process died" in failures[0]
     assert summary.played == 9 - len(failures)
-    summary, failures = held(plan, tmp_path / "b")
+    summary, failures = summed_up(plan, tmp_path / "b")
     assert (summary.played, failures) == (9, ())
 
 
 def test_another_tournament_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     plan = read(GAMES + PLAYERS, tmp_path)
-    held(plan, tmp_path / "out", InlineExecutor())
+    summed_up(plan, tmp_path / "out", CrashingExecutor())
     others = {
         "seed was 0 and is now 1": "seed = 1\n" + GAMES + PLAYERS,
-        "players.dice was random and is now legal": GAMES + PLAYERS.replace('"random"', '"legal"'),
+        "plays.dice was random and is now legal": GAMES + PLAYERS.replace('"random"', '"legal"'),
         "games.kuhn_poker.play_clock was not there and is now 5": "play_clock = 5\n"
         + GAMES
         + PLAYERS,
         "games.meier was not there and is now there": GAMES.replace("[", '["meier", ') + PLAYERS,
     }
     for message, text in others.items():
-        with pytest.raises(ConfigError, match=r"holds another tournament: .*; continue with") as e:
+        with pytest.raises(
+            ConfigError, match=r"holds a series with other settings: .*; continue with"
+        ) as e:
             stored(read(text, tmp_path), tmp_path / "out")
         assert message in str(e.value)
 
@@ -251,69 +249,42 @@ def test_a_remote_player_may_move_to_another_address(tmp_path: Path) -> None:
     assert stored(read(text.format("there:2"), tmp_path), tmp_path / "out") == []
 
 
-def test_other_files_and_busy_folders_are_refused(tmp_path: Path) -> None:
-    plan = read(GAMES + PLAYERS, tmp_path)
-    out = tmp_path / "out"
-    with open_store(out, plan), pytest.raises(ConfigError, match="another process is holding"):
-        stored(plan, out)
-    (out / FILE).write_text("nonsense, and long enough to be looked at by the library" * 100)
-    with pytest.raises(ConfigError, match=r"cannot use .*: file is not a database"):
-        stored(plan, out)
-    (out / FILE).unlink()
-    with sqlite3.connect(out / FILE) as other:
-        other.execute("CREATE TABLE cats (name TEXT)")
-    with pytest.raises(ConfigError, match="is not a tournament"):
-        stored(plan, out)
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigError, match="cannot use the folder"):
-        stored(plan, tmp_path / "file")
-
-
-def test_rules_that_change_while_it_goes_on_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "mine.gdl"
-    path.write_bytes((REPOSITORY / "games" / "monty_hall.gdl").read_bytes())
-    plan = read('games = ["mine.gdl"]\n' + PLAYERS, tmp_path)
-    path.write_bytes((REPOSITORY / "games" / "kuhn_poker.gdl").read_bytes())
-    with pytest.raises(GGPError, match="was changed while the tournament went on"):
-        held(plan, tmp_path / "out")
-
-
 # ---------------------------------------------------------------- the summary
 
 
 def test_scores_and_contests_are_counted_by_player(tmp_path: Path) -> None:
     plan = read(GAMES + PLAYERS, tmp_path)
-    summary, _ = held(plan, tmp_path / "out")
+    summary, _ = summed_up(plan, tmp_path / "out")
     matches = stored(plan, tmp_path / "out")
     assert summary.moves == sum(len(match.record.turns) for match in matches)
     assert {standing.player for standing in summary.standings} == {"smart", "plain", "dice"}
     for standing in summary.standings:
         number = plan.names.index(standing.player)
         goals = [
-            match.record.goals[role]
+            match.scored[role]
             for match in matches
             for role, player in match.planned.seating.items()
-            if player == number and match.planned.kind == "kuhn_poker"
+            if player == number and match.planned.game == "kuhn_poker"
         ]
         assert standing.by_game["kuhn_poker"].value == pytest.approx(sum(goals) / len(goals))
         # four matches of poker, and one round of a game for one
-        assert standing.wins + standing.draws + standing.losses == 5
+        assert standing.tally.wins + standing.tally.draws + standing.tally.losses == 5
         assert standing.matches == 5
         assert standing.rating is not None
         assert standing.rating.contests == 5
         assert standing.faults == {}
-    assert sum(standing.wins for standing in summary.standings) <= 7
+    assert sum(standing.tally.wins for standing in summary.standings) <= 7
 
 
 def test_a_player_alone_has_scores_and_no_rating(tmp_path: Path) -> None:
-    summary, _ = held(
+    summary, _ = summed_up(
         read('games = ["kuhn_poker", "monty_hall"]\n[players]\na = "random"\n', tmp_path),
         tmp_path / "out",
     )
     (standing,) = summary.standings
     assert standing.rating is None
     assert standing.matches == summary.played == 2
-    assert standing.win_share.value is None
+    assert standing.tally.win_share.value is None
 
 
 def test_who_wins_more_is_rated_higher() -> None:
@@ -347,7 +318,7 @@ def test_the_command_plays_in_processes_and_writes_records(tmp_path: Path) -> No
     args = ("tournament", str(path), "--jobs", "2")
     result = run(*args, "--record", str(tmp_path / "records"), "--json")
     assert result.exit_code == 0, result.output
-    assert (tmp_path / "t" / "tournament.sqlite").exists()
+    assert (tmp_path / "t" / "series.sqlite").exists()
     found = json.loads(result.stdout)
     assert (found["planned"], found["played"], found["problems"]) == (4, 4, [])
     names = {standing["player"] for standing in found["standings"]}
@@ -371,7 +342,7 @@ def test_faults_of_remote_players_are_counted_and_cost_only_them(tmp_path: Path)
         )
         plan = read(text, tmp_path)
         # "legal" needs no time, so the play clock is not used up
-        summary, failures = held(plan, tmp_path / "out")
+        summary, failures = summed_up(plan, tmp_path / "out")
     assert failures == ()
     faults = {standing.player: standing.faults for standing in summary.standings}
     assert faults == {"wrong": {"illegal": 1}, "nobody": {"unreachable": 4}, "local": {}}

@@ -32,6 +32,17 @@ class Interval:
     high: float | None = None
 
 
+def interval_text(interval: Interval, layout: str = ".2f", scale: float = 1.0) -> str:
+    """`62.50 [48.11, 75.32]`, as much of it as there is."""
+    if interval.value is None:
+        return "-"
+    value = format(scale * interval.value, layout)
+    if interval.low is None or interval.high is None:
+        return value
+    low, high = (format(scale * end, layout) for end in (interval.low, interval.high))
+    return f"{value} [{low}, {high}]"
+
+
 def share_interval(successes: int, trials: int) -> Interval:
     """A share between 0 and 1 with its exact binomial (Clopper-Pearson) interval."""
     from scipy.stats import binomtest
@@ -54,7 +65,7 @@ def mean_interval(
 
     Args:
         seed: of the resampling.
-        bounds: what the values may be at least and at most.
+        bounds: what the values may be at least and at most; wider if they are not.
     """
     num = len(values)
     if not num:
@@ -62,8 +73,8 @@ def mean_interval(
     mean = math.fsum(values) / num
     if num == 1:
         return Interval(mean)
-    low, high = bounds
-    if all(value in bounds for value in values):
+    low, high = min(bounds[0], *values), max(bounds[1], *values)
+    if all(value in (low, high) for value in values):
         share = share_interval(sum(value == high for value in values), num)
         return Interval(
             mean, *(low + (high - low) * (end or 0.0) for end in (share.low, share.high))

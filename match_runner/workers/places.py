@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from ggp.errors import ConfigError
-from match_runner.comparison.executor import Executor, LocalPool
+from match_runner.workers.executor import Executor, LocalPool
+from match_runner.workers.inline import InlineExecutor
 
 MATCH_SECONDS = 3600
 """How long a match may take unless something else is asked for."""
@@ -25,7 +26,7 @@ def open_executor(
     """What plays matches; closed at the end, with what it has not finished.
 
     Args:
-        jobs: processes side by side on this machine; None for what is usual.
+        jobs: processes side by side on this machine; 0 for this very process; None for one.
         scheduler: address of a Dask scheduler, or path of its scheduler file; None for this
             machine.
         match_seconds: after which a match is broken off as if its process had died; 0 for never.
@@ -36,14 +37,14 @@ def open_executor(
     limit_s = match_seconds or math.inf
     executor: Executor
     if scheduler is None:
-        executor = LocalPool(jobs or 1, limit_s)
+        executor = InlineExecutor() if jobs == 0 else LocalPool(jobs or 1, limit_s)
     elif jobs is not None:
         raise ConfigError(
             "--jobs is for this machine, and --scheduler has as many places as its workers have "
             "threads; leave one of them out"
         )
     else:
-        from match_runner.comparison.cluster import ClusterExecutor  # Dask is slow to import
+        from match_runner.workers.cluster import ClusterExecutor  # Dask is slow to import
 
         executor = ClusterExecutor(scheduler, limit_s)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import logging
 import os
 import pickle
 import signal
@@ -27,6 +28,8 @@ def serve(parent: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
     if os.getppid() != parent:
         os._exit(1)
+    # The parent has shown the warnings of a game, or will show an error instead.
+    logging.getLogger("ggp").setLevel(logging.ERROR)
     with os.fdopen(os.dup(0), "rb") as questions, os.fdopen(os.dup(1), "wb") as answers:
         with open(os.devnull, "rb") as nothing:
             os.dup2(nothing.fileno(), 0)  # nobody else may read questions, as Prolog would

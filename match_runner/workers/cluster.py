@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 from ggp.console import installed_version
 from ggp.errors import ConfigError, MatchError
-from match_runner.comparison.executor import (
+from match_runner.workers.executor import (
     LocalPool,
     WorkerCrashError,
     WorkerFailedError,
@@ -60,6 +60,7 @@ class ClusterExecutor:
     """
 
     def __init__(self, address: str, limit_s: float = math.inf) -> None:
+        self.window: int | None = None  # Dask has a queue of its own
         self._address, self._limit_s = address, limit_s
         self._closed = False
         self._calls: set[Future[Any]] = set()

@@ -30,7 +30,7 @@ _T = TypeVar("_T")
 _BOOTSTRAP = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
     "parent = int(sys.argv[1]); sys.path[:] = sys.argv[2:]; "
-    "from match_runner.comparison.process import serve; serve(parent)"
+    "from match_runner.workers.process import serve; serve(parent)"
 )
 _ENVIRONMENT = {
     # One worker is one core; numerical libraries would take them all.
@@ -64,7 +64,12 @@ class Executor(Protocol):
 
     A future's exception is `WorkerCrashError` where trying again makes sense, and
     `WorkerFailedError` where the function raised.
+
+    Attributes:
+        window: calls it is best handed at a time; None for all there are.
     """
+
+    window: int | None
 
     def submit(self, function: Callable[..., _T], args: tuple[Any, ...]) -> Future[_T]:
         """Have a function of a module called with picklable arguments, some time."""
@@ -86,6 +91,7 @@ class LocalPool:
     """
 
     def __init__(self, jobs: int, limit_s: float = math.inf) -> None:
+        self.window: int | None = 2 * jobs  # one to work on, and one to go on with
         self._limit_s = limit_s
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         self._lock = threading.Lock()

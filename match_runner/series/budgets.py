@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from match_runner.comparison.plan import Options, PlannedMatch, with_states
-from match_runner.comparison.store import PlayedMatch
+from match_runner.series.outcomes import Played
+from match_runner.series.plan import PlannedMatch, Series, SeriesGame, with_states
 
 Budgets = Mapping[str, tuple[int, ...]]
 """For each role the states a decision, turn by turn."""
 
 
-def measured_budgets(options: Options, measured: Sequence[PlayedMatch]) -> Budgets:
+def measured_budgets(game: SeriesGame, measured: Sequence[Played]) -> Budgets:
     """What the first player visits on average in each role at each turn.
 
     A turn at which it never had a choice in a role takes the budget of the turn before, the
@@ -26,11 +26,11 @@ def measured_budgets(options: Options, measured: Sequence[PlayedMatch]) -> Budge
     visited: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     longest = 0
     for match in measured:
-        for row in match.outcome.decisions:
-            longest = max(longest, row.turn + 1)
-            if row.candidates > 1:
-                visited[row.role][row.turn].append(row.states)
-    return {role: _filled(visited[role], longest) for role in options.seats}
+        for turn, role, decision in match.decisions():
+            longest = max(longest, turn + 1)
+            if len(decision.values) > 1:
+                visited[role][turn].append(decision.states_visited)
+    return {role: _filled(visited[role], longest) for role in game.seats}
 
 
 def _filled(visited: Mapping[int, Sequence[int]], length: int) -> tuple[int, ...]:
@@ -45,11 +45,16 @@ def _filled(visited: Mapping[int, Sequence[int]], length: int) -> tuple[int, ...
     return tuple(budgets)
 
 
-def specs_of(options: Options, match: PlannedMatch, budgets: Budgets | None) -> dict[str, str]:
-    """The spec of every role's player in a match, with its budget where it has one."""
-    return {
-        role: options.players[player]
+def specs_of(
+    series: Series, game: SeriesGame, match: PlannedMatch, budgets: Budgets | None
+) -> dict[str, str]:
+    """What plays every role but `random` in a match, with its budget where it has one."""
+    plays = list(series.players.values())
+    specs = {
+        role: plays[player]
         if budgets is None or player == 0
-        else with_states(options.players[player], budgets[role])
+        else with_states(plays[player], budgets[role])
         for role, player in match.seating.items()
     }
+    specs |= game.fixed
+    return {role: specs[role] for role in game.roles if role in specs}

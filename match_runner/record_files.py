@@ -1,0 +1,72 @@
+"""Records as files: one JSON file for each match."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from ggp.errors import ConfigError, MatchError
+from match_runner.records import MatchRecord, record_from_json
+
+
+def record_name(record: MatchRecord) -> str:
+    """A file name: the same for the same match played again, another for any other match."""
+    setting = json.dumps([record.digest, dict(record.players), record.play_clock_s])
+    digest = hashlib.blake2b(setting.encode(), digest_size=3).hexdigest()
+    return f"{Path(record.game).stem}-seed{record.seed}-{digest}.json"
+
+
+def make_folder(folder: Path) -> None:
+    """Make sure that there is a folder for records.
+
+    Raises:
+        ConfigError: it cannot be made, or not be written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot make {folder}: {error.strerror or error}") from error
+    if not os.access(folder, os.W_OK):
+        raise ConfigError(f"cannot write into {folder}: permission denied")
+
+
+def write_record(record: MatchRecord, folder: Path) -> Path:
+    """Write one file into a folder and return its path; a file of that name is replaced.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    path = folder / record_name(record)
+    unfinished = path.with_suffix(".tmp")
+    try:
+        unfinished.write_text(json.dumps(record.to_json(), indent=1) + "\n", encoding="utf-8")
+        os.replace(unfinished, path)
+    except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
+    return path
+
+
+def read_record(path: Path) -> MatchRecord:
+    """The record in a file.
+
+    Raises:
+        ConfigError: there is no such file, it cannot be read, or it holds no match record.
+    """
+    if path.is_dir():
+        names = ", ".join(sorted(p.name for p in path.glob("*.json"))[:5]) or "none"
+        raise ConfigError(f"{path} is a folder; give one of its records: {names}")
+    try:
+        data = json.loads(path.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} is not JSON: {error}") from error
+    try:
+        return record_from_json(data)
+    except MatchError as error:
+        raise ConfigError(f"{path}: {error}") from error

@@ -1,0 +1,116 @@
+"""Duels as parts of an experiment: two players, one folder, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ggp.gdl.normalize import load
+from ggp.players import Decision
+from match_runner.reproduce.results import Settings, Tell
+from match_runner.series.command import held_so_far
+from match_runner.series.comparison import ComparisonSummary, summarize
+from match_runner.series.outcomes import Played, decisions_of
+from match_runner.series.plan import (
+    MEASURE,
+    PLAY,
+    Series,
+    SeriesGame,
+    check_series,
+    measured_rounds,
+)
+from match_runner.series.runner import run_series
+from match_runner.series.store import open_store
+from match_runner.workers.executor import Executor
+
+
+@dataclass(frozen=True, slots=True)
+class Duel:
+    """Players compared; they take turns at the roles.
+
+    In a game with one role all play the same matches.
+
+    Attributes:
+        players: specs; two of them, or more in a game with one role.
+        folder: where it is kept, below that of the run.
+        equal_states: whether the second gets what the first visits.
+    """
+
+    game: str
+    players: tuple[str, ...]
+    folder: str
+    equal_states: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedDuel:
+    """A duel that was played."""
+
+    summary: ComparisonSummary
+    matches: tuple[Played, ...]
+    failures: tuple[str, ...]
+
+    def decisions(self, player: int) -> list[list[tuple[str, Decision]]]:
+        """Role and decision of a player between several moves, match by match."""
+        return [
+            [(role, decision) for _, role, decision in decisions_of([match], player)]
+            for match in self.matches
+        ]
+
+    @property
+    def rounds(self) -> int:
+        """Rounds that were played, of which all matches have the same seed."""
+        return len({match.planned.round for match in self.matches})
+
+    def goals(self, player: int, role: str | None = None) -> list[float]:
+        """The goal values of a player, in all roles or in one."""
+        return [
+            match.scored[name]
+            for match in self.matches
+            for name, seated in match.planned.seating.items()
+            if seated == player and role in (None, name)
+        ]
+
+
+def series_of(duel: Duel, settings: Settings) -> Series:
+    """The duel as the series that it is.
+
+    With one role `matches` are played by each player, else by both together, who take turns at
+    the roles: there must be an even number.
+    """
+    program = load(duel.game)
+    roles = sum(role != "random" for role in program.roles)
+    rounds = settings.matches if roles == 1 else settings.matches // len(duel.players)
+    series = Series(
+        players={player: player for player in duel.players},
+        games=(SeriesGame(duel.game, program, rounds),),
+        equal_states=duel.equal_states,
+        seed=settings.seed,
+        backend=settings.backend,
+    )
+    check_series(series)
+    return series
+
+
+def size_of(duel: Duel, settings: Settings) -> int:
+    """Matches that it takes, those for measuring among them."""
+    series = series_of(duel, settings)
+    (game,) = series.games
+    measured = measured_rounds(game) if duel.equal_states else 0
+    return game.rounds * series.matches_a_round + measured
+
+
+def play_duel(duel: Duel, settings: Settings, executor: Executor, tell: Tell) -> PlayedDuel:
+    """Play what is missing of a duel.
+
+    Raises:
+        ConfigError: its folder holds something else.
+        MatchError: workers fail, or a match does.
+    """
+    series = series_of(duel, settings)
+    with open_store(settings.folder / "matches" / duel.folder, series) as store:
+        for kind in (MEASURE, PLAY):
+            for _ in store.matches(kind):
+                tell()
+        failures = run_series(series, store, executor, lambda _: tell())
+        held = held_so_far(series, store)
+    return PlayedDuel(summarize(held), tuple(held.matches), failures)

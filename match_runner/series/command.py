@@ -1,0 +1,199 @@
+"""The course of a command that plays a series: play what is missing, show, say how it ended."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, show_error
+from ggp.errors import ConfigError
+from match_runner.options import Place
+from match_runner.progress import progress
+from match_runner.record_files import make_folder, write_record
+from match_runner.series.budgets import Budgets
+from match_runner.series.outcomes import Played, always_at_fault, scores_of
+from match_runner.series.plan import MEASURE, PLAY, Series, plan_all
+from match_runner.series.runner import measurements, run_series, stored_budgets
+from match_runner.series.store import Store, open_store
+from match_runner.workers.places import open_executor
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What has been played of a series so far.
+
+    Attributes:
+        series: that was asked for.
+        planned: how many matches it is made of.
+        matches: those played, by round, then game, then number.
+        budgets: of states, by game; empty where states are not to be equal.
+    """
+
+    series: Series
+    planned: int
+    matches: Sequence[Played]
+    budgets: Mapping[str, Budgets]
+
+
+def hold_series(series: Series, place: Place, show: Callable[[Held], None]) -> int:
+    """Play what is missing of a series, show what it came to, and say what went wrong.
+
+    Args:
+        series: checked, see `check_series`.
+        place: where.
+        show: prints what it is given, once, also of a series that was interrupted.
+
+    Returns:
+        the exit code of the command: 1 where a match could not be played or failed, or a player
+        committed a fault in every match it took part in.
+
+    Raises:
+        ConfigError: the store or a place to play cannot be used.
+        MatchError: see `run_series`.
+    """
+    failures: tuple[str, ...] = ()
+    interrupted = False
+    files = _Files(place.records)
+    with (
+        open_executor(place.jobs, place.scheduler, place.match_seconds) as executor,
+        open_store(place.folder, series) as store,
+    ):
+        try:
+            with _each_warning_once(), _progress(series, store) as advance:
+
+                def watch(match: Played) -> None:
+                    files.write(match)
+                    advance(match)
+
+                failures = run_series(series, store, executor, watch)
+        except KeyboardInterrupt:
+            interrupted = True
+        held = held_so_far(series, store)
+    files.write_missing(held.matches)
+    show(held)
+    if interrupted:
+        goes_on = "; the same command continues" if place.folder else ""
+        click.echo(
+            f"interrupted after {len(held.matches)} of {held.planned} matches{goes_on}", err=True
+        )
+        return EXIT_INTERRUPTED
+    problems = [
+        *(f"{failure}; the same command tries again" for failure in failures),
+        *_problems(held),
+        *files.problems,
+    ]
+    for problem in problems:
+        show_error(problem)
+    return EXIT_FAILED if problems else 0
+
+
+def held_so_far(series: Series, store: Store) -> Held:
+    """What a store holds of the matches that are planned: it may have more."""
+    planned = {match.key for match in plan_all(series)}
+    matches = [match for match in store.matches(PLAY) if match.planned.key in planned]
+    return Held(series, len(planned), matches, stored_budgets(series, store))
+
+
+class _Files:
+    """Writes records as files; the first that cannot be written is the last that is tried.
+
+    Attributes:
+        problems: why records are missing, at most one line.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+        self._written: set[tuple[str, str, int]] = set()
+        self.problems: list[str] = []
+        if folder is not None:
+            make_folder(folder)
+
+    def write(self, match: Played) -> None:
+        """Write a match that counts."""
+        planned = match.planned
+        if self._folder is None or self.problems or planned.kind != PLAY:
+            return
+        try:
+            write_record(match.record, self._folder)
+        except ConfigError as error:
+            self.problems.append(f"{error}; not all records were written")
+        self._written.add(planned.key)
+
+    def write_missing(self, matches: Sequence[Played]) -> None:
+        """Write those that were played by an earlier run."""
+        for match in matches:
+            if match.planned.key not in self._written:
+                self.write(match)
+
+
+def _problems(held: Held) -> Iterator[str]:
+    """What went wrong in matches, if it makes the command fail."""
+    failed = [match for match in held.matches if match.record.failed]
+    if failed:
+        first = failed[0]
+        yield (
+            f"{len(failed)} of {len(held.matches)} matches failed and score nothing; the first: "
+            f"seed {first.planned.seed}, {first.record.errors[-1]}"
+        )
+    for name, fault in always_at_fault(held.series.names, held.matches):
+        yield f"{name} committed faults in every match; the first: {fault}"
+
+
+@contextmanager
+def _progress(series: Series, store: Store) -> Iterator[Callable[[Played], None]]:
+    """A bar on standard error with the running means, if that is a terminal.
+
+    Yields a function that is told of each match.
+    """
+    totals = [0.0] * len(series.players)
+    counts = [0] * len(series.players)
+    ended = 0
+    text = "playing"
+    with progress(len(plan_all(series)) + len(measurements(series, store))) as advance:
+
+        def watch(match: Played) -> None:
+            nonlocal ended, text
+            ended += 1
+            if match.planned.kind == MEASURE:
+                text = "measuring"
+            else:
+                for player, score in scores_of([match]).items():
+                    totals[player] += score
+                    counts[player] += 1
+                text = ", ".join(
+                    f"{name} {totals[player] / counts[player]:.1f}"
+                    for player, name in enumerate(series.names)
+                    if counts[player]
+                )
+            advance(ended, text)
+
+        for kind in (MEASURE, PLAY):
+            for match in store.matches(kind):
+                watch(match)
+        yield watch
+
+
+@contextmanager
+def _each_warning_once() -> Iterator[None]:
+    """Every machine of a match in this process warns of the same rules; once is enough."""
+    seen: set[tuple[str, str]] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        key = (record.name, record.getMessage())
+        known = key in seen
+        seen.add(key)
+        return not known
+
+    handlers = logging.getLogger("ggp").handlers
+    for handler in handlers:
+        handler.addFilter(is_new)
+    try:
+        yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(is_new)

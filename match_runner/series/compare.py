@@ -1,0 +1,149 @@
+"""`match-runner compare`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from ggp.cli.options import (
+    backend_option,
+    hint_at_warnings,
+    json_option,
+    seed_option,
+    verbose_option,
+)
+from ggp.console import print_json, print_rich
+from ggp.errors import ConfigError
+from ggp.gdl.normalize import load
+from match_runner.options import conditions_of, conditions_options, place_options, read_place
+from match_runner.post import is_address
+from match_runner.seats import read_roles
+from match_runner.series.command import Held, hold_series
+from match_runner.series.comparison import summarize
+from match_runner.series.plan import Series, SeriesGame, check_series
+from match_runner.series.report import show_comparison
+
+_SEVERAL = "--players"
+_ONE = "--player"
+
+
+class _SeveralPlayers(click.Command):
+    """Reads `--players A B` as `--player A --player B`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        read: list[str] = []
+        within = False
+        for arg in args:
+            if arg == _SEVERAL or arg.startswith(f"{_SEVERAL}="):
+                within = True
+                read += [_ONE, arg.partition("=")[2]] if "=" in arg else []
+            elif arg.startswith("-"):
+                within = False
+                read.append(arg)
+            else:
+                read += [_ONE, arg] if within else [arg]
+        return super().parse_args(ctx, read)
+
+
+@click.command(cls=_SeveralPlayers)
+@click.argument("game")
+@click.option(
+    _ONE,
+    _SEVERAL,
+    "players",
+    multiple=True,
+    metavar="SPEC...",
+    help="Who is compared: --players SPEC SPEC, after GAME, or --player once for each; a spec or "
+    "an address such as http://localhost:9147.",
+)
+@click.option(
+    "--roles",
+    type=click.Choice(["rotate", "fixed"]),
+    default="rotate",
+    show_default=True,
+    help="Whether players change roles, or play those of their place in the list.",
+)
+@click.option(
+    "--fixed",
+    multiple=True,
+    metavar="ROLE=SPEC",
+    help="Who plays a role in all matches, and is not compared; may be repeated.",
+)
+@click.option("--matches", type=click.IntRange(min=1), required=True, help="To play in all.")
+@click.option(
+    "--equal-states",
+    is_flag=True,
+    help="Give the others as many states a decision as the first player visits.",
+)
+@place_options()
+@conditions_options
+@seed_option("the whole comparison")
+@backend_option
+@json_option
+@verbose_option
+def compare(
+    game: str,
+    players: tuple[str, ...],
+    roles: str,
+    fixed: tuple[str, ...],
+    matches: int,
+    equal_states: bool,
+    seed: int,
+    backend: str,
+    as_json: bool,
+    **asked: Any,
+) -> int:
+    """Play many matches of GAME between players, in processes of their own.
+
+    Results are kept in DIR as they come. After an interrupt, the same command continues; after
+    the last match, it prints the tables again. More matches can be added.
+    """
+    place = read_place(asked)
+    program = load(game)
+    kept = read_roles(fixed, program.roles)
+    compared = tuple(player.strip() for player in players)
+    has_remote = any(map(is_address, (*compared, *kept.values())))
+    conditions = conditions_of(has_remote=has_remote, patient=True, **asked)
+    size = len(compared) if roles == "rotate" else 1
+    series = Series(
+        players=_named(compared),
+        games=(SeriesGame(game, program, matches // max(1, size), conditions, kept),),
+        rotate=roles == "rotate",
+        equal_states=equal_states,
+        seed=seed,
+        backend=backend,
+    )
+    check_series(series)
+    _check_matches(matches, size)
+    if not as_json:
+        hint_at_warnings(game, program.diagnostics)
+
+    def show(held: Held) -> None:
+        summary = summarize(held)
+        if as_json:
+            print_json(summary.to_json())
+        else:
+            print_rich(*show_comparison(summary))
+
+    return hold_series(series, place, show)
+
+
+def _named(players: tuple[str, ...]) -> dict[str, str]:
+    """The players, who are known by their specs."""
+    if len(players) < 2:
+        raise ConfigError("give at least two players: --players SPEC SPEC")
+    for player in players:
+        if players.count(player) > 1:
+            raise ConfigError(f"the player {player} is given twice")
+    return {player: player for player in players}
+
+
+def _check_matches(matches: int, size: int) -> None:
+    if matches % size:
+        below = matches - matches % size
+        possible = " or ".join(str(n) for n in (below, below + size) if n)
+        raise ConfigError(
+            f"--matches {matches} leaves a round unfinished: with {size} players that "
+            f"change roles it must be a multiple of {size}, such as {possible}"
+        )

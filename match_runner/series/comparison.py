@@ -1,0 +1,224 @@
+"""What the stored matches of a comparison come to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+from ggp.players import Decision
+from match_runner.series.budgets import Budgets
+from match_runner.series.command import Held
+from match_runner.series.intervals import GOALS, Interval, mean_interval
+from match_runner.series.outcomes import (
+    Effort,
+    Played,
+    Round,
+    Scores,
+    Tally,
+    contests_of,
+    decisions_of,
+    effort_of,
+    rounds_of,
+    scores_of,
+    tally_of,
+)
+from match_runner.series.plan import Series, SeriesGame, resampling_seed
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerSummary:
+    """One player.
+
+    Attributes:
+        score: mean goal value, rounds being the independent unit.
+        tally: of its contests.
+        effort: of its decisions.
+        by_role: mean goal value and effort in each role that it played.
+    """
+
+    player: str
+    score: Interval
+    tally: Tally
+    effort: Effort
+    by_role: Mapping[str, tuple[Interval, Effort]]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How much more one player got than another in the same rounds, so with the same seeds."""
+
+    player: str
+    other: str
+    score: Interval
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class EqualStates:
+    """One role at one turn: what was measured, and what every player really visited.
+
+    Attributes:
+        turn: from 0.
+        budget: states a decision, measured on the first player beforehand.
+        visited: by each player, in the order of the series; None of no decisions.
+        decisions: of each player.
+    """
+
+    role: str
+    turn: int
+    budget: int
+    visited: tuple[float | None, ...]
+    decisions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonSummary:
+    """All that is reported of a comparison, the series of one game.
+
+    Attributes:
+        planned, played: matches.
+        players: in the order of the series.
+        differences: of each pair of players.
+        equal_states: by role, then turn; empty without `--equal-states`.
+        faulty: each match in which something went wrong: number and errors.
+    """
+
+    series: Series
+    planned: int
+    played: int
+    backend: str | None
+    players: tuple[PlayerSummary, ...]
+    differences: tuple[Difference, ...]
+    equal_states: tuple[EqualStates, ...]
+    faulty: tuple[tuple[int, tuple[str, ...]], ...]
+
+    @property
+    def game(self) -> SeriesGame:
+        """The one game of the series."""
+        return self.series.games[0]
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON that `match-runner compare --json` prints."""
+        return {
+            "options": self._options_json(),
+            "played": self.played,
+            "backend": self.backend,
+            "players": [_player_json(player) for player in self.players],
+            "differences": [asdict(difference) for difference in self.differences],
+            "equal_states": [asdict(row) for row in self.equal_states],
+            "faulty": [{"match": n, "errors": list(errors)} for n, errors in self.faulty],
+        }
+
+    def _options_json(self) -> dict[str, Any]:
+        series, game = self.series, self.game
+        return {
+            "game": game.name,
+            "digest": game.program.digest,
+            "roles": game.roles,
+            "players": series.names,
+            "fixed": dict(game.fixed),
+            "matches": self.planned,
+            "rotate": series.rotate,
+            "equal_states": series.equal_states,
+            "play_clock": game.conditions.play_clock_s,
+            "seed": series.seed,
+            "backend": series.backend,
+            "version": series.version,
+        }
+
+
+def summarize(held: Held) -> ComparisonSummary:
+    """Sum up what has been played so far.
+
+    Unfinished rounds count in means, but not in differences, and (in games of one role) not as
+    contests.
+    """
+    series, matches = held.series, held.matches
+    (game,) = series.games
+    rounds = rounds_of(matches)
+    numbers = range(len(series.players))
+    contests = contests_of(rounds, len(numbers))
+    budgets = held.budgets.get(game.name)
+    return ComparisonSummary(
+        series=series,
+        planned=held.planned,
+        played=len(matches),
+        backend=matches[0].record.backend if matches else None,
+        players=tuple(_player(series, n, matches, rounds, contests) for n in numbers),
+        differences=tuple(_difference(series, *pair, rounds) for pair in combinations(numbers, 2)),
+        equal_states=tuple(_equal_states(series, matches, budgets)) if budgets else (),
+        faulty=tuple((m.planned.number, m.record.errors) for m in matches if m.record.errors),
+    )
+
+
+def _player_json(player: PlayerSummary) -> dict[str, Any]:
+    return {
+        "player": player.player,
+        "score": asdict(player.score),
+        **asdict(player.tally),
+        "effort": asdict(player.effort),
+        "by_role": {
+            role: {"score": asdict(score), "effort": asdict(effort)}
+            for role, (score, effort) in player.by_role.items()
+        },
+    }
+
+
+def _player(
+    series: Series,
+    number: int,
+    matches: Sequence[Played],
+    rounds: Sequence[Round],
+    contests: Sequence[Scores],
+) -> PlayerSummary:
+    seed = resampling_seed(series)
+    by_role = {}
+    for role in series.games[0].seats:
+        seated = [match for match in matches if match.planned.seating[role] == number]
+        if seated:
+            goals = [match.scored[role] for match in seated if match.scored]
+            effort = effort_of(decisions_of(seated, number, role))
+            by_role[role] = mean_interval(goals, seed), effort
+    scores = [s[number] for s in map(scores_of, rounds) if number in s]
+    return PlayerSummary(
+        player=series.names[number],
+        score=mean_interval(scores, seed),
+        tally=tally_of(contests, number),
+        effort=effort_of(decisions_of(matches, number)),
+        by_role=by_role,
+    )
+
+
+def _difference(series: Series, number: int, other: int, rounds: Sequence[Round]) -> Difference:
+    """Of whole rounds only: in others one of the two may have had the easier roles."""
+    whole = [
+        scores_of(round_)
+        for round_ in rounds
+        if sum(not match.record.failed for match in round_) == series.matches_a_round
+    ]
+    found = [s[number] - s[other] for s in whole if number in s and other in s]
+    bounds = (GOALS[0] - GOALS[1], GOALS[1] - GOALS[0])
+    score = mean_interval(found, resampling_seed(series), bounds)
+    return Difference(series.names[number], series.names[other], score, len(found))
+
+
+def _equal_states(series: Series, matches: Sequence[Played], budgets: Budgets) -> list[EqualStates]:
+    made: dict[tuple[str, int, int], list[tuple[int, str, Decision]]] = defaultdict(list)
+    players = range(len(series.players))
+    for number in players:
+        for row in decisions_of(matches, number):
+            made[row[1], row[0], number].append(row)
+    found = []
+    for role in series.games[0].seats:
+        last = max((turn for named, turn, _ in made if named == role), default=-1)
+        for turn in range(last + 1):
+            efforts = [effort_of(made[role, turn, number]) for number in players]
+            if any(effort.decisions for effort in efforts):
+                budget = budgets[role][min(turn, len(budgets[role]) - 1)]
+                visited = tuple(effort.states for effort in efforts)
+                decisions = tuple(effort.decisions for effort in efforts)
+                found.append(EqualStates(role, turn, budget, visited, decisions))
+    return found

@@ -1,0 +1,169 @@
+"""What matches come to: scores, contests, effort, faults. Every summary is made of these.
+
+A match that failed (it ended before the game was over, or its goals are no numbers) is counted
+and shown, but scores nothing for anybody.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ggp.players import Decision
+from match_runner.records import Fault, MatchRecord
+from match_runner.series.intervals import Interval, share_interval
+from match_runner.series.plan import PlannedMatch
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A match and what came of it."""
+
+    planned: PlannedMatch
+    record: MatchRecord
+
+    @property
+    def scored(self) -> dict[str, float]:
+        """The goal value of every role; empty if the match failed."""
+        if self.record.failed:
+            return {}
+        return {role: goal for role, goal in self.record.goals.items() if goal is not None}
+
+    def decisions(self) -> Iterator[tuple[int, str, Decision]]:
+        """Turn, role and decision of whoever has a seat, by turn, then in role order."""
+        for number, turn in enumerate(self.record.turns):
+            for role in self.record.roles:
+                if role in turn.decisions and role in self.planned.seating:
+                    yield number, role, turn.decisions[role]
+
+    def faults(self, player: int) -> list[Fault]:
+        """What a player did wrong."""
+        return [f for f in self.record.faults if self.planned.seating.get(f.role) == player]
+
+
+Round = Sequence[Played]
+"""Matches of one game with the same seed."""
+
+Scores = Mapping[int, float]
+"""By player, as an index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How a player did in contests.
+
+    Attributes:
+        wins, draws, losses: contests in which it alone, it and others, or others came first.
+        win_share: wins among these contests.
+    """
+
+    wins: int
+    draws: int
+    losses: int
+    win_share: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What decisions between several moves cost on average.
+
+    Attributes:
+        decisions: how many there were.
+        states, seconds: a decision; None of no decisions.
+    """
+
+    decisions: int
+    states: float | None
+    seconds: float | None
+
+
+def rounds_of(matches: Sequence[Played]) -> list[Round]:
+    """Matches by round, then by game: an order that does not depend on when they ended."""
+    rounds: dict[tuple[int, str], list[Played]] = defaultdict(list)
+    for match in matches:
+        rounds[match.planned.round, match.planned.game].append(match)
+    return [rounds[key] for key in sorted(rounds)]
+
+
+def scores_of(matches: Sequence[Played]) -> dict[int, float]:
+    """The mean goal value of every player over its seats in some matches."""
+    goals = defaultdict(list)
+    for match in matches:
+        scored = match.scored
+        for role, player in match.planned.seating.items():
+            if role in scored:
+                goals[player].append(scored[role])
+    return {player: sum(values) / len(values) for player, values in sorted(goals.items())}
+
+
+def contests_of(rounds: Sequence[Round], num_players: int) -> list[Scores]:
+    """The scores of those who can be compared, contest by contest.
+
+    A contest is a match in which several players sit, else (in games of one role) a whole
+    round: those who play the same match one after the other.
+    """
+    contests: list[Scores] = []
+    for round_ in rounds:
+        among_several = [m for m in round_ if len(set(m.planned.seating.values())) > 1]
+        if among_several:
+            contests += [scores for match in among_several if (scores := scores_of([match]))]
+        elif len(scores := scores_of(round_)) == num_players > 1:
+            contests.append(scores)
+    return contests
+
+
+def tally_of(contests: Sequence[Scores], player: int) -> Tally:
+    """How a player did in the contests it took part in."""
+    margins = [
+        contest[player] - max(score for other, score in contest.items() if other != player)
+        for contest in contests
+        if player in contest and len(contest) > 1
+    ]
+    wins, draws = sum(m > 0 for m in margins), sum(m == 0 for m in margins)
+    losses = len(margins) - wins - draws
+    return Tally(wins, draws, losses, share_interval(wins, len(margins)))
+
+
+def decisions_of(
+    matches: Sequence[Played], player: int, role: str | None = None
+) -> list[tuple[int, str, Decision]]:
+    """Turn, role and decision of a player between several moves, in all roles or in one.
+
+    Decisions of remote players, who do not say what they chose from, are among them.
+    """
+    return [
+        (turn, name, decision)
+        for match in matches
+        for turn, name, decision in match.decisions()
+        if match.planned.seating[name] == player
+        and role in (None, name)
+        and len(decision.values) != 1
+    ]
+
+
+def effort_of(decisions: Sequence[tuple[int, str, Decision]]) -> Effort:
+    """The mean effort of some decisions."""
+    if not decisions:
+        return Effort(0, None, None)
+    num = len(decisions)
+    states = sum(decision.states_visited for _, _, decision in decisions)
+    seconds = sum(decision.seconds for _, _, decision in decisions)
+    return Effort(num, states / num, seconds / num)
+
+
+def always_at_fault(names: Sequence[str], matches: Sequence[Played]) -> list[tuple[str, Fault]]:
+    """Players that committed a fault in every match they sat in, each with its first one."""
+    found = []
+    for player, name in enumerate(names):
+        own = [
+            match.faults(player) for match in matches if player in match.planned.seating.values()
+        ]
+        if own and all(own):
+            found.append((name, own[0][0]))
+    return found
+
+
+def fault_counts(matches: Sequence[Played], player: int) -> Counter[str]:
+    """How often a player did what wrong, by kind."""
+    return Counter(fault.kind for match in matches for fault in match.faults(player))

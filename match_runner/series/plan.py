@@ -1,0 +1,327 @@
+"""Which matches a series is made of: a pure function of its settings.
+
+Matches of a game come in rounds. All matches of a round have the same seed, so that chance and
+the random choices of a role are the same whoever sits there: players are compared in pairs.
+Where players rotate, every player plays every free role once in each round:
+
+    round 0, seed a    match 0: A plays white, B plays black    match 1: B and A
+    round 1, seed b    match 2: A plays white, B plays black    match 3: B and A
+
+The first rounds do not depend on how many there are, so that more can be added later.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ggp.console import installed_version
+from ggp.errors import ConfigError
+from ggp.gdl.program import RANDOM, Program
+from ggp.players import parse_spec
+from match_runner.post import is_address, parse_address
+from match_runner.referee import Conditions, seed_of_match
+from match_runner.remote import check_clocks
+from match_runner.wire import Wire
+
+MEASURED_ROUNDS = 10
+"""Matches in which equal states are measured, at most."""
+
+PLAY, MEASURE = "play", "measure"
+"""Kinds of matches: those that count, and those before that only show what a player visits."""
+
+SEEKERS = ("hyperplay", "hyperplay2")
+"""Players that can be given a budget of states."""
+
+_PLAY_STREAM, _MEASURE_STREAM, _RESAMPLING_STREAM = 0, 1, 2
+_SEED_BITS = 48
+
+
+@dataclass(frozen=True)
+class SeriesGame:
+    """One game of a series.
+
+    Attributes:
+        name: as it was given; no two games of a series have the same.
+        program: its rules.
+        rounds: to play.
+        conditions: of its matches.
+        fixed: spec or address of who keeps a role in all matches, by role.
+    """
+
+    name: str
+    program: Program
+    rounds: int
+    conditions: Conditions = field(default_factory=Conditions)
+    fixed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """All roles, in the order of the rulesheet."""
+        return self.program.roles
+
+    @property
+    def seats(self) -> tuple[str, ...]:
+        """The roles that the players of the series play."""
+        return tuple(role for role in self.roles if role != RANDOM and role not in self.fixed)
+
+
+@dataclass(frozen=True)
+class Series:
+    """What a series of matches was asked for.
+
+    Attributes:
+        players: spec or address of each player by its name, in order; seatings hold indices.
+        games: in order.
+        rotate: whether players change roles from match to match; else the first plays the
+            first free role, and so on.
+        equal_states: whether the others get as many states a decision as the first visits.
+        seed: of all matches.
+        counted_seeds: match i has the seed `seed + i`, as `play` promises; else each round has
+            one derived from `seed`.
+        backend: of the machines, as asked for.
+        version: of the package.
+    """
+
+    players: Mapping[str, str]
+    games: tuple[SeriesGame, ...]
+    rotate: bool = True
+    equal_states: bool = False
+    seed: int = 0
+    counted_seeds: bool = False
+    backend: str = "auto"
+    version: str = field(default_factory=installed_version)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The players' names."""
+        return tuple(self.players)
+
+    @property
+    def matches_a_round(self) -> int:
+        """Of one game."""
+        return len(self.players) if self.rotate else 1
+
+    def game(self, name: str) -> SeriesGame:
+        """The game of that name."""
+        return next(game for game in self.games if game.name == name)
+
+    def settings(self) -> dict[str, Any]:
+        """What must stay the same when a series is continued, as JSON values.
+
+        Addresses and paths may change as long as the names stay, and rounds may be added.
+        """
+        return {
+            "players": list(self.names),
+            "plays": {n: _plays(text) for n, text in self.players.items() if n != text},
+            "games": {game.name: _game_settings(game) for game in self.games},
+            "roles": "rotate" if self.rotate else "fixed",
+            "equal_states": self.equal_states,
+            "seed": self.seed,
+            "backend": self.backend,
+            "version": self.version,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedMatch:
+    """One match to play.
+
+    Attributes:
+        game: its name in the series.
+        kind: `PLAY` or `MEASURE`.
+        number: among those of its game and kind, from 0.
+        round: matches of one round share their seed.
+        seed: plays the match, see `match_runner.referee`.
+        seating: which player, as an index into `Series.names`, plays each free role.
+    """
+
+    game: str
+    kind: str
+    number: int
+    round: int
+    seed: int
+    seating: Mapping[str, int]
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """Tells it from all others of a series."""
+        return self.game, self.kind, self.number
+
+
+def check_series(series: Series) -> None:
+    """See that a series can be played.
+
+    Raises:
+        ConfigError: a bad spec or address, a game without a role for the players, more players
+            than roles where they do not rotate, clocks or messages that remote players cannot
+            be told, or players that cannot be given a budget of states but should be.
+    """
+    for name, text in series.players.items():
+        check_player(text, "" if name == text else f"players.{name}: ")
+    for name, count in Counter(game.name for game in series.games).items():
+        if count > 1:
+            raise ConfigError(f"the game {name} is given twice")
+    for game in series.games:
+        _check_game(series, game)
+    if series.equal_states:
+        _check_equal_states(list(series.players.values()))
+
+
+def check_player(text: str, where: str = "") -> None:
+    """See that a text is a player's spec, or the address of one.
+
+    Raises:
+        ConfigError: it is neither; the message begins with `where`.
+    """
+    try:
+        if is_address(text):
+            parse_address(text)
+        else:
+            parse_spec(text)
+    except ConfigError as error:
+        raise ConfigError(f"{where}{error}") from error
+
+
+def plan_matches(series: Series, game: SeriesGame) -> tuple[PlannedMatch, ...]:
+    """The matches of a game that count, in order.
+
+    With rotation, the k-th match of a round seats the players in a circle, moved on by k: in
+    each round every player plays every role once. Where there are more than two players the
+    order of the circle changes from round to round, so that all neighbours occur.
+    """
+    size = series.matches_a_round
+    planned = []
+    for number in range(game.rounds * size):
+        round_, shift = divmod(number, size)
+        circle = _circle(len(series.players), round_ if series.rotate else 0)
+        seating = {
+            role: circle[(index + shift) % len(circle)] for index, role in enumerate(game.seats)
+        }
+        if series.counted_seeds:
+            seed = seed_of_match(series.seed, number)
+        else:
+            seed = _derived_seed(series.seed, _PLAY_STREAM, round_)
+        planned.append(PlannedMatch(game.name, PLAY, number, round_, seed, seating))
+    return tuple(planned)
+
+
+def plan_all(series: Series) -> tuple[PlannedMatch, ...]:
+    """The matches of all games that count, round by round through the games."""
+    found = [match for game in series.games for match in plan_matches(series, game)]
+    return tuple(sorted(found, key=lambda match: match.round))  # stable: games keep their order
+
+
+def measured_rounds(game: SeriesGame) -> int:
+    """In how many matches equal states are measured when a series is begun.
+
+    What was measured stays when rounds are added later.
+    """
+    return min(MEASURED_ROUNDS, game.rounds)
+
+
+def plan_measurements(series: Series, game: SeriesGame, count: int) -> tuple[PlannedMatch, ...]:
+    """The matches in which the first player plays all free roles: so each role meets the
+    opponent that the others will meet."""
+    if not series.equal_states:
+        return ()
+    seating = dict.fromkeys(game.seats, 0)
+    return tuple(
+        PlannedMatch(
+            *(game.name, MEASURE, number, number),
+            *(_derived_seed(series.seed, _MEASURE_STREAM, number), seating),
+        )
+        for number in range(count)
+    )
+
+
+def with_states(spec: str, states: Sequence[int]) -> str:
+    """A player's spec with a budget of states for each turn, the last one for all later ones."""
+    shortest = list(states)
+    while len(shortest) > 1 and shortest[-1] == shortest[-2]:
+        shortest.pop()
+    option = "states=" + "/".join(map(str, shortest))
+    return f"{spec},{option}" if ":" in spec else f"{spec}:{option}"
+
+
+def resampling_seed(series: Series) -> int:
+    """The seed of what is random in the intervals."""
+    return _derived_seed(series.seed, _RESAMPLING_STREAM, 0)
+
+
+def _check_game(series: Series, game: SeriesGame) -> None:
+    for role, text in game.fixed.items():
+        if role not in game.roles or role == RANDOM:
+            possible = ", ".join(r for r in game.roles if r != RANDOM) or "none"
+            raise ConfigError(f"{game.name} has no role {role!r} for a player; roles: {possible}")
+        check_player(text, f"{role} of {game.name}: ")
+    if series.players and not game.seats:
+        raise ConfigError(f"{game.name} has no role for a player")
+    if not series.rotate and len(series.players) > len(game.seats):
+        raise ConfigError(
+            f"fixed roles give every player a role of its own, but there are "
+            f"{len(series.players)} players and the roles {', '.join(game.seats)} of {game.name}; "
+            "let roles rotate"
+        )
+    if any(map(is_address, (*series.players.values(), *game.fixed.values()))):
+        check_clocks(game.conditions.play_clock_s)
+        try:
+            Wire(game.program, game.conditions.remote.server, game.conditions.remote.dialect)
+        except ConfigError as error:
+            raise ConfigError(f"{error} (game {game.name})") from error
+
+
+def _check_equal_states(players: Sequence[str]) -> None:
+    for text in players:
+        if is_address(text) or parse_spec(text).name not in SEEKERS:
+            raise ConfigError(
+                f"{text} cannot be given a budget of states, which equal states need; players that "
+                f"can have one: {', '.join(SEEKERS)}"
+            )
+    for text in players[1:]:
+        if parse_spec(text).states:
+            raise ConfigError(
+                f"{text} has a budget of states already; leave out its states, or equal states"
+            )
+        parse_spec(with_states(text, (1,)))
+
+
+def _game_settings(game: SeriesGame) -> dict[str, Any]:
+    conditions, remote = game.conditions, game.conditions.remote
+    return {
+        "rules": game.program.digest,
+        "play_clock": conditions.play_clock_s,
+        "start_clock": remote.start_clock_s,
+        "dialect": None if remote.dialect is None else str(remote.dialect),
+        "server": remote.server.name,
+        "scramble": remote.scramble,
+        "replacement": str(conditions.replacement),
+        "pause": conditions.pause_s,
+        "fixed": {role: _plays(text) for role, text in game.fixed.items()},
+    }
+
+
+def _plays(text: str) -> str:
+    return "remote" if is_address(text) else text
+
+
+def _circle(num_players: int, round_: int) -> tuple[int, ...]:
+    """The players' order in a round: all orders of a circle, one after the other."""
+    rest = list(range(1, num_players))
+    order = [0]
+    index = round_ % math.factorial(len(rest))
+    while rest:
+        at, index = divmod(index, math.factorial(len(rest) - 1))
+        order.append(rest.pop(at))
+    return tuple(order)
+
+
+def _derived_seed(seed: int, stream: int, number: int) -> int:
+    """A seed of its own for each round; 48 bits, so that every JSON reader keeps them."""
+    sequence = np.random.SeedSequence(seed, spawn_key=(stream, number))
+    return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(64 - _SEED_BITS))

@@ -1,0 +1,116 @@
+"""Has those matches of a series played that are not stored yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from ggp.errors import MatchError
+from match_runner.records import MatchRecord
+from match_runner.series.budgets import Budgets, measured_budgets, specs_of
+from match_runner.series.outcomes import Played
+from match_runner.series.plan import (
+    MEASURE,
+    PlannedMatch,
+    Series,
+    plan_all,
+    plan_measurements,
+)
+from match_runner.series.store import Store
+from match_runner.series.worker import Task, play
+from match_runner.workers.executor import Executor
+from match_runner.workers.tries import run_all
+
+Watcher = Callable[[Played], None]
+"""Is told of every match as it ends."""
+
+
+def run_series(series: Series, store: Store, executor: Executor, watch: Watcher) -> tuple[str, ...]:
+    """Play all matches that are not stored yet.
+
+    Returns:
+        what could not be played, one line a match; the same call tries these again.
+
+    Raises:
+        MatchError: a match for measuring cannot be played, a worker failed otherwise than by
+            crashing, or it has another backend than the stored matches of the game.
+    """
+    session = _Session(series, store, executor, watch)
+    missing = session.play(measurements(series, store), {})
+    if missing:
+        raise MatchError(f"the budgets of states cannot be measured: {missing[0]}")
+    return session.play(plan_all(series), stored_budgets(series, store))
+
+
+def measurements(series: Series, store: Store) -> list[PlannedMatch]:
+    """The matches in which equal states are measured, of all games."""
+    return [
+        match
+        for game in series.games
+        for match in plan_measurements(series, game, store.measured[game.name])
+    ]
+
+
+def stored_budgets(series: Series, store: Store) -> dict[str, Budgets]:
+    """The budgets of each game whose matches for measuring are all stored.
+
+    Empty where states are not to be equal.
+    """
+    if not series.equal_states:
+        return {}
+    found = {}
+    for game in series.games:
+        own = [match for match in store.matches(MEASURE) if match.planned.game == game.name]
+        if len(own) >= store.measured[game.name]:
+            found[game.name] = measured_budgets(game, own)
+    return found
+
+
+class _Session:
+    """One run of a command."""
+
+    def __init__(self, series: Series, store: Store, executor: Executor, watch: Watcher) -> None:
+        self._series, self._store, self._executor = series, store, executor
+        self._watch = watch
+        self._keys = store.keys()
+        self._backends = store.backends()
+
+    def play(
+        self, planned: Iterable[PlannedMatch], budgets: Mapping[str, Budgets]
+    ) -> tuple[str, ...]:
+        """Play those matches of a list that are not stored; what could not be."""
+        missing = (match for match in planned if match.key not in self._keys)
+        several = len(self._series.games) > 1
+        return run_all(
+            self._executor,
+            play,
+            ((match, self._task(match, budgets.get(match.game))) for match in missing),
+            self._keep,
+            lambda match: (
+                f"match {match.number}{f' of {match.game}' if several else ''} (seed {match.seed})"
+            ),
+        )
+
+    def _task(self, match: PlannedMatch, budgets: Budgets | None) -> Task:
+        game = self._series.game(match.game)
+        return Task(
+            game=game.name,
+            source=game.program.source.name,
+            rules=game.program.source.text,
+            backend=self._series.backend,
+            players=specs_of(self._series, game, match, budgets),
+            seed=match.seed,
+            conditions=game.conditions,
+        )
+
+    def _keep(self, planned: PlannedMatch, record: MatchRecord) -> None:
+        backend = self._backends.setdefault(planned.game, record.backend)
+        if backend != record.backend:
+            raise MatchError(
+                f"a match of {planned.game} was played on the backend {record.backend}, those "
+                f"stored on {backend}: their numbers are not comparable; name one with --backend"
+            )
+        rules = self._series.game(planned.game).program.source.text
+        match = Played(planned, record)
+        self._store.add(match, rules)
+        self._keys.add(planned.key)
+        self._watch(match)

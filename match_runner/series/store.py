@@ -1,0 +1,218 @@
+"""The matches of a series in one SQLite file, each with its whole record, written as they end.
+
+A match is one transaction, so that whatever happens to the process leaves whole matches only.
+Rules are kept once for all matches of a game. Two views are for people with questions of their
+own: `scores`, a row for each role of a match, and `decisions`, a row for each decision.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from ggp.errors import ConfigError
+from match_runner.records import record_from_json
+from match_runner.series.outcomes import Played
+from match_runner.series.plan import PLAY, PlannedMatch, Series, measured_rounds
+
+FILE = "series.sqlite"
+FORMAT = 1
+
+_OLD_FILES = ("comparison.sqlite", "tournament.sqlite")
+"""What versions before this one kept."""
+
+_WAIT_S = 60.0
+
+_SCHEMA = """
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE rules (digest TEXT PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE matches (
+    game TEXT NOT NULL, kind TEXT NOT NULL, number INTEGER NOT NULL, round INTEGER NOT NULL,
+    seed INTEGER NOT NULL, seating TEXT NOT NULL, record TEXT NOT NULL,
+    PRIMARY KEY (game, kind, number));
+CREATE VIEW scores AS SELECT
+    game, kind, number, round, seed, goal.key AS role,
+    (SELECT value FROM json_each(seating) WHERE key = goal.key) AS player,
+    (SELECT value FROM json_each(record, '$.players') WHERE key = goal.key) AS plays,
+    goal.value AS goal, json_array_length(record, '$.turns') AS turns,
+    json_extract(record, '$.error') AS error
+    FROM matches, json_each(record, '$.goals') AS goal;
+CREATE VIEW decisions AS SELECT
+    game, kind, number, round, seed, turn.key AS turn, made.key AS role,
+    (SELECT value FROM json_each(seating) WHERE key = made.key) AS player,
+    json_extract(made.value, '$.move') AS move,
+    json_array_length(made.value, '$.values') AS candidates,
+    json_extract(made.value, '$.particles') AS particles,
+    json_extract(made.value, '$.exact') AS exact,
+    json_extract(made.value, '$.states_visited') AS states,
+    json_extract(made.value, '$.seconds') AS seconds,
+    json_extract(made.value, '$.fault') AS fault
+    FROM matches, json_each(record, '$.turns') AS turn,
+        json_each(turn.value, '$.decisions') AS made;
+"""
+
+
+class Store:
+    """The file of one series, open.
+
+    Attributes:
+        measured: matches in which equal states are measured, by game: as many as there were to
+            be when the series was begun.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, measured: Mapping[str, int]) -> None:
+        self._connection = connection
+        self._read: dict[tuple[str, str, int], Played] = {}
+        self.measured = measured
+
+    def add(self, match: Played, rules: str) -> None:
+        """Keep a match, and the rules of its game unless they are there."""
+        planned, record = match.planned, match.record
+        row = (
+            *(planned.game, planned.kind, planned.number, planned.round, planned.seed),
+            *(json.dumps(dict(planned.seating)), json.dumps(replace(record, rules="").to_json())),
+        )
+        with self._connection as transaction:
+            transaction.execute("INSERT OR IGNORE INTO rules VALUES (?, ?)", (record.digest, rules))
+            transaction.execute("INSERT INTO matches VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        self._read[planned.key] = Played(planned, replace(record, rules=rules))
+
+    def keys(self) -> set[tuple[str, str, int]]:
+        """The keys of all matches, see `PlannedMatch.key`."""
+        return set(self._connection.execute("SELECT game, kind, number FROM matches"))
+
+    def backends(self) -> dict[str, str]:
+        """The backend of the stored matches of each game."""
+        return dict(
+            self._connection.execute(
+                "SELECT game, json_extract(record, '$.backend') FROM matches GROUP BY game"
+            )
+        )
+
+    def matches(self, kind: str = PLAY) -> list[Played]:
+        """All matches of a kind, by round, then game, then number.
+
+        Raises:
+            MatchError: a record was damaged.
+        """
+        if self.keys() - self._read.keys():
+            self._read_missing()
+        found = [match for match in self._read.values() if match.planned.kind == kind]
+        return sorted(found, key=lambda m: (m.planned.round, m.planned.game, m.planned.number))
+
+    def _read_missing(self) -> None:
+        """Read what was stored by an earlier run."""
+        rules = dict(self._connection.execute("SELECT digest, text FROM rules"))
+        for game, kind, number, round_, seed, seating, record in self._connection.execute(
+            "SELECT game, kind, number, round, seed, seating, record FROM matches"
+        ):
+            planned = PlannedMatch(game, kind, number, round_, seed, json.loads(seating))
+            if planned.key not in self._read:
+                found = record_from_json(json.loads(record))
+                found = replace(found, rules=rules.get(found.digest, ""))
+                self._read[planned.key] = Played(planned, found)
+
+
+@contextmanager
+def open_store(folder: Path | None, series: Series) -> Iterator[Store]:
+    """The file of a series in a folder, made if there is none; without a folder, in memory.
+
+    Others may read the file meanwhile.
+
+    Raises:
+        ConfigError: the folder cannot be used, another process is using it, or it holds
+            another series or results of an earlier version; says what differs.
+    """
+    if folder is None:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            yield _set_up(connection, Path(), series)
+        return
+    path = folder / FILE
+    with _locked(folder):
+        old = [name for name in _OLD_FILES if (folder / name).exists()]
+        if old and not path.exists():
+            raise ConfigError(
+                f"{folder} holds results of an earlier version ({old[0]}), which cannot be "
+                "continued; give another --out"
+            )
+        try:
+            with closing(sqlite3.connect(path, timeout=_WAIT_S)) as connection:
+                yield _set_up(connection, path, series)
+        except sqlite3.Error as error:
+            raise ConfigError(f"cannot use {path}: {error}") from error
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """A folder that nobody else works in, made if there is none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise ConfigError(f"cannot use the folder {folder}: {error.strerror or error}") from error
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise ConfigError(f"another process plays a series in {folder}") from error
+        yield
+    finally:
+        os.close(lock)
+
+
+def _set_up(connection: sqlite3.Connection, path: Path, series: Series) -> Store:
+    """Make the tables, or see that they belong to the same series."""
+    wanted = json.loads(json.dumps({**series.settings(), "format": FORMAT}))
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    if not tables:
+        measured = {game.name: measured_rounds(game) for game in series.games}
+        rows = {**wanted, "measured": measured}
+        with connection as transaction:
+            transaction.execute("BEGIN")  # a killed process leaves all of it or nothing
+            for statement in filter(str.strip, _SCHEMA.split(";")):
+                transaction.execute(statement)
+            transaction.executemany(
+                "INSERT INTO settings VALUES (?, ?)",
+                [(name, json.dumps(value)) for name, value in rows.items()],
+            )
+        return Store(connection, measured)
+    if ("settings",) not in tables or ("matches",) not in tables:
+        raise ConfigError(f"{path} is not a series of matches")
+    stored = {n: json.loads(v) for n, v in connection.execute("SELECT name, value FROM settings")}
+    measured = stored.pop("measured", {})
+    differ = list(_differences(stored, wanted))
+    if differ:
+        raise ConfigError(
+            f"{path.parent} holds a series with other settings: {'; '.join(differ[:3])}; continue "
+            "with the same settings, or give another --out"
+        )
+    return Store(connection, measured)
+
+
+def _differences(stored: object, wanted: object, where: str = "") -> Iterator[str]:
+    """What is not the same, each with its place."""
+    if isinstance(stored, dict) and isinstance(wanted, dict):
+        for name in {**stored, **wanted}:
+            place = f"{where}.{name}" if where else name
+            yield from _differences(stored.get(name), wanted.get(name), place)
+    elif stored != wanted:
+        yield f"{where} was {_shown(stored)} and is now {_shown(wanted)}"
+
+
+def _shown(value: object) -> str:
+    match value:
+        case None:
+            return "not there"
+        case dict():
+            return "there"
+        case list():
+            return " ".join(map(str, value))
+        case bool():
+            return "on" if value else "off"
+    return str(value)

@@ -1,0 +1,58 @@
+"""Plays one match of a series; in a worker process, which keeps its machines for the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
+from ggp.gdl.program import Program
+from ggp.machine import Machine
+from match_runner.records import MatchRecord
+from match_runner.referee import Conditions, play_match
+from match_runner.seats import build_machines, set_up
+
+_MOST_GAMES = 2
+"""Games whose machines are kept: one is followed by the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A match for a worker.
+
+    Attributes:
+        game: what to call the game.
+        source: name of its rules in messages.
+        rules: their text, so that a worker need not see the same files.
+        backend: of the machines.
+        players: spec or address for every role but `random`.
+        seed: of the match.
+        conditions: of the match.
+    """
+
+    game: str
+    source: str
+    rules: str
+    backend: str
+    players: Mapping[str, str]
+    seed: int
+    conditions: Conditions
+
+
+def play(task: Task) -> MatchRecord:
+    """Play a match; its record comes without the rules, which the caller has.
+
+    Raises:
+        MachineError: no machine can be built.
+    """
+    program, machines = _machines(task.source, task.rules, task.backend)
+    arena = set_up(task.game, program, task.players, machines)
+    return replace(play_match(arena, task.seed, task.conditions), rules="")
+
+
+@lru_cache(maxsize=_MOST_GAMES)
+def _machines(source: str, rules: str, backend: str) -> tuple[Program, tuple[Machine, ...]]:
+    program = normalize(parse(rules, source))
+    return program, build_machines(program, backend)

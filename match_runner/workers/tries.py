@@ -1,0 +1,78 @@
+"""One function called for many tasks, and again where a worker crashed."""
+
+from __future__ import annotations
+
+import logging
+import queue
+from collections import Counter
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from itertools import islice
+from typing import TypeVar
+
+from match_runner.workers.executor import Executor, WorkerCrashError
+
+MAX_TRIES = 3
+"""Worker processes that one task may cost."""
+
+_Key = TypeVar("_Key")
+_Task = TypeVar("_Task")
+_Result = TypeVar("_Result")
+
+_log = logging.getLogger(__name__)
+
+
+def run_all(
+    executor: Executor,
+    function: Callable[[_Task], _Result],
+    tasks: Iterable[tuple[_Key, _Task]],
+    keep: Callable[[_Key, _Result], None],
+    name: Callable[[_Key], str],
+) -> tuple[str, ...]:
+    """Have a function called for every task, side by side where the executor can.
+
+    Args:
+        executor: where.
+        function: of a module, called with a task.
+        tasks: each with what it is known by here; taken as there is room for them.
+        keep: told of each result as it comes.
+        name: of a task, for people.
+
+    Returns:
+        the tasks that crashed `MAX_TRIES` times, one line each.
+
+    Raises:
+        MatchError: a function raised.
+    """
+    todo = iter(tasks)
+    ended: queue.SimpleQueue[Future[_Result]] = queue.SimpleQueue()
+    running: dict[Future[_Result], tuple[int, _Key, _Task]] = {}
+    tries: Counter[int] = Counter()
+    failures: list[str] = []
+    begun = 0
+
+    def submit(number: int, key: _Key, task: _Task) -> None:
+        tries[number] += 1
+        future = executor.submit(function, (task,))
+        running[future] = number, key, task
+        future.add_done_callback(ended.put)
+
+    while True:
+        room = None if executor.window is None else max(0, executor.window - len(running))
+        for key, task in islice(todo, room):
+            submit(begun, key, task)
+            begun += 1
+        if not running:
+            return tuple(failures)
+        future = ended.get()
+        number, key, task = running.pop(future)
+        try:
+            result = future.result()
+        except WorkerCrashError as error:
+            _log.info("%s: %s", name(key), error)
+            if tries[number] < MAX_TRIES:
+                submit(number, key, task)
+            else:
+                failures.append(f"{name(key)} was tried {MAX_TRIES} times: {error}")
+        else:
+            keep(key, result)
