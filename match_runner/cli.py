@@ -18,16 +18,16 @@ from ggp.console import (
     show_error,
 )
 from ggp.errors import ConfigError, GGPError, MatchError
-from match_runner.exports import EXPORTS
 from match_runner.log_views import is_log, read_log, show_log
-from match_runner.record_files import read_record
-from match_runner.records import MatchRecord
-from match_runner.replay import check_record, rules_of
+from match_runner.match.exports import EXPORTS
+from match_runner.match.record_files import read_record
+from match_runner.match.records import MatchRecord
+from match_runner.match.replay import check_record, rules_of
+from match_runner.match.views import show_record
 from match_runner.reproduce.cli import reproduce
 from match_runner.series.compare import compare
 from match_runner.series.play import play
 from match_runner.tournament.cli import tournament
-from match_runner.views import show_record
 
 
 @click.group(cls=CommandGroup, invoke_without_command=True)

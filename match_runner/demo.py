@@ -17,16 +17,16 @@ from ggp.console import guarded
 from ggp.gdl.normalize import load
 from ggp.gdl.program import Program
 from ggp.players import Decision
-from match_runner.records import MatchRecord
-from match_runner.referee import play_match
-from match_runner.seats import build_machines, set_up
+from match_runner.match.records import MatchRecord
+from match_runner.match.referee import play_match
+from match_runner.match.seats import build_machines, set_up
+from match_runner.match.views import console, percepts_text, plain, values_table
 from match_runner.series.command import held_so_far
 from match_runner.series.intervals import interval_text
 from match_runner.series.outcomes import Played
 from match_runner.series.play import PlaySummary, series_of_roles, summarize
 from match_runner.series.runner import run_series
 from match_runner.series.store import open_store
-from match_runner.views import console, percepts_text, plain, values_table
 from match_runner.workers.inline import InlineExecutor
 
 GAME, ROLE = "exploding_bomb", "agent"

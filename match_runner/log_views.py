@@ -17,8 +17,8 @@ from rich.text import Text
 
 from ggp.errors import ConfigError, MatchError
 from ggp.protocol.match_log import FORMAT, LOG_FULL, SUFFIX
-from match_runner.records import decision_from_json
-from match_runner.views import plain, values_table
+from match_runner.match.records import decision_from_json
+from match_runner.match.views import plain, values_table
 
 MOST_TEXT = 160
 """Characters shown of a message; rules are longer."""

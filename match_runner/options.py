@@ -11,9 +11,9 @@ import click
 
 from ggp.cli.options import FiniteRange
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
-from match_runner.clocks import DRESDEN, DRESDEN_PAUSE_S, SERVERS, Replacement
-from match_runner.referee import Conditions
-from match_runner.remote import DEFAULT_START_CLOCK_S, RemoteConditions
+from match_runner.match.referee import Conditions
+from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions
+from match_runner.remote.servers import DRESDEN, DRESDEN_PAUSE_S, SERVERS, Replacement
 from match_runner.workers.places import jobs_option, match_seconds_option, scheduler_option
 
 MAX_PAUSE_S = 60

@@ -30,9 +30,9 @@ from ggp.console import guarded, print_rich, table_of
 from ggp.errors import ConfigError
 from ggp.gdl.games import list_games
 from ggp.gdl.normalize import load
-from match_runner.referee import Conditions, play_match
-from match_runner.remote import RemoteConditions
-from match_runner.seats import build_machines, set_up
+from match_runner.match.referee import Conditions, play_match
+from match_runner.match.seats import build_machines, set_up
+from match_runner.remote.remote_players import RemoteConditions
 
 WARM_UP_SHARE = 0.15
 """The first part of a run does not count: caches fill."""

@@ -12,9 +12,9 @@ import click
 
 from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, show_error
 from ggp.errors import ConfigError
+from match_runner.match.record_files import make_folder, write_record
 from match_runner.options import Place
 from match_runner.progress import progress
-from match_runner.record_files import make_folder, write_record
 from match_runner.series.budgets import Budgets
 from match_runner.series.outcomes import Played, always_at_fault, scores_of
 from match_runner.series.plan import MEASURE, PLAY, Series, plan_all

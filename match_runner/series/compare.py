@@ -16,9 +16,9 @@ from ggp.cli.options import (
 from ggp.console import print_json, print_rich
 from ggp.errors import ConfigError
 from ggp.gdl.normalize import load
+from match_runner.match.seats import read_roles
 from match_runner.options import conditions_of, conditions_options, place_options, read_place
-from match_runner.post import is_address
-from match_runner.seats import read_roles
+from match_runner.remote.post import is_address
 from match_runner.series.command import Held, hold_series
 from match_runner.series.comparison import summarize
 from match_runner.series.plan import Series, SeriesGame, check_series

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ggp.players import Decision
-from match_runner.records import Fault, MatchRecord
+from match_runner.match.records import Fault, MatchRecord
 from match_runner.series.intervals import Interval, share_interval
 from match_runner.series.plan import PlannedMatch
 

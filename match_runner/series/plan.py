@@ -24,10 +24,10 @@ from ggp.console import installed_version
 from ggp.errors import ConfigError
 from ggp.gdl.program import RANDOM, Program
 from ggp.players import parse_spec
-from match_runner.post import is_address, parse_address
-from match_runner.referee import Conditions, seed_of_match
-from match_runner.remote import check_clocks
-from match_runner.wire import Wire
+from match_runner.match.referee import Conditions, seed_of_match
+from match_runner.remote.post import is_address, parse_address
+from match_runner.remote.remote_players import check_clocks
+from match_runner.remote.wire import Wire
 
 MEASURED_ROUNDS = 10
 """Matches in which equal states are measured, at most."""
@@ -137,7 +137,7 @@ class PlannedMatch:
         kind: `PLAY` or `MEASURE`.
         number: among those of its game and kind, from 0.
         round: matches of one round share their seed.
-        seed: plays the match, see `match_runner.referee`.
+        seed: plays the match, see `match_runner.match.referee`.
         seating: which player, as an index into `Series.names`, plays each free role.
     """
 

@@ -14,15 +14,15 @@ from ggp.cli.options import backend_option, json_option, seed_option, verbose_op
 from ggp.console import print_json, print_rich, show_diagnostics, table_of
 from ggp.gdl.normalize import load
 from ggp.gdl.program import Program
+from match_runner.match.records import MatchRecord
+from match_runner.match.referee import Conditions
+from match_runner.match.seats import read_players
+from match_runner.match.views import plain, show_errors
 from match_runner.options import conditions_of, conditions_options, place_options, read_place
-from match_runner.post import is_address
-from match_runner.records import MatchRecord
-from match_runner.referee import Conditions
-from match_runner.seats import read_players
+from match_runner.remote.post import is_address
 from match_runner.series.command import Held, hold_series
 from match_runner.series.intervals import Interval, interval_text, mean_interval
 from match_runner.series.plan import Series, SeriesGame, check_series, resampling_seed
-from match_runner.views import plain, show_errors
 
 MOST_WARNINGS = 5
 """Warnings of a rulesheet that are shown before a match."""

@@ -8,10 +8,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ggp.console import table_of
+from match_runner.match.views import plain, show_errors
 from match_runner.series.comparison import ComparisonSummary, EqualStates
 from match_runner.series.intervals import interval_text
 from match_runner.series.outcomes import Effort
-from match_runner.views import plain, show_errors
 
 MOST_ROWS = 24
 """Rows of the table of equal states that are shown; `--json` has all."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from ggp.errors import MatchError
-from match_runner.records import MatchRecord
+from match_runner.match.records import MatchRecord
 from match_runner.series.budgets import Budgets, measured_budgets, specs_of
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import (

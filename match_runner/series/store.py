@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ggp.errors import ConfigError
-from match_runner.records import record_from_json
+from match_runner.match.records import record_from_json
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, PlannedMatch, Series, measured_rounds
 

@@ -10,9 +10,9 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
 from ggp.machine import Machine
-from match_runner.records import MatchRecord
-from match_runner.referee import Conditions, play_match
-from match_runner.seats import build_machines, set_up
+from match_runner.match.records import MatchRecord
+from match_runner.match.referee import Conditions, play_match
+from match_runner.match.seats import build_machines, set_up
 
 _MOST_GAMES = 2
 """Games whose machines are kept: one is followed by the next."""

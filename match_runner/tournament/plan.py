@@ -13,10 +13,10 @@ from ggp.gdl.games import list_games
 from ggp.gdl.normalize import load
 from ggp.machine import BACKENDS
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
-from match_runner.clocks import DRESDEN, SERVERS, Replacement
 from match_runner.options import MAX_PAUSE_S, conditions_of
-from match_runner.post import is_address
-from match_runner.remote import DEFAULT_START_CLOCK_S, check_clocks
+from match_runner.remote.post import is_address
+from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, check_clocks
+from match_runner.remote.servers import DRESDEN, SERVERS, Replacement
 from match_runner.series.plan import Series, SeriesGame, check_player, check_series
 
 MOST_ROUNDS = 100_000

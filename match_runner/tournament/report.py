@@ -8,10 +8,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ggp.console import table_of
+from match_runner.match.views import plain
 from match_runner.series.intervals import interval_text
 from match_runner.tournament.ratings import Rating
 from match_runner.tournament.summary import TournamentSummary
-from match_runner.views import plain
 
 MOST_PROBLEMS = 10
 """Problems that are shown; `--json` has all."""

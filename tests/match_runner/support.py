@@ -11,8 +11,8 @@ from ggp.gdl.normalize import load
 from ggp.machine import Machine, role_index
 from ggp.players import Decision, Player
 from ggp.search.anytime import Deadline
-from match_runner.records import MatchRecord
-from match_runner.seats import Arena, Seat, read_players, set_up
+from match_runner.match.records import MatchRecord
+from match_runner.match.seats import Arena, Seat, read_players, set_up
 from tests.support.games import machine_of_game
 
 

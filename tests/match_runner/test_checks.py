@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from match_runner.records import MatchRecord
-from match_runner.referee import play_match
+from match_runner.match.records import MatchRecord
+from match_runner.match.referee import play_match
 from tests.match_runner.support import arena_of
 
 pytestmark = pytest.mark.slow

@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from match_runner.cli import main
-from match_runner.records import MatchRecord
+from match_runner.match.records import MatchRecord
 from match_runner.series.worker import Task, play
 from tests.match_runner.http_player import free_port
 from tests.support.games import GAMES, REPOSITORY

@@ -15,7 +15,7 @@ import pytest
 
 from ggp.console import setup_logging
 from ggp.errors import ConfigError, MatchError
-from match_runner.referee import Conditions
+from match_runner.match.referee import Conditions
 from match_runner.series.outcomes import Played
 from match_runner.series.runner import run_series
 from match_runner.series.store import open_store

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ggp.errors import ConfigError, MatchError
-from match_runner.records import Fault, MatchRecord
-from match_runner.referee import play_match
+from match_runner.match.records import Fault, MatchRecord
+from match_runner.match.referee import play_match
 from match_runner.series.command import Held
 from match_runner.series.comparison import ComparisonSummary, summarize
 from match_runner.series.outcomes import Played

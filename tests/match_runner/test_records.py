@@ -12,10 +12,10 @@ import pytest
 from ggp.errors import ConfigError, MatchError
 from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
-from match_runner.record_files import make_folder, read_record, record_name, write_record
-from match_runner.records import MatchRecord, record_from_json
-from match_runner.referee import play_match
-from match_runner.replay import check_record, rules_of
+from match_runner.match.record_files import make_folder, read_record, record_name, write_record
+from match_runner.match.records import MatchRecord, record_from_json
+from match_runner.match.referee import play_match
+from match_runner.match.replay import check_record, rules_of
 from tests.match_runner.support import Script, arena_of, script_arena
 from tests.support.games import GAMES
 

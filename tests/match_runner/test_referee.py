@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ggp.gdl.normalize import load
-from match_runner.records import Fault
-from match_runner.referee import Conditions, play_match, stream
-from match_runner.seats import Arena, Seat
+from match_runner.match.records import Fault
+from match_runner.match.referee import Conditions, play_match, stream
+from match_runner.match.seats import Arena, Seat
 from tests.match_runner.support import Clock, Script, arena_of, script_arena, scripted_arena
 from tests.support.games import machine_of_game, machine_of_rules
 

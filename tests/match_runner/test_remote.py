@@ -28,16 +28,16 @@ from ggp.gdl.program import Program
 from ggp.machine import build_machine
 from ggp.protocol.messages import Abort, Dialect, Play, Start, Stop, parse_message
 from match_runner.cli import main
-from match_runner.clocks import DRESDEN, GGP_BASE, ConnectingTime, Replacement
-from match_runner.post import Address, Outcome, parse_address, read_reply, request_bytes
-from match_runner.record_files import write_record
-from match_runner.records import FAULTS, MatchRecord, TurnRecord, record_from_json
-from match_runner.referee import Conditions, play_match
-from match_runner.remote import RemoteConditions, new_match_id
-from match_runner.replay import check_record
-from match_runner.scrambling import KEPT, Scrambler, names_of
-from match_runner.seats import set_up
-from match_runner.wire import NotAMoveError, Told, Wire
+from match_runner.match.record_files import write_record
+from match_runner.match.records import FAULTS, MatchRecord, TurnRecord, record_from_json
+from match_runner.match.referee import Conditions, play_match
+from match_runner.match.replay import check_record
+from match_runner.match.seats import set_up
+from match_runner.remote.post import Address, Outcome, parse_address, read_reply, request_bytes
+from match_runner.remote.remote_players import RemoteConditions, new_match_id
+from match_runner.remote.scrambling import KEPT, Scrambler, names_of
+from match_runner.remote.servers import DRESDEN, GGP_BASE, ConnectingTime, Replacement
+from match_runner.remote.wire import NotAMoveError, Told, Wire
 from tests.match_runner.http_player import (
     CLOSING,
     MOST_S,
@@ -442,7 +442,7 @@ def test_a_name_is_looked_up_once_a_match(monkeypatch: pytest.MonkeyPatch) -> No
         asked.append(host)
         return ("127.0.0.2", "127.0.0.1")  # nobody listens at the first
 
-    monkeypatch.setattr("match_runner.names._look_up", look_up)
+    monkeypatch.setattr("match_runner.remote.host_names._look_up", look_up)
     with playing(HttpPlayer(["noop"])) as one, playing(HttpPlayer(["noop"])) as two:
         addresses = [p.address.replace("127.0.0.1", "player.example") for p in (one, two)]
         record = match_of("kuhn_poker", player1=addresses[0], player2=addresses[1])
@@ -454,7 +454,7 @@ def test_a_name_that_takes_forever_to_look_up_costs_the_time_to_connect(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     never = threading.Event()
-    monkeypatch.setattr("match_runner.names._look_up", lambda _: never.wait(60))
+    monkeypatch.setattr("match_runner.remote.host_names._look_up", lambda _: never.wait(60))
     hasty = replace(DRESDEN, connect_s=0.05, connect_pool_s=0.0)
     hurried = replace(quick(), remote=RemoteConditions(server=hasty))
     try:
@@ -471,7 +471,7 @@ def test_a_connection_that_is_closed_is_a_fault_of_its_own() -> None:
 
 
 def test_a_patient_match_waits_for_a_player_that_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("match_runner.remote._BUSY_S", 0.01)
+    monkeypatch.setattr("match_runner.remote.remote_players._BUSY_S", 0.01)
     answers = iter(["busy", "BUSY ", "ready"])
     player = HttpPlayer(["noop", "wait", "(cut red)"], start=lambda _: next(answers))
     patient = RemoteConditions(start_clock_s=10, patience_s=60.0)

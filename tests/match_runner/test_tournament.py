@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from ggp.errors import ConfigError
 from match_runner.cli import main
-from match_runner.clocks import Replacement
-from match_runner.records import record_from_json
+from match_runner.match.records import record_from_json
+from match_runner.remote.servers import Replacement
 from match_runner.series.plan import Series, plan_all
 from match_runner.tournament.plan import read_tournament
 from match_runner.tournament.ratings import rate

@@ -22,8 +22,8 @@ from ggp.protocol.messages import (
     parse_reply,
     print_message,
 )
-from match_runner.clocks import Server
-from match_runner.scrambling import Scrambler, names_of
+from match_runner.remote.scrambling import Scrambler, names_of
+from match_runner.remote.servers import Server
 
 _SEES_MOVES = "(<= (sees ?p (did ?p2 ?m)) (role ?p) (does ?p2 ?m))"
 """What servers add to plain GDL for GDL-II players."""

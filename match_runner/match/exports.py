@@ -18,7 +18,7 @@ from xml.etree import ElementTree
 from ggp.gdl import Compound, Term, parse_term
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import printable
-from match_runner.records import MatchRecord, TurnRecord
+from match_runner.match.records import MatchRecord, TurnRecord
 
 Fluents = Sequence[str]
 """Of one state, canonical KIF without `true`."""

@@ -10,7 +10,7 @@ from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import Program
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import States
-from match_runner.records import MatchRecord, TurnRecord
+from match_runner.match.records import MatchRecord, TurnRecord
 
 
 def rules_of(record: MatchRecord) -> Program:

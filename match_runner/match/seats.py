@@ -14,8 +14,8 @@ from ggp.errors import ConfigError
 from ggp.gdl.program import RANDOM, Program
 from ggp.machine import Machine, build_machine
 from ggp.players import Player, PlayerSpec, make_player, parse_spec
-from match_runner.post import Address, is_address, parse_address
-from match_runner.remote import Remotes
+from match_runner.remote.post import Address, is_address, parse_address
+from match_runner.remote.remote_players import Remotes
 
 DEFAULT_PLAYER = "random"
 """Plays the roles nobody was named for."""

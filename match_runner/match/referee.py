@@ -20,9 +20,9 @@ from ggp.machine.base import Machine, States
 from ggp.players import Decision, Player
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
-from match_runner.clocks import Replacement
-from match_runner.records import Fault, MatchRecord, TurnRecord, as_number
-from match_runner.remote import (
+from match_runner.match.records import Fault, MatchRecord, TurnRecord, as_number
+from match_runner.match.seats import Arena
+from match_runner.remote.remote_players import (
     MOST_SHOWN,
     RemoteAnswer,
     RemoteConditions,
@@ -30,8 +30,8 @@ from match_runner.remote import (
     check_clocks,
     new_match_id,
 )
-from match_runner.seats import Arena
-from match_runner.wire import Told
+from match_runner.remote.servers import Replacement
+from match_runner.remote.wire import Told
 
 _log = logging.getLogger(__name__)
 

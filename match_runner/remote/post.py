@@ -16,8 +16,8 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from ggp.errors import ConfigError
-from match_runner.clocks import DRESDEN, GGP_BASE, ConnectingTime, Server
-from match_runner.names import Names
+from match_runner.remote.host_names import Names
+from match_runner.remote.servers import DRESDEN, GGP_BASE, ConnectingTime, Server
 
 DEFAULT_PORT = 9147
 

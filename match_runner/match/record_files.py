@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ggp.errors import ConfigError, MatchError
-from match_runner.records import MatchRecord, record_from_json
+from match_runner.match.records import MatchRecord, record_from_json
 
 
 def record_name(record: MatchRecord) -> str:

@@ -22,11 +22,11 @@ from ggp.errors import ConfigError
 from ggp.gdl.program import Program
 from ggp.gdl.source import printable
 from ggp.protocol.messages import BUSY, Dialect
-from match_runner.clocks import DRESDEN, ConnectingTime, Server
-from match_runner.names import Names
-from match_runner.post import Address, Outcome, Reply, post
-from match_runner.records import RemoteSide
-from match_runner.wire import NotAMoveError, Told, Wire
+from match_runner.match.records import RemoteSide
+from match_runner.remote.host_names import Names
+from match_runner.remote.post import Address, Outcome, Reply, post
+from match_runner.remote.servers import DRESDEN, ConnectingTime, Server
+from match_runner.remote.wire import NotAMoveError, Told, Wire
 
 DEFAULT_START_CLOCK_S = 30
 
@@ -77,7 +77,7 @@ class Trouble:
     """What a remote player did wrong.
 
     Attributes:
-        kind: one of `match_runner.records.FAULTS`.
+        kind: one of `match_runner.match.records.FAULTS`.
         text: what exactly, one line.
     """
 

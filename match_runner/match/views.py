@@ -16,7 +16,7 @@ from rich.text import Text
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import printable
 from ggp.players import Decision, MoveValue
-from match_runner.records import MatchRecord, RemoteSide, TurnRecord
+from match_runner.match.records import MatchRecord, RemoteSide, TurnRecord
 
 MOST_VALUES = 12
 """Candidates shown of a decision; the best, and always the one that was chosen."""
