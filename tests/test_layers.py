@@ -29,6 +29,8 @@ MAY_IMPORT = {
 """What each part of ggp may import of ggp. ggp.errors needs ggp.gdl for types only."""
 
 EVERYTHING_OF_GGP = {*MAY_IMPORT, "ggp.cli"}
+MAY_IMPORT["ggp.__init__"] = {"ggp", "ggp.library"}
+MAY_IMPORT["ggp.library"] = EVERYTHING_OF_GGP | {"match_runner"}  # for `ggp.play_match`
 MODULES = sorted(
     path for package in ("ggp", "match_runner") for path in (REPOSITORY / package).rglob("*.py")
 )

@@ -1,0 +1,383 @@
+"""The library that `import ggp` offers: strings at the edge, arrays inside.
+
+A `Game` is a rulesheet with the machine that plays it. A `State` is one lane of that machine, a
+`Belief` a bag of them with weights. Moves, percepts and fluents are canonical KIF in strings;
+no id of a machine gets out.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ggp.belief import Belief as BeliefMaker
+from ggp.belief import PathTree, require_particles
+from ggp.errors import ConfigError, IllegalMoveError
+from ggp.gdl import parse
+from ggp.gdl.games import find_game, list_games
+from ggp.gdl.normalize import load as load_program
+from ggp.gdl.normalize import normalize
+from ggp.gdl.program import RANDOM, Program
+from ggp.machine import build_machine, role_index
+from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
+from ggp.players import Decision, Player, make_player, parse_spec
+from ggp.search.anytime import Deadline
+
+if TYPE_CHECKING:
+    from match_runner.match.records import MatchRecord
+
+DEFAULT_PARTICLES = 1000
+DEFAULT_EXACT = 10_000
+
+Turn = tuple[str | None, Sequence[str] | None]
+"""What a role knows of a turn: its executed move and its percepts; None is not known."""
+
+
+def load(name_or_path_or_text: str, *, backend: str = "auto") -> Game:
+    """A game, ready to be played.
+
+    Args:
+        name_or_path_or_text: name of a game that comes with ggp, path of a rulesheet, or the
+            rules themselves in KIF or infix syntax.
+        backend: `propnet`, `prolog`, or `auto`: the first where it can be built.
+
+    Raises:
+        ConfigError: there is no such game.
+        GDLError: the rules cannot be used; its diagnostics say what is wrong where.
+        MachineError: no machine can be built.
+    """
+    text = name_or_path_or_text
+    if os.path.exists(text) or text in list_games() or not set(text) & set("(\n"):
+        program = load_program(str(find_game(text)))
+        return Game(text, program, build_machine(program, backend))
+    program = normalize(parse(text))
+    return Game(program.source.name, program, build_machine(program, backend))
+
+
+class Step(NamedTuple):
+    """What comes of a joint move.
+
+    Attributes:
+        state: the next one.
+        percepts: what each role sees, sorted.
+    """
+
+    state: State
+    percepts: Mapping[str, tuple[str, ...]]
+
+
+class Game:
+    """A rulesheet and the machine that plays it; made by `load`.
+
+    Attributes:
+        name: as it was given.
+        program: the normalised rules, with warnings as `program.diagnostics`.
+    """
+
+    def __init__(self, name: str, program: Program, machine: Machine) -> None:
+        self.name, self.program = name, program
+        self._machine = machine
+
+    def __repr__(self) -> str:
+        return f"<Game {self.name}: {', '.join(self.roles)}; on {self.backend}>"
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """All roles in the order of the rulesheet; chance plays `random`."""
+        return self._machine.roles
+
+    @property
+    def backend(self) -> str:
+        """What runs the rules: `propnet` or `prolog`."""
+        return self._machine.backend
+
+    def initial(self) -> State:
+        """The state that the game begins in."""
+        return State(self, self._machine, self._machine.initial(1))
+
+    def player(self, role: str, spec: str, *, seed: int = 0) -> Seated:
+        """A player for one match, on a machine of its own, so that its states are counted.
+
+        Args:
+            role: whose moves it makes.
+            spec: which player, for example `hyperplay2:n=8`.
+            seed: of all its random choices.
+
+        Raises:
+            ConfigError: there is no such role, player or option.
+        """
+        number = self._player_role(role)
+        machine = build_machine(self.program, self.backend)
+        made = make_player(parse_spec(spec), machine, number, np.random.default_rng(seed))
+        return Seated(role, spec, made)
+
+    def belief(
+        self,
+        role: str,
+        history: Sequence[Turn] = (),
+        *,
+        particles: int = DEFAULT_PARTICLES,
+        exact: int = DEFAULT_EXACT,
+        seed: int = 0,
+    ) -> Belief:
+        """Which states a role may be in after what it did and saw, by HyperPlay.
+
+        Args:
+            role: whose.
+            history: its executed move and its percepts of each turn so far.
+            particles: how many are sampled where there are too many states.
+            exact: up to this many states are enumerated instead; 0 for never.
+            seed: of the sampling.
+
+        Raises:
+            BeliefDepletedError: no complete path agrees with the history, or none was found.
+            ConfigError: there is no such role, or a term the rules cannot make.
+        """
+        machine = self._machine
+        number = self._player_role(role)
+        tree = PathTree(machine)
+        maker = BeliefMaker(machine, tree, capacity=particles, exact=exact)
+        rng = np.random.default_rng(seed)
+        bag = maker.start(number)
+        before = machine.states_visited
+        for move, percepts in history:
+            bag = maker.advance(bag, _move(machine, move), _percepts(machine, percepts), rng)
+            require_particles(bag, tree, machine.states_visited - before)
+        return Belief(self, machine, bag.states_of(0), bag.weights_of(0), bool(bag.exact[0]))
+
+    def _player_role(self, role: str) -> int:
+        number = role_index(self._machine, role)
+        if number == self._machine.random_role:
+            raise ConfigError(f"{RANDOM} plays by chance; roles: {', '.join(self.roles)}")
+        return number
+
+
+class State:
+    """A state of a game; a value: playing makes a new one."""
+
+    def __init__(self, game: Game, machine: Machine, lane: States) -> None:
+        self._game, self._machine, self._lane = game, machine, lane
+
+    def __repr__(self) -> str:
+        return f"<State of {self._game.name}: {' '.join(self.fluents) or 'nothing holds'}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State) or other._machine is not self._machine:
+            return NotImplemented
+        return self.fluents == other.fluents
+
+    def __hash__(self) -> int:
+        return hash(self.fluents)
+
+    @cached_property
+    def fluents(self) -> tuple[str, ...]:
+        """What holds, sorted."""
+        return self._machine.fluents(self._lane)[0]
+
+    @property
+    def terminal(self) -> bool:
+        """Whether the game is over."""
+        return bool(self._machine.terminal(self._lane)[0])
+
+    @property
+    def goals(self) -> dict[str, float]:
+        """The goal value of every role, 0 to 100 in well-made games, also before the end.
+
+        Raises:
+            GoalError: a goal value is not a number.
+        """
+        values = self._machine.goals(self._lane)[0].tolist()
+        return dict(zip(self._machine.roles, values, strict=True))
+
+    def legal(self, role: str) -> tuple[str, ...]:
+        """The legal moves of a role, sorted; none when the game is over.
+
+        Raises:
+            ConfigError: there is no such role.
+            NoLegalMoveError: the role has none, though the game is not over.
+        """
+        machine = self._machine
+        moves = machine.legal(self._lane, role_index(machine, role))[0]
+        return tuple(sorted(map(machine.move_text, moves.tolist())))
+
+    def play(self, moves: Mapping[str, str], *, seed: int = 0) -> Step:
+        """The next state, and what every role sees.
+
+        Args:
+            moves: by role. A role with a single legal move may be left out, and `random`,
+                whose move is then drawn.
+            seed: of that draw.
+
+        Raises:
+            IllegalMoveError: a move is not legal; the message lists those that are.
+            ConfigError: a role is unknown or missing, or the game is over.
+        """
+        machine = self._machine
+        if self.terminal:
+            raise ConfigError(f"{self._game.name} is over: nobody can move")
+        given = {role_index(machine, role): move for role, move in moves.items()}
+        joint = [
+            self._chosen(role, given.get(role), np.random.default_rng(seed))
+            for role in range(len(machine.roles))
+        ]
+        stepped = machine.step(self._lane, np.array([joint], dtype=np.int64))
+        told = map(machine.percept_texts, stepped.percepts[0].tolist())
+        percepts = dict(zip(machine.roles, told, strict=True))
+        return Step(State(self._game, machine, stepped.states), percepts)
+
+    def playout(self, *, seed: int = 0) -> dict[str, float]:
+        """The goal values after random legal moves of all roles to the end of the game."""
+        found = self._machine.playout(self._lane, np.random.default_rng(seed))
+        return dict(zip(self._machine.roles, found.goals[0].tolist(), strict=True))
+
+    def _chosen(self, role: int, given: str | None, rng: np.random.Generator) -> int:
+        machine = self._machine
+        legal: list[int] = machine.legal(self._lane, role)[0].tolist()
+        name = machine.roles[role]
+        if given is not None:
+            texts = {machine.move_text(move): move for move in legal}
+            move = machine.move_id(given)
+            if move not in legal:
+                raise IllegalMoveError(name, given, sorted(texts))
+            return int(move)
+        if role == machine.random_role:
+            chance = machine.chance(self._lane)
+            return int(rng.choice(chance.moves, p=chance.probabilities))
+        if len(legal) > 1:
+            raise ConfigError(f"{name} has {len(legal)} legal moves; say which it makes")
+        return legal[0]
+
+
+class Seated:
+    """A player in its role; it knows what it is told, and nothing else.
+
+    Attributes:
+        role: whose moves it makes.
+        spec: which player it is.
+    """
+
+    def __init__(self, role: str, spec: str, player: Player) -> None:
+        self.role, self.spec = role, spec
+        self._player = player
+
+    def __repr__(self) -> str:
+        return f"<{self.spec} as {self.role}>"
+
+    def observe(self, move: str | None, percepts: Sequence[str] | None) -> None:
+        """Tell it of a turn: the move executed for its role, and what the role sees."""
+        self._player.observe(move, percepts)
+
+    def choose(self, *, seconds: float | None = None, value_forced: bool = False) -> Decision:
+        """Its next move, with the values of all candidates.
+
+        Args:
+            seconds: to think; without them its own counts decide.
+            value_forced: think also where there is only one move.
+        """
+        deadline = None
+        if seconds is not None:
+            deadline = Deadline(time.monotonic() + seconds, time.monotonic)
+        return self._player.choose(deadline, value_forced=value_forced)
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """The states that a role may be in, with weights.
+
+    Attributes:
+        exact: whether these are all states of the information set, with exact weights.
+    """
+
+    _game: Game
+    _machine: Machine
+    _lanes: States
+    weights: FloatArray
+    exact: bool
+
+    def __repr__(self) -> str:
+        kind = "exact" if self.exact else "sampled"
+        return f"<Belief in {self._game.name}: {len(self)} particles, {kind}>"
+
+    def __len__(self) -> int:
+        return len(self._lanes)
+
+    @cached_property
+    def particles(self) -> tuple[State, ...]:
+        """The states, in the order of `weights`."""
+        return tuple(
+            State(self._game, self._machine, self._lanes.take(np.array([lane])))
+            for lane in range(len(self))
+        )
+
+    @cached_property
+    def fluents(self) -> tuple[str, ...]:
+        """What holds in some particle, sorted: the order of `marginals`."""
+        return tuple(sorted({fluent for held in self._held for fluent in held}))
+
+    @cached_property
+    def marginals(self) -> FloatArray:
+        """`[F]` the probability that each of the `fluents` holds."""
+        place = {fluent: number for number, fluent in enumerate(self.fluents)}
+        found = np.zeros(len(place))
+        for weight, held in zip(self.weights, self._held, strict=True):
+            found[[place[fluent] for fluent in held]] += weight
+        return found
+
+    def probability(self, fluent: str) -> float:
+        """The probability that a fluent, canonical KIF, holds."""
+        found: list[float] = self.marginals.tolist()
+        return dict(zip(self.fluents, found, strict=True)).get(fluent, 0.0)
+
+    @cached_property
+    def _held(self) -> list[tuple[str, ...]]:
+        return self._machine.fluents(self._lanes)
+
+
+def play_match(
+    game: Game | str,
+    players: Mapping[str, str],
+    *,
+    seed: int = 0,
+    play_clock: float | None = None,
+) -> MatchRecord:
+    """Play one match and return its record.
+
+    Args:
+        game: a game, or what `load` takes.
+        players: spec or address by role; roles that are not named play random moves.
+        seed: plays the match again, unless a clock has a say.
+        play_clock: seconds for each decision; without it the players' counts decide.
+
+    Raises:
+        ConfigError: an unknown role, player or option.
+        MachineError: no machine can be built.
+    """
+    # The match runner stands above this package; it is there when this is called.
+    from match_runner.match.referee import Conditions
+    from match_runner.match.referee import play_match as referee
+    from match_runner.match.seats import read_players, set_up
+
+    opened = load(game) if isinstance(game, str) else game
+    specs = read_players(tuple(f"{role}={spec}" for role, spec in players.items()), opened.roles)
+    arena = set_up(opened.name, opened.program, specs)
+    return referee(arena, seed, Conditions(play_clock_s=play_clock))
+
+
+def _move(machine: Machine, text: str | None) -> IntArray:
+    found = UNKNOWN if text is None else machine.move_id(text)
+    if found is None:
+        raise ConfigError(f"{text} is no move of this game: its rules do not know the term")
+    return np.array([found], dtype=np.int64)
+
+
+def _percepts(machine: Machine, texts: Sequence[str] | None) -> IntArray:
+    found = UNKNOWN if texts is None else machine.percept_id(texts)
+    if found is None:
+        raise ConfigError(f"{' '.join(texts or ())} are no percepts of this game")
+    return np.array([found], dtype=np.int64)

@@ -1,0 +1,158 @@
+"""What `import ggp` offers, and the page about it."""
+
+from __future__ import annotations
+
+import doctest
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import ggp
+from ggp.errors import BeliefDepletedError, ConfigError, GDLError, IllegalMoveError
+from tests.support.games import GAMES, REPOSITORY
+
+TOSS = """
+(role guesser) (role random) (init (step 1)) (side heads) (side tails)
+(<= (legal random (toss ?s)) (true (step 1)) (side ?s))
+(<= (legal random noop) (true (step 2)))
+(<= (legal guesser noop) (true (step 1)))
+(<= (legal guesser (say ?s)) (true (step 2)) (side ?s))
+(<= (next (step 2)) (true (step 1))) (<= (next (step 3)) (true (step 2)))
+(<= (next (up ?s)) (does random (toss ?s)))
+(<= (next won) (true (up ?s)) (does guesser (say ?s)))
+(<= terminal (true (step 3)))
+(<= (goal guesser 100) (true won)) (<= (goal guesser 0) (not (true won))) (goal random 0)
+"""
+
+
+def test_the_page_about_the_library_says_what_happens() -> None:
+    found = doctest.testfile(
+        str(REPOSITORY / "docs" / "library.md"),
+        module_relative=False,
+        optionflags=doctest.IGNORE_EXCEPTION_DETAIL,
+    )
+    assert found.attempted > 20
+    assert found.failed == 0
+
+
+def test_importing_it_imports_nothing_slow() -> None:
+    code = "import sys, ggp; print(sorted({'numpy', 'numba', 'click'} & set(sys.modules)))"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert printed.stdout == "[]\n"
+
+
+def test_it_offers_what_it_says_and_no_more() -> None:
+    for name in ggp.__all__:
+        assert getattr(ggp, name)
+    assert ggp.__version__.count(".") == 2
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = ggp.nonsense
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_every_game_can_be_played_through(name: str) -> None:
+    game = ggp.load(name)
+    state = game.initial()
+    assert repr(state).startswith(f"<State of {name}: ")
+    for turn in range(200):
+        if state.terminal:
+            break
+        moves = {role: state.legal(role)[0] for role in game.roles if role != "random"}
+        state, percepts = state.play(moves, seed=turn)
+        assert set(percepts) == set(game.roles)
+    assert set(state.goals) == set(game.roles)
+
+
+def test_a_game_may_be_a_text_or_a_path() -> None:
+    path = str(REPOSITORY / "games" / "monty_hall.gdl")
+    assert ggp.load(path).initial().fluents == ggp.load("monty_hall").initial().fluents
+    assert ggp.load(TOSS).roles == ("guesser", "random")
+    with pytest.raises(ConfigError, match="unknown game 'nowhere'"):
+        ggp.load("nowhere")
+    with pytest.raises(GDLError, match="no rule for `terminal`"):
+        ggp.load("(role me)")
+
+
+def test_a_state_is_a_value() -> None:
+    start = ggp.load(TOSS).initial()
+    one = start.play({"random": "(toss heads)"}).state
+    assert start.fluents == ("(step 1)",)
+    assert one == start.play({"random": "(toss heads)"}).state
+    assert one != start.play({"random": "(toss tails)"}).state
+    assert len({one, start.play({"random": "(toss heads)"}).state}) == 1
+
+
+def test_chance_is_drawn_where_nobody_says_what_it_does() -> None:
+    start = ggp.load(TOSS).initial()
+    drawn = {start.play({}, seed=seed).state.fluents for seed in range(20)}
+    assert len(drawn) == 2
+    assert start.play({}, seed=7).state == start.play({}, seed=7).state
+    means = [start.playout(seed=seed)["guesser"] for seed in range(100)]
+    assert 30 < float(np.mean(means)) < 70
+
+
+def test_moves_that_cannot_be_made_are_refused() -> None:
+    state = ggp.load(TOSS).initial().play({"random": "(toss heads)"}).state
+    with pytest.raises(IllegalMoveError, match=r"legal moves: \(say heads\), \(say tails\)"):
+        state.play({"guesser": "(say nothing)"})
+    with pytest.raises(ConfigError, match="guesser has 2 legal moves; say which it makes"):
+        state.play({})
+    with pytest.raises(ConfigError, match="unknown role 'nobody'"):
+        state.play({"nobody": "noop"})
+    over = state.play({"guesser": "(say heads)"}).state
+    assert over.goals == {"guesser": 100.0, "random": 0.0}
+    with pytest.raises(ConfigError, match="is over: nobody can move"):
+        over.play({})
+
+
+def test_a_belief_has_particles_weights_and_marginals() -> None:
+    game = ggp.load(TOSS)
+    for exact in (0, 100):
+        belief = game.belief("guesser", [("noop", [])], exact=exact, particles=50)
+        assert belief.weights.sum() == pytest.approx(1)
+        assert {state.fluents for state in belief.particles} == {
+            ("(step 2)", "(up heads)"),
+            ("(step 2)", "(up tails)"),
+        }
+        assert belief.fluents == ("(step 2)", "(up heads)", "(up tails)")
+        assert belief.marginals == pytest.approx([1, 0.5, 0.5])
+        assert belief.probability("(up heads)") == pytest.approx(0.5)
+        assert belief.probability("(up nothing)") == 0
+    assert len(game.belief("guesser")) == 1
+
+
+def test_histories_that_cannot_be_are_refused() -> None:
+    game = ggp.load("kuhn_poker")
+    with pytest.raises(ConfigError, match="are no percepts of this game"):
+        game.belief("player1", [("noop", ["(dealt ace)"])])
+    with pytest.raises(ConfigError, match="is no move of this game"):
+        game.belief("player1", [("(raise all)", [])])
+    with pytest.raises(BeliefDepletedError, match="no complete path agrees"):
+        game.belief("player1", [("noop", [])])
+    with pytest.raises(ConfigError, match="random plays by chance"):
+        game.belief("random")
+
+
+def test_a_player_plays_a_match_on_its_own() -> None:
+    game = ggp.load("monty_hall")
+    player = game.player("candidate", "hyperplay2:n=4", seed=2)
+    assert repr(player) == "<hyperplay2:n=4 as candidate>"
+    state = game.initial()
+    turn = 0
+    while not state.terminal:
+        move = player.choose().move
+        state, percepts = state.play({"candidate": move}, seed=turn)
+        player.observe(move, percepts["candidate"])
+        turn += 1
+    assert state.goals["candidate"] in (0, 100)
+
+
+def test_matches_are_those_of_the_match_runner() -> None:
+    record = ggp.play_match("kuhn_poker", {"player1": "hyperplay:n=2"}, seed=5)
+    again = ggp.play_match(ggp.load("kuhn_poker"), {"player1": "hyperplay:n=2"}, seed=5)
+    assert record.players == {"player1": "hyperplay:n=2", "player2": "random"}
+    assert [t.joint_move for t in record.turns] == [t.joint_move for t in again.turns]
+    with pytest.raises(ConfigError, match="unknown role 'agent'"):
+        ggp.play_match("kuhn_poker", {"agent": "legal"})
