@@ -5,12 +5,14 @@ from __future__ import annotations
 import doctest
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ggp
 from ggp.errors import BeliefDepletedError, ConfigError, GDLError, IllegalMoveError
+from tests.library.notebooks import NOTEBOOKS, run_cells, shown_by
 from tests.support.games import GAMES, REPOSITORY
 
 TOSS = """
@@ -156,3 +158,9 @@ def test_matches_are_those_of_the_match_runner() -> None:
     assert [t.joint_move for t in record.turns] == [t.joint_move for t in again.turns]
     with pytest.raises(ConfigError, match="unknown role 'agent'"):
         ggp.play_match("kuhn_poker", {"agent": "legal"})
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_show_what_they_store(path: Path) -> None:
+    for cell, shown in run_cells(path):
+        assert shown == shown_by(cell)
