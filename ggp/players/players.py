@@ -194,7 +194,7 @@ class BeliefPlayer:
     def _report_values(self, enough: int, estimates: Estimates) -> None:
         """Tell whoever wants to know the best move so far; draws nothing from the player's rng."""
         if self._report is not None and estimates.visits.min() >= enough:
-            move = int(estimates.choose(np.random.default_rng(self._turn))[0])
+            move = int(estimates.choose(np.random.default_rng(self._turn), self.spec.ties)[0])
             self._report(self._decision(move, self._values(estimates), self._tracker.bag))
 
     def _safest(self, bag: Bags) -> int:
@@ -273,12 +273,14 @@ class BeliefPlayer:
         return spend_states(search, self._machine, left, deadline)
 
     def _best(self, estimates: Estimates) -> Choice:
-        move = int(estimates.choose(self._rng)[0])
+        move = int(estimates.choose(self._rng, self.spec.ties)[0])
         return move, self._values(estimates)
 
     def _values(self, estimates: Estimates) -> tuple[MoveValue, ...]:
         return tuple(
-            MoveValue(self._machine.move_text(int(m)), float(v), float(e), int(n))
+            MoveValue(
+                self._machine.move_text(int(m)), float(v), None if np.isnan(e) else float(e), int(n)
+            )
             if n
             else MoveValue(self._machine.move_text(int(m)), None, None, 0)
             for m, v, e, n in zip(

@@ -60,25 +60,22 @@ class SimulationSearch:
             OutOfTime: not all could be made; candidates with all of theirs count.
         """
         trials = plan_trials(self._bags, self.moves, count, self._rng)
-        results, promptness = Results(trials), Results(trials, with_squares=False)
-        middle = sum(self._machine.goal_range) / 2
+        results = Results(trials, sum(self._machine.goal_range) / 2)
         try:
             for start in range(0, len(trials), self._most):
                 end = min(start + self._most, len(trials))
                 strata, repeats = trials.part(start, end)
                 lanes = np.repeat(trials.lanes[strata], repeats)
-                goals, turns = self._simulator.run(
+                ended = self._simulator.run(
                     self._bags.sets.states.take(lanes),
                     self._views[lanes],
                     self._bags.role,
                     np.repeat(trials.moves[strata], repeats),
                     self._rng,
                 )
-                results.add(start, goals)
-                promptness.add(start, (middle - goals) * turns)
+                results.add(start, *ended)
         finally:
-            exact = bool(self._bags.exact.all())
-            self._tally.add(results, count, exact=exact, promptness=promptness)
+            self._tally.add(results, count, exact=bool(self._bags.exact.all()))
 
     def estimates(self) -> Estimates:
         """The values so far."""
