@@ -13,7 +13,6 @@ from ggp.belief.rows import RowIndex
 from ggp.machine.arrays import enlarged, first_seen
 from ggp.machine.base import UNKNOWN, IntArray, Machine
 
-
 DRAWN = -2
 """In the place of a refused move: the executed one was drawn at random, and that is all."""
 

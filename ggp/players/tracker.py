@@ -18,6 +18,7 @@ from ggp.search.anytime import Deadline
 MIN_NODES = 20_000
 """Paths that are not worth pruning."""
 
+
 class Answer(NamedTuple):
     """What a role had answered in a turn: arguments of `Player.observe`."""
 

@@ -208,10 +208,11 @@ class _Worker:
         except MemoryError:
             raise
         except Exception as error:
-            decision = self._stand_in(error, deadline)
-            if decision is None:
+            found = self._stand_in(error, deadline)
+            if found is None:
                 self.send(GaveUp(order.number, f"the player raised {_named(error)}"))
                 return
+            decision = found
         self.send(Report(order.number, True, decision))
 
     def _stand_in(self, error: Exception, deadline: Deadline) -> Decision | None:

@@ -151,9 +151,7 @@ class Tally:
         complete = results.complete(size)
         value = np.where(complete, results.values(size), 0.0)
         self._values += count * value
-        self._promptness += count * np.where(
-            complete, results.means(results.promptness, size), 0.0
-        )
+        self._promptness += count * np.where(complete, results.means(results.promptness, size), 0.0)
         self._visits += count * complete
         if count == 1:
             self._singles += complete

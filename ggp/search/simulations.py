@@ -160,7 +160,7 @@ class Simulator:
         return executed, refused
 
     def _decide(self, bags: Bags, rng: np.random.Generator) -> IntArray:
-        """`[L]` moves by the policy; `UNKNOWN`, so that one is drawn, of a role without particles."""
+        """`[L]` moves by the policy; `UNKNOWN` where there are no particles: one is drawn then."""
         sound = np.flatnonzero(~bags.depleted)
         if len(sound) == len(bags):
             return self._policy(bags, rng)

@@ -248,7 +248,10 @@ def test_an_error_that_a_single_trial_cannot_tell_is_none() -> None:
     [
         ("hyper", "unknown player 'hyper'; players: legal, random, hyperplay, hyperplay2"),
         ("hyperplay:ties=soon", "option 'ties' of player hyperplay must be ties=random or ties="),
-        ("hyperplay2:ties", "option 'ties' of player hyperplay2 must be ties=random or ties=prompt"),
+        (
+            "hyperplay2:ties",
+            "option 'ties' of player hyperplay2 must be ties=random or ties=prompt",
+        ),
         ("hyperplay:ties=prompt,ties=random", "option 'ties' of player hyperplay is given twice"),
         ("random:ties=prompt", "unknown option 'ties' of player random; options: none"),
         ("hyperplay2:m=3", "unknown option 'm' of player hyperplay2; options: n, exact"),

@@ -16,12 +16,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ggp.errors import LocalProtocolError
-from ggp.players import Decision, MoveValue, Player, PlayerSpec
+from ggp.machine import Machine
+from ggp.players import Decision, MoveValue, Player, PlayerSpec, make_player
 from ggp.protocol import orders
 from ggp.protocol import worker as worker_module
 from ggp.protocol.orders import (
@@ -176,12 +178,18 @@ class Careless:
 @pytest.fixture(name="careless")
 def _careless(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
     """Mistakes of the player `hyperplay` in workers of this process; may be changed."""
-    real = worker_module.make_player
 
-    def make(spec: PlayerSpec, *args: Any, report: Any = None) -> Player:
+    def make(
+        spec: PlayerSpec,
+        machine: Machine,
+        role: int,
+        rng: np.random.Generator,
+        *,
+        report: Callable[[Decision], None] | None = None,
+    ) -> Player:
         if spec.name == "hyperplay" and "make" in Careless.mistakes:
             raise TypeError("a mistake")
-        made = real(spec, *args, report=None)
+        made = make_player(spec, machine, role, rng)
         return Careless(made, report) if spec.name == "hyperplay" else made
 
     monkeypatch.setattr(worker_module, "make_player", make)
