@@ -18,18 +18,17 @@ from ggp.search.anytime import Deadline
 MIN_NODES = 20_000
 """Paths that are not worth pruning."""
 
-
-class Answer(NamedTuple):
-    """What a role had answered in a turn: arguments of `Player.observe`."""
-
-    submitted: str | None = None
-    in_time: bool = True
-
-
 SPARE_PARTICLES, SPARE_EXACT, SPARE_ATTEMPTS = 2_000, 20_000, 10_000_000
 """Resources of the belief that is asked when the player's own has no particle left."""
 
 _log = logging.getLogger(__name__)
+
+
+class Answer(NamedTuple):
+    """What a role had answered in a turn: arguments of `Player.observe`, where they are told."""
+
+    submitted: str | None = None
+    in_time: bool = True
 
 
 class Tracker:
