@@ -21,8 +21,8 @@ class MoveValue:
         move: canonical KIF.
         value: expected goal value, in the goal range; None if the player does not value
             moves, had no time to try this one, or had no other choice.
-        stderr: standard error of the value; None like it, and where the trials do not tell it, as
-            a single one does not.
+        stderr: standard error of the value, as the spread of trials tells it: 0 where all came out
+            the same, however few. None like the value, and after a single trial.
         visits: playouts or simulations the value comes from.
     """
 

@@ -41,8 +41,8 @@ class Estimates:
     Attributes:
         moves: the candidates of each bag.
         values: `[C]` estimated goal value of each candidate, in the machine's goal range.
-        stderrs: `[C]` standard error of each value; NaN where trials do not tell, as a single
-            one does not.
+        stderrs: `[C]` standard error of each value, as the spread of trials tells it: 0 where all
+            came out the same, NaN where they do not tell, as a single one does not.
         visits: `[C]` playouts or simulations made of each candidate.
         promptness: `[C]` how much sooner its wins come and how much later its losses: the mean
             of (middle of the goal range - goal) * turns.
