@@ -50,6 +50,12 @@ class Bags:
         """`[B]` bags that are whole information sets."""
         return self.sets.exact[self.segment]
 
+    @property
+    def nodes(self) -> IntArray:
+        """The tree nodes that the bags refer to: their paths, and the views of their entries."""
+        views = self.sets.views
+        return self.paths if views is None else np.concatenate([self.paths, views.ravel()])
+
     def states_of(self, bag: int) -> States:
         """The states of one bag's entries."""
         return self.sets.states.take(self._lanes(bag))

@@ -85,7 +85,7 @@ class Belief:
         rng: np.random.Generator,
         refused: IntArray | None = None,
     ) -> Bags:
-        """The bags one turn later (`[B]` moves, percepts, refused: see `paths.Turn`).
+        """The bags one turn later (`[B]` moves, percepts, refused: see `PathTree.extend`).
 
         A bag whose particles all disagree with the percepts is drawn again from earlier
         turns, each time with more particles, until one agrees or the search is given up; it
@@ -158,12 +158,13 @@ class Belief:
         else:
             sets = initial_segments(self.machine, len(paths), keep_views=self._keep_views)
         stepped = np.zeros(len(paths), dtype=np.int64)
-        for d in range(self.tree.depth(int(starts[0])) + 1, self.tree.depth(int(paths[0])) + 1):
+        beginnings = self.tree.beginnings(paths)
+        for steps in beginnings[self.tree.depth(int(starts[0])) + 1 :]:
             if self.stop():
                 raise GivenUp
             if not len(sets.states):
                 break  # nothing comes of nothing
-            grown = self._grow(role, sets, self.tree.ancestors(paths, d), capacity, rng)
+            grown = self._grow(role, sets, steps, capacity, rng)
             sets, stepped = grown.sets, stepped + grown.stepped
         return Grown(sets, stepped)
 

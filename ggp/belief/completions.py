@@ -18,6 +18,7 @@ from ggp.machine.arrays import chunks, offsets_of, segment_ids
 from ggp.machine.base import (
     UNKNOWN,
     BoolArray,
+    Chance,
     FloatArray,
     IntArray,
     Machine,
@@ -28,11 +29,14 @@ from ggp.machine.base import (
 LANES_AT_ONCE = 1 << 15
 """Completions stepped side by side: bounds memory, and how late a stop is noticed."""
 
+MOST_COMPLETIONS = 1e300
+"""Of more completions than this nobody counts: sums and products of counts stay finite."""
+
 _FIRST_DRAWS = 16
 
 
 class Evidence(NamedTuple):
-    """What the role learns in one turn, one row a lane: see `paths.Turn`."""
+    """What the role learns in one turn, one row a lane: see `PathTree.extend`."""
 
     moves: IntArray
     percepts: IntArray
@@ -45,9 +49,10 @@ class OpenMoves:
 
     Attributes:
         moves: for each role the lists of its open moves: ours is the move we know was made.
-        log_probabilities: for each role the prior of each of these moves; 0 for a known move.
-        counts: `[L]` number of completions, as a float because it may be huge; 0 where the
-            lane cannot go on as the evidence says.
+        log_probabilities: for each role the log of the prior of each of these moves: 0 for a
+            move we chose, -log(our legal moves) for one that was drawn for us.
+        counts: `[L]` number of completions, as a float because it may be huge (up to
+            `MOST_COMPLETIONS`); 0 where the lane cannot go on as the evidence says.
     """
 
     moves: list[Ragged]
@@ -126,10 +131,7 @@ def open_moves(machine: Machine, role: int, states: States, evidence: Evidence) 
     told = machine.told_moves(evidence.percepts)
     for j in range(len(machine.roles)):
         if j == machine.random_role:
-            chance = machine.chance(states)
-            options = Ragged(chance.offsets, chance.moves)
-            with np.errstate(divide="ignore"):
-                logs = np.log(chance.probabilities)
+            options, logs = _possible(machine.chance(states))
         else:
             options = machine.legal(states, j, allow_stuck=True)
             sizes = options.counts
@@ -138,10 +140,12 @@ def open_moves(machine: Machine, role: int, states: States, evidence: Evidence) 
             if (evidence.refused != UNKNOWN).any():
                 counts[_contains(options, evidence.refused)] = 0.0
             options, logs = _only_known(options, logs, evidence.moves)
-            logs[(evidence.moves != UNKNOWN)[segment_ids(options.offsets)]] = 0.0
+            # What we chose is certain; what was drawn for us keeps 1 / (our legal moves there).
+            chosen = (evidence.moves != UNKNOWN) & (evidence.refused == UNKNOWN)
+            logs[chosen[segment_ids(options.offsets)]] = 0.0
         if told is not None:
             options, logs = _only_known(options, logs, told[:, j])
-        counts *= options.counts
+        counts = np.minimum(counts * options.counts, MOST_COMPLETIONS)
         moves.append(options)
         log_probabilities.append(logs)
     return OpenMoves(moves, log_probabilities, counts)
@@ -384,6 +388,17 @@ def _contains(lists: Ragged, values: IntArray) -> BoolArray:
     found = np.zeros(len(values), dtype=np.bool_)
     found[owner[lists.values == values[owner]]] = True
     return found
+
+
+def _possible(chance: Chance) -> tuple[Ragged, FloatArray]:
+    """The moves of `random` that are not impossible, and the logs of their probabilities."""
+    keep = chance.probabilities > 0
+    options = Ragged(chance.offsets, chance.moves)
+    if keep.all():
+        return options, np.log(chance.probabilities)
+    owner = segment_ids(options.offsets)[keep]
+    offsets = offsets_of(np.bincount(owner, minlength=len(options.offsets) - 1))
+    return Ragged(offsets, options.values[keep]), np.log(chance.probabilities[keep])
 
 
 def _only_known(lists: Ragged, logs: FloatArray, known: IntArray) -> tuple[Ragged, FloatArray]:

@@ -100,8 +100,7 @@ class ExactSets:
         if not self._limit:
             return
         self._reserve(len(self._tree))
-        nodes = nodes[~self._table.holds(nodes) & (self._too_large[nodes] == 0)]
-        nodes = nodes[first_seen(nodes)[0]]
+        nodes = self._untried(nodes)
         if not len(nodes):
             return
         if not self._tree.depth(int(nodes[0])):
@@ -118,10 +117,15 @@ class ExactSets:
         if not self._limit:
             return
         self._reserve(len(self._tree))
-        nodes = nodes[~self._table.holds(nodes) & (self._too_large[nodes] == 0)]
-        nodes = nodes[first_seen(nodes)[0]]
-        for depth in range(1 + int(self._tree.depths(nodes).max(initial=-1))):
-            self.enumerate(role, self._tree.ancestors(nodes, depth))
+        levels: list[IntArray] = []
+        nodes = self._untried(nodes)
+        while len(nodes):
+            levels.append(nodes)
+            if not self._tree.depth(int(nodes[0])):
+                break
+            nodes = self._untried(self._tree.parents(nodes))
+        for level in reversed(levels):
+            self.enumerate(role, level)
 
     def enumerate_shrunk(self, role: int, nodes: IntArray, sizes: FloatArray) -> None:
         """Enumerate sets from the start that were too large and have become small.
@@ -186,10 +190,10 @@ class ExactSets:
         stepped = np.zeros(len(nodes), dtype=np.int64)
         alive = np.arange(len(nodes))
         before, sets = np.full(1, role), self._initial(1)
-        for depth in range(1, self._tree.depth(int(nodes[0])) + 1):
+        for beginnings in self._tree.beginnings(nodes)[1:]:
             if self._stop():
                 raise GivenUp
-            steps = self._tree.ancestors(nodes[alive], depth)
+            steps = beginnings[alive]
             first, group = first_seen(steps)
             steps = steps[first]
             left = np.maximum(expansions - stepped[alive[first]], 0)
@@ -238,6 +242,11 @@ class ExactSets:
             expansion_limit=expansions,
             stop=self._stop,
         )
+
+    def _untried(self, nodes: IntArray) -> IntArray:
+        """The distinct ones of `[B]` paths whose sets are not known, nor known to be too large."""
+        nodes = nodes[~self._table.holds(nodes) & (self._too_large[nodes] == 0)]
+        return nodes[first_seen(nodes)[0]]
 
     def _initial(self, count: int) -> Segments:
         return initial_segments(self._machine, count, keep_views=self._keep_views)

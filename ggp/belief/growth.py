@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief.completions import (
+    MOST_COMPLETIONS,
     Completions,
     Evidence,
     OpenMoves,
@@ -16,6 +17,7 @@ from ggp.belief.completions import (
     open_moves,
 )
 from ggp.belief.paths import PathTree
+from ggp.belief.resample import log_sums
 from ggp.belief.segments import Segments, depleted_segments, join
 from ggp.machine.arrays import chunks, first_seen_columns, offsets_of, segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
@@ -247,7 +249,9 @@ def _gather(
     counts = np.bincount(owners[first], minlength=len(sets))
     exact = exact & (counts <= capacity)
     born = np.bincount(owners, weights=children.stands_for, minlength=len(sets))
-    sizes = np.where(exact, counts, sets.sizes * born / np.maximum(sets.counts, 1))
+    with np.errstate(over="ignore"):
+        estimate = sets.sizes * born / np.maximum(sets.counts, 1)
+    sizes = np.where(exact, counts, np.minimum(estimate, MOST_COMPLETIONS))
     return Segments(
         offsets_of(counts),
         children.states.take(first),
@@ -262,12 +266,7 @@ def _sum_weights(
     log_weights: FloatArray, set_of: IntArray, group: IntArray, num_groups: int, num_sets: int
 ) -> FloatArray:
     """`[G]` log of summed weights of each group, normalised in each set."""
-    top = np.full(num_sets, -np.inf)
-    np.maximum.at(top, set_of, log_weights)
-    weights = np.exp(log_weights - top[set_of])
-    summed = np.bincount(group, weights=weights, minlength=num_groups)
+    summed = log_sums(log_weights, group, num_groups)
     set_of_group = np.zeros(num_groups, dtype=np.int64)
     set_of_group[group] = set_of
-    total = np.bincount(set_of_group, weights=summed, minlength=num_sets)
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(summed / total[set_of_group]))
+    return np.asarray(summed - log_sums(summed, set_of_group, num_sets)[set_of_group])

@@ -7,42 +7,26 @@ their beginnings, so each is one node of a tree and a batch of paths an array of
 
 from __future__ import annotations
 
-from hashlib import blake2b
-from typing import NamedTuple
-
 import numpy as np
 
 from ggp.belief.rows import RowIndex
 from ggp.machine.arrays import enlarged, first_seen
 from ggp.machine.base import UNKNOWN, IntArray, Machine
 
-
-class Turn(NamedTuple):
-    """What one role knows of one turn, in ids of its machine.
-
-    Attributes:
-        move: the move that was executed for the role, `UNKNOWN` if it was not told.
-        percepts: percept id, `UNKNOWN` if it was not told.
-        refused: a move that the role submitted in time for certain and that was not
-            executed, so that it was not legal; else `UNKNOWN`.
-    """
-
-    move: int
-    percepts: int
-    refused: int = UNKNOWN
+DRAWN = -2
+"""In the place of a refused move: the executed one was drawn at random, and that is all."""
 
 
 class PathTree:
     """All incomplete paths met so far, of every role of one machine.
 
     Node `r` is the empty path of role `r`. Node numbers are per tree, and their order means
-    nothing but that a path comes after its beginnings; `key` is the same in every process.
+    nothing but that a path comes after its beginnings.
     """
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self._num_roles = len(machine.roles)
-        self._keys: dict[int, bytes] = {}
         self._clear()
 
     def __len__(self) -> int:
@@ -56,7 +40,17 @@ class PathTree:
         percepts: IntArray,
         refused: IntArray | None = None,
     ) -> IntArray:
-        """`[B]` the paths one turn longer, for arrays of `[B]` nodes and their last turns."""
+        """`[B]` the paths one turn longer.
+
+        Args:
+            nodes: `[B]` paths.
+            moves: `[B]` the move that was executed for the role, `UNKNOWN` if it was not told.
+            percepts: `[B]` percept id, `UNKNOWN` if it was not told.
+            refused: `[B]` a move that the role submitted in time for certain and that was not
+                executed, so that it was not legal, and the executed one was drawn at random;
+                `DRAWN` where the latter is all that is known; `UNKNOWN` where the role chose
+                the executed move itself, or where that was not told. Default: `UNKNOWN`.
+        """
         rows = np.empty((len(nodes), 4), dtype=np.int64)
         rows[:, 0], rows[:, 1], rows[:, 2] = nodes, moves, percepts
         rows[:, 3] = UNKNOWN if refused is None else refused
@@ -82,40 +76,25 @@ class PathTree:
         return np.where(parents < 0, nodes, parents)
 
     def last_turns(self, nodes: IntArray) -> IntArray:
-        """`[B, 3]` the fields of the last `Turn` of each path; none may be empty."""
+        """`[B, 3]` move, percepts and refused (see `extend`) of the last turn of each path.
+
+        No path may be empty.
+        """
         return self._index.rows[nodes, 1:]
 
-    def ancestors(self, nodes: IntArray, depth: int) -> IntArray:
-        """`[B]` the first `depth` turns of paths."""
-        deep = self._depths[nodes] > depth
-        while deep.any():
-            nodes = np.where(deep, self._index.rows[nodes, 0], nodes)
-            deep = self._depths[nodes] > depth
-        return nodes
-
-    def turns(self, node: int) -> list[Turn]:
-        """All turns of a path, first to last."""
-        return [Turn(*self._row(n)[1:]) for n in self._beginnings(node)]
+    def beginnings(self, nodes: IntArray) -> list[IntArray]:
+        """The first 0, 1, ... turns of `[B]` paths of equal length T: T + 1 times `[B]` nodes."""
+        found = [nodes]
+        for _ in range(int(self._depths[nodes].max(initial=0))):
+            found.append(self.parents(found[-1]))
+        return found[::-1]
 
     def texts(self, node: int) -> list[str]:
         """Every turn of a path as `text` shows it, first to last."""
-        return [self.text(n) for n in self._beginnings(node)]
-
-    def key(self, node: int) -> bytes:
-        """128-bit digest of a path's role and term strings, the same in every process."""
-        found = self._keys.get(node)
-        if found is None:
-            if not self._depths[node]:
-                text = self._machine.roles[node]
-                found = blake2b(text.encode(), digest_size=16).digest()
-            else:
-                before = self.key(self._row(node)[0])
-                found = blake2b(before + self.text(node).encode(), digest_size=16).digest()
-            self._keys[node] = found
-        return found
+        return [self.text(int(n)) for (n,) in self.beginnings(np.array([node]))[1:]]
 
     def text(self, node: int) -> str:
-        """The last turn of a path in KIF: move, percepts, and a refused move if any."""
+        """The last turn of a path in KIF: move, percepts, and whether the move was drawn."""
         _, move, percepts, refused = self._row(node)
         shown = "?" if move == UNKNOWN else self._machine.move_text(move)
         if percepts == UNKNOWN:
@@ -124,6 +103,8 @@ class PathTree:
             seen = f"({' '.join(self._machine.percept_texts(percepts))})"
         if refused == UNKNOWN:
             return f"{shown} / {seen}"
+        if refused == DRAWN:
+            return f"{shown} / {seen} / drawn"
         return f"{shown} / {seen} / not {self._machine.move_text(refused)}"
 
     def prune(self, living: IntArray, held: IntArray) -> IntArray:
@@ -145,7 +126,6 @@ class PathTree:
         numbers = np.where(keep, np.cumsum(keep) - 1, -1)
         kept, depths = rows[keep][self._num_roles :], depths[keep][self._num_roles :]
         self._clear()
-        self._keys.clear()
         kept[:, 0] = numbers[kept[:, 0]]
         self._add(kept, depths)
         return numbers
@@ -167,11 +147,3 @@ class PathTree:
     def _row(self, node: int) -> list[int]:
         found: list[int] = self._index.rows[node].tolist()
         return found
-
-    def _beginnings(self, node: int) -> list[int]:
-        """The path's nodes, from the first turn to the last."""
-        found = []
-        while self._depths[node]:
-            found.append(node)
-            node = self._row(node)[0]
-        return found[::-1]

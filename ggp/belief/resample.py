@@ -74,13 +74,56 @@ def choose_entries(
     thinned = np.flatnonzero((counts > limits) & (limits > 0))
     starts = rng.random(len(thinned))
     for rows, entries, inside in matrices(offsets, thinned):
-        weights = np.where(inside, np.exp(log_weights[entries]), 0.0)
-        new = _thin(weights, limits[thinned[rows]], starts[rows])
-        kept[entries[inside]] = new[inside] > 0
-        with np.errstate(divide="ignore"):
-            log_weights[entries[inside]] = np.log(new / np.cumsum(new, axis=1)[:, -1:])[inside]
+        logs = np.where(inside, log_weights[entries], -np.inf)
+        new, _ = _thin_logs(logs, limits[thinned[rows]], starts[rows])
+        kept[entries[inside]] = new[inside] > -np.inf
+        log_weights[entries[inside]] = new[inside]
     before = np.concatenate([[0], np.cumsum(kept)])
     return np.flatnonzero(kept), log_weights[kept], before[offsets]
+
+
+def log_sums(logs: FloatArray, group: IntArray, num_groups: int) -> FloatArray:
+    """`[G]` log of the sum of what the `[N]` logs stand for, group by group; -inf of nothing.
+
+    Each group is summed in a unit of its own: numbers too small for a float beside those of
+    other groups keep their value.
+    """
+    top = np.full(num_groups, -np.inf)
+    np.maximum.at(top, group, logs)
+    summed = np.bincount(group, weights=np.exp(logs - top[group]), minlength=num_groups)
+    with np.errstate(divide="ignore"):
+        return np.asarray(top + np.log(summed))
+
+
+def _thin_logs(
+    logs: FloatArray, limits: IntArray, starts: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """`[S, E]` log of new weights, which sum to 1, -inf for the entries dropped.
+
+    Entries so light that their weights are 0 as floats get the room that is left, if any.
+
+    Args:
+        logs: `[S, E]` log weights, the greatest of each row about 0; -inf is no entry.
+
+    Returns:
+        also the `[S, 1]` log of what the new weights summed up to before.
+    """
+    weights = np.exp(logs)
+    new = _thin(weights, limits, starts)
+    total = np.cumsum(new, axis=1)[:, -1:]
+    with np.errstate(divide="ignore"):
+        found = np.log(new / total)
+    log_total = np.log(total)
+    faint = (weights == 0) & (logs > -np.inf)
+    room = limits - np.count_nonzero(new, axis=1)
+    rows = np.flatnonzero(faint.any(axis=1) & (room > 0))
+    if len(rows):
+        rest = np.where(faint[rows], logs[rows], -np.inf)
+        top = rest.max(axis=1, keepdims=True)
+        light, log_light = _thin_logs(rest - top, room[rows], starts[rows])
+        light += log_light + top - log_total[rows]
+        found[rows] = np.maximum(found[rows], light)
+    return found, log_total
 
 
 def _thin(weights: FloatArray, limits: IntArray, starts: FloatArray) -> FloatArray:

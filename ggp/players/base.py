@@ -21,7 +21,8 @@ class MoveValue:
         move: canonical KIF.
         value: expected goal value, in the goal range; None if the player does not value
             moves, had no time to try this one, or had no other choice.
-        stderr: standard error of the value, None like it.
+        stderr: standard error of the value, as the spread of trials tells it: 0 where all came out
+            the same, however few. None like the value, and after a single trial.
         visits: playouts or simulations the value comes from.
     """
 
@@ -81,9 +82,11 @@ class Player(Protocol):
         Args:
             move: the move executed for us, KIF; None if not told.
             percepts: what we see, KIF terms; None if not told.
-            submitted: what we had submitted, if that is known.
+            submitted: what we had submitted; None if that is not known, or, where `in_time` is
+                false, if it was nothing.
             in_time: whether the submission was in time for certain: then, if another move was
-                executed, ours was illegal.
+                executed, ours was illegal. Else the other move tells only that it was drawn
+                among our legal ones. See "Moves that may be illegal" in `docs/belief.md`.
             deadline: until when particles may be searched for.
         """
         ...

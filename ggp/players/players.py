@@ -14,7 +14,7 @@ from ggp.errors import GGPError, MachineError
 from ggp.machine.base import Machine
 from ggp.players.base import Decision, MoveValue, Player
 from ggp.players.spec import PlayerSpec
-from ggp.players.tracker import Tracker
+from ggp.players.tracker import Answer, Tracker
 from ggp.search.anytime import Deadline, OutOfTime, run_search
 from ggp.search.estimates import TIE_TOLERANCE, Estimates, candidates
 from ggp.search.playouts import PlayoutSearch, hyperplay_policy
@@ -126,14 +126,15 @@ class BeliefPlayer:
     ) -> None:
         started = self._clock()
         self._turn += 1
-        deadline = _part(deadline, OBSERVE_SHARE)
-        refused = submitted if in_time and move is not None and submitted != move else None
+        answer = Answer(submitted, in_time)
         try:
-            self._tracker.observe(move, percepts, refused, deadline)
-            self._tracker.prune(self._nested)
+            try:
+                self._tracker.observe(move, percepts, answer, _part(deadline, OBSERVE_SHARE))
+            finally:
+                self._tracker.prune(self._nested)
             self._fault = None
         except GGPError as error:
-            _log.warning("%s as %s: %s", self.spec.text, self._machine.roles[self._role], error)
+            self._warn(error)
             self._fault = str(error)
         self._observed_s += self._clock() - started
 
@@ -156,7 +157,7 @@ class BeliefPlayer:
                         self._report(self._decision(self._safest(own), self._unvalued(known), own))
                     move, values = _STRATEGIES[self.spec.name](self, deadline)
             except GGPError as error:
-                _log.warning("%s as %s: %s", self.spec.text, self._machine.roles[self._role], error)
+                self._warn(error)
                 fault = str(error)
         bag = self._tracker.bag
         if move is None and (spare := self._spare_bag(deadline)) is not None:
@@ -165,13 +166,16 @@ class BeliefPlayer:
                 move, values = self._rescue(bag, deadline)
                 fault = f"{fault}; decided in {bag.sets.counts[0]} states found anew"
             except GGPError as error:
-                _log.warning("%s as %s: %s", self.spec.text, self._machine.roles[self._role], error)
+                self._warn(error)
         if move is None:
             move = self._fallback()
         decision = self._decision(move, values, bag, fault)
         self._decided_at = self._machine.states_visited
         self._observed_s = 0.0
         return decision
+
+    def _warn(self, error: GGPError) -> None:
+        _log.warning("%s as %s: %s", self.spec.text, self._machine.roles[self._role], error)
 
     def _decision(
         self, move: int, values: tuple[MoveValue, ...], bag: Bags, fault: str | None = None
@@ -190,7 +194,7 @@ class BeliefPlayer:
     def _report_values(self, enough: int, estimates: Estimates) -> None:
         """Tell whoever wants to know the best move so far; draws nothing from the player's rng."""
         if self._report is not None and estimates.visits.min() >= enough:
-            move = int(estimates.choose(np.random.default_rng(self._turn))[0])
+            move = int(estimates.choose(np.random.default_rng(self._turn), self.spec.ties)[0])
             self._report(self._decision(move, self._values(estimates), self._tracker.bag))
 
     def _safest(self, bag: Bags) -> int:
@@ -269,12 +273,14 @@ class BeliefPlayer:
         return spend_states(search, self._machine, left, deadline)
 
     def _best(self, estimates: Estimates) -> Choice:
-        move = int(estimates.choose(self._rng)[0])
+        move = int(estimates.choose(self._rng, self.spec.ties)[0])
         return move, self._values(estimates)
 
     def _values(self, estimates: Estimates) -> tuple[MoveValue, ...]:
         return tuple(
-            MoveValue(self._machine.move_text(int(m)), float(v), float(e), int(n))
+            MoveValue(
+                self._machine.move_text(int(m)), float(v), None if np.isnan(e) else float(e), int(n)
+            )
             if n
             else MoveValue(self._machine.move_text(int(m)), None, None, 0)
             for m, v, e, n in zip(
@@ -297,7 +303,7 @@ class BeliefPlayer:
             bag = self._tracker.spare_bag(_part(deadline, OBSERVE_SHARE))
             known = [] if bag is None else candidates(self._machine, bag).values.tolist()
         except GGPError as error:
-            _log.warning("%s as %s: %s", self.spec.text, self._machine.roles[self._role], error)
+            self._warn(error)
             return None
         self._candidates = known or self._candidates
         return bag if known else None

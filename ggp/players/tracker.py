@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from ggp.belief import Bags, Belief, PathTree, require_particles
+from ggp.belief import DRAWN, Bags, Belief, PathTree, require_particles
 from ggp.belief.segments import depleted_segments
 from ggp.errors import GDLError
 from ggp.gdl import parse_term, to_kif
@@ -21,6 +22,13 @@ SPARE_PARTICLES, SPARE_EXACT, SPARE_ATTEMPTS = 2_000, 20_000, 10_000_000
 """Resources of the belief that is asked when the player's own has no particle left."""
 
 _log = logging.getLogger(__name__)
+
+
+class Answer(NamedTuple):
+    """What a role had answered in a turn: arguments of `Player.observe`, where they are told."""
+
+    submitted: str | None = None
+    in_time: bool = True
 
 
 class Tracker:
@@ -70,12 +78,17 @@ class Tracker:
         self,
         move: str | None,
         percepts: Sequence[str] | None,
-        refused: str | None,
+        answer: Answer,
         deadline: Deadline | None,
     ) -> None:
         """Advance the bag by a turn.
 
         Moves and percepts the rules do not know constrain nothing, and are logged.
+
+        Args:
+            move, percepts: as `Player.observe` is told.
+            answer: with `move`, says whether the move was drawn at random.
+            deadline: until when particles may be searched for.
 
         Raises:
             BeliefDepletedError: no particle agrees; the bag then has none until a later turn
@@ -87,9 +100,8 @@ class Tracker:
         before = self.bag
         after: Bags | None = None
         try:
-            turn = [self._move(move), self._percepts(percepts), self._move(refused)]
-            if turn[2] == turn[0] or turn[0] == UNKNOWN:
-                turn[2] = UNKNOWN
+            turn = [self._move(move), self._percepts(percepts), UNKNOWN]
+            turn[2] = self._refused(turn[0], answer)
             after = self._advanced(before, turn)
         finally:
             # Whatever went wrong, the turn was played: a later one finds particles for all.
@@ -104,6 +116,8 @@ class Tracker:
         Entries without the paths of other roles are far fewer: many more can be held, and
         enumerated.
         """
+        if self.bag.exact[0]:
+            return None  # that there is none has been proved
         self._deadline = deadline
         if self._spare is None:
             self._spare = Belief(
@@ -128,12 +142,11 @@ class Tracker:
         """
         if len(self.tree) < self._prune_at:
             return
-        bags = [self.bag, self.last_known]
-        living = [bag.paths for bag in bags]
-        living += [bag.sets.views.ravel() for bag in bags if bag.sets.views is not None]
         beliefs = (self.belief, *others, *([] if self._spare is None else [self._spare]))
-        held = np.concatenate([belief.views for belief in beliefs])
-        numbers = self.tree.prune(np.concatenate(living), held)
+        # Only the present bag is continued; of an older one nothing that came after it is kept,
+        # or all that was tried since would be, as long as there is no particle.
+        held = [self.last_known.nodes, *(belief.views for belief in beliefs)]
+        numbers = self.tree.prune(self.bag.nodes, np.concatenate(held))
         for belief in beliefs:
             belief.renumber(numbers)
         same = self.last_known is self.bag
@@ -143,7 +156,7 @@ class Tracker:
 
     def _advanced(self, bag: Bags, turn: list[int]) -> Bags:
         move, percepts, refused = (np.array([x], dtype=np.int64) for x in turn)
-        if bag.depleted[0]:
+        if bag.depleted[0] and not bag.exact[0]:
             paths = self.tree.extend(bag.paths, move, percepts, refused)
             return self.belief.at(paths, self.role, self._rng)
         return self.belief.advance(bag, move, percepts, self._rng, refused)
@@ -166,6 +179,19 @@ class Tracker:
             _log.warning("unknown move %s: it is ignored", text)
             return UNKNOWN
         return found
+
+    def _refused(self, executed: int, answer: Answer) -> int:
+        """The last argument of `PathTree.extend`: what the answer makes of an executed move."""
+        submitted, in_time = answer
+        if executed == UNKNOWN:
+            return UNKNOWN
+        if submitted is None:
+            return UNKNOWN if in_time else DRAWN
+        answered = self.machine.move_id(_canonical(submitted))
+        if answered == executed:
+            return UNKNOWN
+        # What the rules do not know is legal nowhere: it rules nothing out.
+        return answered if in_time and answered is not None else DRAWN
 
     def _percepts(self, texts: Sequence[str] | None) -> int:
         if texts is None:

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import traceback
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -59,6 +60,9 @@ BETWEEN_REPORTS_S = 0.05
 
 _FAR_AHEAD_S = 1e15
 """What the clock shows to a search that is to be broken off; finite, so that sums stay numbers."""
+
+_STAND_IN = "random"
+"""The player that looks for a legal move where ours failed."""
 
 _MOST_SAID = 500
 _LONGEST_SAID = 500
@@ -109,6 +113,7 @@ class _Worker:
         self._followed = 0  # turns that the player knows
         self._number = -1
         self._last_report: tuple[str, float] = ("", 0.0)
+        self._best: Decision | None = None  # of what the player reported for this order
 
     def run(self, rights: tuple[str, ...]) -> NoReturn:
         """Obey; ends with the process."""
@@ -155,10 +160,18 @@ class _Worker:
             program = normalize(parse(setup.rules, "the rules"))
             self._machine = machine = _build(program, setup)
             self._setup, self._is_told_moves = setup, told_by(program) is not None
+        except GGPError as error:
+            self.send(Failed(_one_line(str(error))))
+            return
+        try:
             self._player = self._new_player(setup, machine)
         except GGPError as error:
             self.send(Failed(_one_line(str(error))))
             return
+        except MemoryError:
+            raise
+        except Exception as error:
+            _log.error("making the player raised %s", _named(error))  # tried again when asked
         self.send(Built(machine.backend, machine.roles, time.monotonic() - started_s))
 
     def _new_player(self, setup: Setup, machine: Machine, *, follow: bool = True) -> Player:
@@ -177,27 +190,62 @@ class _Worker:
         """Remember the turns of an order; the player hears of them when it is to think."""
         self._turns[order.keep :] = order.turns
         if order.keep < self._followed:
-            assert self._setup is not None
-            assert self._machine is not None
-            self._player = self._new_player(self._setup, self._machine)
-            self._followed = 0
+            self._player, self._followed = None, 0
 
     def _think(self, order: Think) -> None:
-        if self._player is None:
+        if self._machine is None or self._setup is None:
             self.send(GaveUp(order.number, "there is no machine for the rules"))
             return
-        self._number, self._last_report = order.number, ("", 0.0)
+        self._number, self._last_report, self._best = order.number, ("", 0.0), None
         deadline = Deadline(order.deadline_s, self._clock)
         try:
-            self._follow(deadline)
+            self._player = self._player or self._new_player(self._setup, self._machine)
+            self._follow(self._setup, deadline)
             decision = self._player.choose(deadline)
         except GGPError as error:
             self.send(GaveUp(order.number, _one_line(str(error))))
             return
+        except MemoryError:
+            raise
+        except Exception as error:
+            found = self._stand_in(error, deadline)
+            if found is None:
+                self.send(GaveUp(order.number, f"the player raised {_named(error)}"))
+                return
+            decision = found
         self.send(Report(order.number, True, decision))
 
-    def _follow(self, deadline: Deadline) -> None:
-        """Tell the player the turns it does not know."""
+    def _stand_in(self, error: Exception, deadline: Deadline) -> Decision | None:
+        """What is decided where the player failed: its best so far, else any legal move.
+
+        A player may be anybody's code, and a mistake in it costs no match. At the next order there
+        is a new one from the beginning: what state this one is in nobody knows.
+
+        Returns:
+            None if there is no such decision either.
+        """
+        _log.error("the player raised %s", _named(error))
+        traceback.print_exception(error)
+        assert self._setup is not None
+        assert self._machine is not None
+        decision = self._best
+        if decision is None:
+            try:
+                simple = replace(self._setup, player=_STAND_IN)
+                self._player, self._followed = self._new_player(simple, self._machine), 0
+                self._follow(simple, deadline)
+                decision = self._player.choose(deadline)
+            except MemoryError:
+                raise
+            except Exception as another:
+                _log.error("the one that stands in for it raised %s", _named(another))
+        self._player, self._followed = None, 0
+        if decision is None:
+            return None
+        return replace(decision, fault=f"the player raised {_named(error)}")
+
+    def _follow(self, setup: Setup, deadline: Deadline) -> None:
+        """Tell the player, which was made by this setup, the turns it does not know."""
         while self._followed < len(self._turns):
             turn = self._turns[self._followed]
             try:
@@ -207,9 +255,8 @@ class _Worker:
                 if not isinstance(self._player, Follower):
                     raise
                 _log.info("a belief is needed: %s", error)
-                assert self._setup is not None
                 assert self._machine is not None
-                self._player = self._new_player(self._setup, self._machine, follow=False)
+                self._player = self._new_player(setup, self._machine, follow=False)
                 self._followed = 0
 
     def _observe(self, turn: Turn, deadline: Deadline) -> None:
@@ -228,6 +275,7 @@ class _Worker:
 
     def _report(self, decision: Decision) -> None:
         """Tell the best move so far, unless it was told a moment ago."""
+        self._best = decision
         move, at_s = self._last_report
         now_s = time.monotonic()
         if decision.move != move or now_s - at_s >= BETWEEN_REPORTS_S:
@@ -282,6 +330,10 @@ def _start_prolog() -> None:
         engine()
     except BackendUnavailableError as error:
         _log.info("%s", error)
+
+
+def _named(error: Exception) -> str:
+    return _one_line(f"{type(error).__name__}: {error}")
 
 
 def _one_line(text: str) -> str:

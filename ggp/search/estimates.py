@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
@@ -15,8 +16,22 @@ from ggp.search.trials import Results
 Policy = Callable[[Bags, np.random.Generator], IntArray]
 """How a simulated role moves: `[B]` a move for each of B bags of that role."""
 
+_ROUNDING = 1e-14
+"""A sum of squares about the mean is taken for 0 below this share of that about 0."""
+
 TIE_TOLERANCE = 1e-9
 """Values are equal if they differ by at most this, relative to the larger one."""
+
+
+class Ties(StrEnum):
+    """How a player chooses among moves of equal value.
+
+    `RANDOM` is by lot. `PROMPT` is the promptest, as if goals were discounted ever so little with
+    time: a player that is sure to win now or later wins now. That is no rule of the papers.
+    """
+
+    RANDOM = "random"
+    PROMPT = "prompt"
 
 
 @dataclass(frozen=True)
@@ -26,10 +41,11 @@ class Estimates:
     Attributes:
         moves: the candidates of each bag.
         values: `[C]` estimated goal value of each candidate, in the machine's goal range.
-        stderrs: `[C]` standard error of each value.
+        stderrs: `[C]` standard error of each value, as the spread of trials tells it: 0 where all
+            came out the same, NaN where they do not tell, as a single one does not.
         visits: `[C]` playouts or simulations made of each candidate.
         promptness: `[C]` how much sooner its wins come and how much later its losses: the mean
-            of (middle of the goal range - goal) * turns. All equal where lengths are not known.
+            of (middle of the goal range - goal) * turns.
     """
 
     moves: Ragged
@@ -38,20 +54,18 @@ class Estimates:
     visits: IntArray
     promptness: FloatArray
 
-    def choose(self, rng: np.random.Generator) -> IntArray:
-        """`[B]` the best move of each bag.
+    def choose(self, rng: np.random.Generator, ties: Ties = Ties.RANDOM) -> IntArray:
+        """`[B]` the best move of each bag; ties that `ties` leaves are broken at random.
 
-        Among moves of equal value it is the promptest, as if goals were discounted ever so
-        little with time: a player that is sure to win now or later wins now. Where a candidate
-        was tried once only, equal values say nothing, and promptness would prefer a lucky end
-        to a sound plan: it does not count. Other ties are broken at random. Candidates that
-        were tried come before those that were not.
+        Candidates that were tried come before those that were not. Where one was tried once
+        only, equal values say nothing, and promptness would prefer a lucky end to a sound plan:
+        it does not count.
         """
         values = _put_last(self.values, self.visits == 0)
         several = self.visits.min(initial=2, where=self.visits > 0) > 1
-        promptness = self.promptness if several else np.zeros_like(self.promptness)
-        promptness = _put_last(promptness, ~_is_best(self.moves, values))
-        return best_moves(self.moves, promptness, rng)
+        if ties is Ties.PROMPT and several:
+            values = _put_last(self.promptness, ~_is_best(self.moves, values))
+        return best_moves(self.moves, values, rng)
 
 
 def best_moves(moves: Ragged, values: FloatArray, rng: np.random.Generator) -> IntArray:
@@ -107,48 +121,70 @@ def candidates(machine: Machine, bags: Bags) -> Ragged:
 
 
 class Tally:
-    """Sums up trials of C candidates; rounds count by their number of trials."""
+    """Sums up trials of C candidates; rounds count by their number of trials.
+
+    A round of several trials tells its own variance. One of a single trial, as there are
+    where trials are slow, does not; but such rounds are independent draws of the same value, so
+    that several of them do. What tells nothing is taken to vary like the other trials.
+    """
 
     def __init__(self, num_candidates: int) -> None:
         self._values = np.zeros(num_candidates)
         self._variances = np.zeros(num_candidates)
         self._visits = np.zeros(num_candidates, dtype=np.int64)
-        self._counts = np.zeros(num_candidates)
         self._promptness = np.zeros(num_candidates)
+        # Of rounds of a single trial: how many, the sum of their values, and of the squares.
+        self._singles = np.zeros(num_candidates, dtype=np.int64)
+        self._single_values = np.zeros(num_candidates)
+        self._single_squares = np.zeros(num_candidates)
 
-    def add(
-        self, results: Results, count: int, *, exact: bool, promptness: Results | None = None
-    ) -> None:
+    def add(self, results: Results, count: int, *, exact: bool) -> None:
         """Add a round of `count` trials of each candidate.
 
         Candidates of which some trial has no result are left out.
 
         Args:
-            promptness: of the same trials, see `Estimates`; None if it is not known.
             exact: the entries are a whole information set, so that only playouts vary; else
                 the choice of entries adds to the error.
         """
         size = len(self._values)
         complete = results.complete(size)
         value = np.where(complete, results.values(size), 0.0)
-        variance = np.where(complete, _variance_of_means(results, size, exact=exact), 0.0)
-        self._variances += count**2 * variance
         self._values += count * value
-        self._counts += count * complete
-        if promptness is not None:
-            self._promptness += count * np.where(complete, promptness.values(size), 0.0)
+        self._promptness += count * np.where(complete, results.means(results.promptness, size), 0.0)
         self._visits += count * complete
+        if count == 1:
+            self._singles += complete
+            self._single_values += value
+            self._single_squares += value**2
+        else:
+            variance = _variance_of_means(results, size, exact=exact)
+            self._variances += count**2 * np.where(complete, variance, 0.0)
 
     def estimates(self, moves: Ragged) -> Estimates:
         """What the trials so far say; candidates never tried have value 0."""
-        counts = np.maximum(self._counts, 1)
+        counts = np.maximum(self._visits, 1)
         return Estimates(
             moves,
             self._values / counts,
-            np.sqrt(self._variances) / counts,
+            self._stderrs(),
             self._visits.copy(),
             self._promptness / counts,
         )
+
+    def _stderrs(self) -> FloatArray:
+        """`[C]` standard errors, NaN where nothing tells them."""
+        singles = self._singles
+        mean = self._single_values / np.maximum(singles, 1)
+        spread = np.maximum(self._single_squares - singles * mean**2, 0.0)
+        spread[spread <= _ROUNDING * self._single_squares] = 0.0
+        several = singles > 1
+        variances = self._variances + np.where(
+            several, singles * spread / np.maximum(singles - 1, 1), 0.0
+        )
+        telling = self._visits - np.where(several, 0, singles)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.sqrt(variances / telling / self._visits))
 
 
 def _sums(groups: IntArray, values: FloatArray, size: int) -> FloatArray:
@@ -161,8 +197,7 @@ def _variance_of_means(results: Results, size: int, *, exact: bool) -> FloatArra
     owner, share = results.trials.candidate, results.trials.share
     count = np.maximum(results.counts, 1)
     mean = results.totals / count
-    squares = np.zeros_like(mean) if results.squares is None else results.squares
-    within = np.maximum(squares - results.totals * mean, 0.0)
+    within = np.maximum(results.squares - results.totals * mean, 0.0)
     visits = _sums(owner, results.counts.astype(np.float64), size)
     entries = np.bincount(owner, minlength=size)
     value = results.values(size)

@@ -50,7 +50,7 @@ class PlayoutSearch:
             OutOfTime: not all could be made; candidates with all of theirs count.
         """
         trials = plan_trials(self._bags, self.moves, count, self._rng)
-        results = Results(trials)
+        results = Results(trials, sum(self._machine.goal_range) / 2)
         try:
             self._playouts.play(self._bags, results, self._rng)
         finally:
@@ -79,10 +79,12 @@ class TrialPlayouts:
         """
         for start, end in self._pace.batches(len(results.trials)):
             states = first_steps(self._machine, bags, results.trials, start, end, rng)
-            results.add(start, self._goals(states, bags.role, rng))
+            results.add(start, *self._goals(states, bags.role, rng))
 
-    def _goals(self, states: States, role: int, rng: np.random.Generator) -> FloatArray:
-        """`[L]` goal values of one random playout from each lane.
+    def _goals(
+        self, states: States, role: int, rng: np.random.Generator
+    ) -> tuple[FloatArray, IntArray]:
+        """`[L]` goal values of one random playout after the first step, `[L]` turns it all took.
 
         Raises:
             OutOfTime: the deadline has passed before they all ended.
@@ -90,10 +92,12 @@ class TrialPlayouts:
         machine = self._machine
         left_s = None if self._deadline is None else self._deadline.left_s()
         ended = machine.playout(states, rng, max_seconds=left_s)
+        turns = 1 + ended.steps
         if ended.finished.all():
-            return np.ascontiguousarray(ended.goals[:, role])
+            return np.ascontiguousarray(ended.goals[:, role]), turns
         check(self._deadline)
-        return np.where(ended.finished, ended.goals[:, role], sum(machine.goal_range) / 2)
+        middle = sum(machine.goal_range) / 2
+        return np.where(ended.finished, ended.goals[:, role], middle), turns
 
 
 def first_steps(
@@ -149,7 +153,7 @@ def hyperplay_policy(machine: Machine, playouts: int, deadline: Deadline | None 
         for start, end in chunks(moves.counts[open_] * playouts, LANES_AT_ONCE):
             some = open_[start:end]
             trials = plan_trials(bags, moves, playouts, rng, some)
-            results = Results(trials, with_squares=False)
+            results = Results(trials)
             player.play(bags, results, rng)
             values += results.values(len(values))
         return best_moves(moves, values, rng)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.belief import Bags, Belief
+from ggp.belief import DRAWN, Bags, Belief
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.estimates import Estimates, Policy, Tally, candidates
@@ -60,25 +60,22 @@ class SimulationSearch:
             OutOfTime: not all could be made; candidates with all of theirs count.
         """
         trials = plan_trials(self._bags, self.moves, count, self._rng)
-        results, promptness = Results(trials), Results(trials, with_squares=False)
-        middle = sum(self._machine.goal_range) / 2
+        results = Results(trials, sum(self._machine.goal_range) / 2)
         try:
             for start in range(0, len(trials), self._most):
                 end = min(start + self._most, len(trials))
                 strata, repeats = trials.part(start, end)
                 lanes = np.repeat(trials.lanes[strata], repeats)
-                goals, turns = self._simulator.run(
+                ended = self._simulator.run(
                     self._bags.sets.states.take(lanes),
                     self._views[lanes],
                     self._bags.role,
                     np.repeat(trials.moves[strata], repeats),
                     self._rng,
                 )
-                results.add(start, goals)
-                promptness.add(start, (middle - goals) * turns)
+                results.add(start, *ended)
         finally:
-            exact = bool(self._bags.exact.all())
-            self._tally.add(results, count, exact=exact, promptness=promptness)
+            self._tally.add(results, count, exact=bool(self._bags.exact.all()))
 
     def estimates(self) -> Estimates:
         """The values so far."""
@@ -143,13 +140,13 @@ class Simulator:
                 else:
                     paths = self._belief.tree.extend(views[:, j], *told, refused[:, j])
                     bags[j] = self._belief.at(paths, j, rng)
-                submitted[j] = self._decide(bags[j], states, rng)
+                submitted[j] = self._decide(bags[j], rng)
         return goals, turns
 
     def _execute(
         self, states: States, submitted: dict[int, IntArray], rng: np.random.Generator
     ) -> tuple[IntArray, IntArray]:
-        """`[L, R]` moves executed and `[L, R]` moves refused."""
+        """`[L, R]` moves executed, and `[L, R]` moves refused, `DRAWN` where there was none."""
         machine = self._machine
         executed = np.zeros((len(states), len(machine.roles)), dtype=np.int64)
         refused = np.full_like(executed, UNKNOWN)
@@ -159,19 +156,15 @@ class Simulator:
                 continue
             moves = submitted[j]
             executed[:, j], legal = executed_moves(machine, states, j, moves, rng)
-            refused[~legal, j] = moves[~legal]
+            refused[~legal, j] = np.where(moves == UNKNOWN, DRAWN, moves)[~legal]
         return executed, refused
 
-    def _decide(self, bags: Bags, states: States, rng: np.random.Generator) -> IntArray:
-        """`[L]` moves by the policy; a role without particles moves at random."""
-        depleted = bags.depleted
-        moves = np.full(len(bags), UNKNOWN, dtype=np.int64)
-        sound = np.flatnonzero(~depleted)
+    def _decide(self, bags: Bags, rng: np.random.Generator) -> IntArray:
+        """`[L]` moves by the policy; `UNKNOWN` where there are no particles: one is drawn then."""
+        sound = np.flatnonzero(~bags.depleted)
         if len(sound) == len(bags):
-            moves = self._policy(bags, rng)
-        elif len(sound):
+            return self._policy(bags, rng)
+        moves = np.full(len(bags), UNKNOWN, dtype=np.int64)
+        if len(sound):
             moves[sound] = self._policy(bags.select(sound), rng)
-        lost = np.flatnonzero(moves == UNKNOWN)
-        if len(lost):
-            moves[lost] = random_moves(self._machine, states.take(lost), bags.role, rng)
         return moves

@@ -108,28 +108,38 @@ def plan_trials(
 class Results:
     """Goal values of trials, summed up in each stratum.
 
+    Args:
+        trials: what they are results of.
+        middle: of the goal range, if errors and promptness are wanted; None where the values
+            are enough.
+
     Attributes:
         counts: `[S]` trials that have a result.
         totals: `[S]` sum of their goal values.
-        squares: `[S]` sum of the squares of these; None where nobody needs errors.
+        squares: `[S]` sum of the squares of these.
+        promptness: `[S]` sum of (middle - goal) * turns: how soon wins come, how late losses.
     """
 
-    def __init__(self, trials: Trials, *, with_squares: bool = True) -> None:
+    def __init__(self, trials: Trials, middle: float | None = None) -> None:
         self.trials = trials
         self.counts = np.zeros(len(trials.candidate), dtype=np.int64)
         self.totals = np.zeros(len(trials.candidate))
-        self.squares = np.zeros(len(trials.candidate)) if with_squares else None
+        self.squares = np.zeros(len(trials.candidate))
+        self.promptness = np.zeros(len(trials.candidate))
+        self._middle = middle
 
-    def add(self, start: int, goals: FloatArray) -> None:
-        """Add the goal values of trials from `start` on."""
+    def add(self, start: int, goals: FloatArray, turns: IntArray) -> None:
+        """Add the goal values of trials from `start` on, and how many turns each took."""
         if not len(goals):
             return
         strata, counts = self.trials.part(start, start + len(goals))
         begins = offsets_of(counts)[:-1]
         self.counts[strata] += counts
         self.totals[strata] += np.add.reduceat(goals, begins)
-        if self.squares is not None:
+        if self._middle is not None:
             self.squares[strata] += np.add.reduceat(goals * goals, begins)
+            prompt = (self._middle - goals) * turns
+            self.promptness[strata] += np.add.reduceat(prompt, begins)
 
     def complete(self, num_candidates: int) -> BoolArray:
         """`[C]` candidates all of whose trials, of which there are some, have results."""
@@ -139,6 +149,10 @@ class Results:
 
     def values(self, num_candidates: int) -> FloatArray:
         """`[C]` value of each candidate; only that of complete ones means anything."""
-        means = self.totals / np.maximum(self.counts, 1)
+        return self.means(self.totals, num_candidates)
+
+    def means(self, totals: FloatArray, num_candidates: int) -> FloatArray:
+        """`[C]` weighted mean over strata of `[S]` sums over their trials."""
+        means = totals / np.maximum(self.counts, 1)
         sums = np.bincount(self.trials.candidate, self.trials.share * means, num_candidates)
         return np.asarray(sums, dtype=np.float64)

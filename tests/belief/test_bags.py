@@ -19,6 +19,7 @@ from tests.support.enumeration import (
     random_paths,
 )
 from tests.support.games import GAMES, machine_of_game, machine_of_rules, machine_of_shared
+from tests.support.paths import turns_of
 
 Make = Callable[[str], Machine]
 
@@ -439,7 +440,7 @@ class TestViews:
             possible.add((machine.fluents(state)[0], seen))
         for lane, fluents in enumerate(machine.fluents(bag.states_of(0))):
             seen = tuple(
-                tuple((t.move, t.percepts) for t in tree.turns(int(views[lane, j])))
+                tuple((t.move, t.percepts) for t in turns_of(tree, int(views[lane, j])))
                 for j in range(len(machine.roles))
                 if j != machine.random_role
             )
@@ -457,17 +458,3 @@ class TestViews:
         our_states = set(machine.fluents(ours.states_of(0)))
         their_states = set(machine.fluents(theirs.states_of(0)))
         assert our_states < their_states
-
-
-def test_path_keys_are_the_same_for_another_machine_of_the_game() -> None:
-    keys = []
-    for seed in (1, 2):
-        machine = machine_of_rules(UNEQUAL_PARENTS + f"; {seed}")
-        random_paths(machine, 2, seed)  # interns moves in another order
-        tree = PathTree(machine)
-        node = tree.extend(
-            np.array([1]), move_array(machine, "wait"), percept_array(machine, ("low",))
-        )
-        keys.append(tree.key(int(node[0])))
-    assert keys[0] == keys[1]
-    assert len(keys[0]) == 16

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ggp.belief import PathTree
-from ggp.belief.paths import Turn
 from ggp.belief.rows import RowIndex
 from ggp.belief.segments import Segments, initial_segments
 from ggp.belief.table import SetTable
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, IntArray
 from tests.support.games import machine_of_game
+from tests.support.paths import PathTurn, turns_of
 
 Batches = list[list[tuple[int, int]]]
 
@@ -58,7 +58,7 @@ class Growth:
 
     def __init__(self, seed: int, *, batches: int, machine: Machine) -> None:
         self.tree = PathTree(machine)
-        self.paths: dict[int, tuple[int, list[Turn]]] = {r: (r, []) for r in range(2)}
+        self.paths: dict[int, tuple[int, list[PathTurn]]] = {r: (r, []) for r in range(2)}
         rng = np.random.default_rng(seed)
         for _ in range(batches):
             nodes = rng.choice(list(self.paths), 20)
@@ -66,7 +66,7 @@ class Growth:
             found = self.tree.extend(nodes, *turns.T)
             for before, turn, node in zip(nodes.tolist(), turns.tolist(), found, strict=True):
                 role, done = self.paths[before]
-                expected = (role, [*done, Turn(*turn)])
+                expected = (role, [*done, PathTurn(*turn)])
                 assert self.paths.setdefault(int(node), expected) == expected
 
 
@@ -81,17 +81,20 @@ def test_a_node_stands_for_its_turns(machine: Machine) -> None:
     assert len({(role, *turns) for role, turns in growth.paths.values()}) == len(nodes)
     assert len(tree) == len(nodes)
     for node, (role, turns) in growth.paths.items():
-        assert tree.turns(node) == turns
+        assert turns_of(tree, node) == turns
         assert tree.depth(node) == len(turns)
-        assert tree.ancestors(np.array([node]), 0).tolist() == [role]
-    for depth in range(1, 5):
-        for node, before in zip(nodes, tree.ancestors(nodes, depth).tolist(), strict=True):
-            assert tree.turns(before) == tree.turns(node)[:depth]
+        beginnings = [int(before) for (before,) in tree.beginnings(np.array([node]))]
+        assert beginnings[0] == role
+        assert [turns_of(tree, before) for before in beginnings] == [
+            turns[:length] for length in range(len(turns) + 1)
+        ]
     parents = tree.parents(nodes)
     for node, parent in zip(nodes, parents.tolist(), strict=True):
-        assert tree.turns(parent) == tree.turns(node)[:-1]
+        assert turns_of(tree, parent) == turns_of(tree, node)[:-1]
     deep = nodes[tree.depths(nodes) > 0]
-    assert [Turn(*t) for t in tree.last_turns(deep).tolist()] == [tree.turns(n)[-1] for n in deep]
+    assert [PathTurn(*t) for t in tree.last_turns(deep).tolist()] == [
+        turns_of(tree, n)[-1] for n in deep
+    ]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -104,7 +107,7 @@ def test_pruning_keeps_beginnings_and_continuations(seed: int, machine: Machine)
     numbers = tree.prune(living, held)
     assert len(tree) == (numbers >= 0).sum()
 
-    def begins(left: tuple[int, list[Turn]], right: tuple[int, list[Turn]]) -> bool:
+    def begins(left: tuple[int, list[PathTurn]], right: tuple[int, list[PathTurn]]) -> bool:
         return left[0] == right[0] and left[1] == right[1][: len(left[1])]
 
     for node, path in paths.items():
@@ -115,11 +118,11 @@ def test_pruning_keeps_beginnings_and_continuations(seed: int, machine: Machine)
         )
         assert (numbers[node] >= 0) == kept
         if kept:
-            assert tree.turns(int(numbers[node])) == path[1]
+            assert turns_of(tree, int(numbers[node])) == path[1]
             assert tree.depth(int(numbers[node])) == len(path[1])
     again = tree.extend(numbers[living], np.array([7] * 3), np.array([8] * 3))
     for node, longer in zip(living, again.tolist(), strict=True):
-        assert tree.turns(longer) == [*paths[int(node)][1], Turn(7, 8, UNKNOWN)]
+        assert turns_of(tree, longer) == [*paths[int(node)][1], PathTurn(7, 8, UNKNOWN)]
 
 
 def labelled(machine: Machine, labels: list[int]) -> Segments:

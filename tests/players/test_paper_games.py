@@ -45,10 +45,12 @@ def test_hyperplay_sees_no_use_in_scanning() -> None:
 
 
 def test_a_ship_that_was_found_is_hit_at_once() -> None:
-    """Many moves win in all simulations; the one that wins now is chosen."""
+    """Many moves win in all simulations; a prompt player chooses the one that wins now."""
     found: tuple[Told, ...] = (*PLACED, ("scan", ("(enemy 3 4)",)), ("noop", ("(shot 1 1)",)))
     for seed in SEEDS:
-        decision = decide("battleships_in_fog", "admiral", "hyperplay2:n=4", seed, *found)
+        decision = decide(
+            "battleships_in_fog", "admiral", "hyperplay2:n=4,ties=prompt", seed, *found
+        )
         assert decision.move == "(fire 3 4)"
 
 

@@ -13,6 +13,7 @@ from ggp.machine import Machine, role_index
 from ggp.players import PLAYERS, make_player, parse_spec
 from ggp.players.players import BeliefPlayer
 from ggp.search.anytime import Deadline
+from ggp.search.estimates import Ties
 from tests.support.games import GAMES, backend_for_search, machine_of_game, machine_of_rules
 
 HIDDEN_BIT = """
@@ -194,10 +195,65 @@ def test_spec_gives_the_budgets_of_the_definitions(
     assert (spec.particles, spec.trials, spec.nested_playouts) == (particles, trials, nested)
 
 
+def test_ties_are_broken_by_lot_unless_the_spec_says_otherwise() -> None:
+    for name in ("hyperplay", "hyperplay2"):
+        assert parse_spec(name).ties is Ties.RANDOM
+        assert parse_spec(f"{name}:n=2,ties=random").ties is Ties.RANDOM
+        assert parse_spec(f"{name}:ties=prompt,n=2").ties is Ties.PROMPT
+        assert parse_spec(f"{name}:ties=prompt,n=2").text == f"{name}:ties=prompt,n=2"
+
+
+NOW_OR_LATER = """
+(role us) (init (at 0)) (init fresh)
+(succ 0 1) (succ 1 2) (succ 2 3)
+(<= (legal us now) (true fresh)) (<= (legal us later) (true fresh))
+(<= (legal us wait) (not (true fresh)))
+(<= (next (at ?n)) (true (at ?m)) (succ ?m ?n))
+(<= (next over) (does us now)) (<= (next over) (true (at 2)))
+(<= terminal (true over))
+(<= (sees us nothing) (true (at 7)))
+"""
+"""Both moves lead to the same goal, one of them at once."""
+
+
+@pytest.mark.parametrize("name", ["hyperplay", "hyperplay2"])
+@pytest.mark.parametrize(("goal", "prompt"), [(100, "now"), (0, "later")])
+@pytest.mark.parametrize("seconds", [None, 0.05])
+def test_prompt_players_win_now_and_lose_late(
+    name: str, goal: int, prompt: str, seconds: float | None
+) -> None:
+    machine = machine_of_rules(NOW_OR_LATER + f"(goal us {goal})")
+
+    def moves(ties: str, seeds: int) -> set[str]:
+        found = set()
+        for seed in range(seeds):
+            end_s = time.monotonic() + (seconds or 0.0)
+            deadline = None if seconds is None else Deadline(end_s, time.monotonic)
+            found.add(player(f"{name}:n=2{ties}", machine, seed=seed).choose(deadline).move)
+        return found
+
+    assert moves(",ties=prompt", 5) == {prompt}
+    assert moves(",ties=random", 20) == moves("", 20) == {"now", "later"}
+
+
+def test_an_error_that_a_single_trial_cannot_tell_is_none() -> None:
+    machine = machine_of_game("exploding_bomb")
+    values = player("hyperplay:particles=1,playouts=1", machine).choose(value_forced=True).values
+    assert [(v.visits, v.stderr) for v in values] == [(1, None)] * len(values)
+    assert all(v.value is not None for v in values)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("hyper", "unknown player 'hyper'; players: legal, random, hyperplay, hyperplay2"),
+        ("hyperplay:ties=soon", "option 'ties' of player hyperplay must be ties=random or ties="),
+        (
+            "hyperplay2:ties",
+            "option 'ties' of player hyperplay2 must be ties=random or ties=prompt",
+        ),
+        ("hyperplay:ties=prompt,ties=random", "option 'ties' of player hyperplay is given twice"),
+        ("random:ties=prompt", "unknown option 'ties' of player random; options: none"),
         ("hyperplay2:m=3", "unknown option 'm' of player hyperplay2; options: n, exact"),
         ("hyperplay:n=x", "option 'n' of player hyperplay needs a whole number: n=N"),
         ("hyperplay:n=0", "option 'n' of player hyperplay must be from 1 to"),

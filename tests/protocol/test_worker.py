@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ggp.errors import LocalProtocolError
-from ggp.players import Decision, MoveValue
+from ggp.machine import Machine
+from ggp.players import Decision, MoveValue, Player, PlayerSpec, make_player
 from ggp.protocol import orders
+from ggp.protocol import worker as worker_module
 from ggp.protocol.orders import (
     MAX_SHOWN_VALUES,
     Answer,
@@ -40,6 +45,7 @@ from ggp.protocol.orders import (
 )
 from ggp.protocol.process import WorkerProcess, start_worker
 from ggp.protocol.turns import Turn
+from ggp.search.anytime import Deadline
 from tests.protocol.live import GUESSING, PATIENCE_S
 
 MEMORY = 2 << 30
@@ -142,6 +148,91 @@ def test_worker_follows_a_match_and_starts_again_where_history_is_rewritten() ->
         assert not any(isinstance(a, Said) for a in heard.answers)
 
     with_worker(scenario)
+
+
+class Careless:
+    """A player that makes mistakes at some calls, and else hands on to another."""
+
+    def __init__(self, inner: Player, report: Callable[[Decision], None] | None) -> None:
+        self._inner, self._report = inner, report
+
+    mistakes: ClassVar[set[str]] = set()
+
+    @property
+    def states_visited(self) -> int:
+        return self._inner.states_visited
+
+    def observe(self, *args: Any, **kwargs: Any) -> None:
+        if "observe" in self.mistakes:
+            raise ZeroDivisionError("a mistake\nin a player")
+        self._inner.observe(*args, **kwargs)
+
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
+        if self._report is not None and "late" in self.mistakes:
+            self._report(replace(DECISION, move="(guess 1)"))
+        if {"choose", "late"} & self.mistakes:
+            raise ValueError("probabilities contain NaN")
+        return self._inner.choose(deadline, value_forced=value_forced)
+
+
+@pytest.fixture(name="careless")
+def _careless(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
+    """Mistakes of the player `hyperplay` in workers of this process; may be changed."""
+
+    def make(
+        spec: PlayerSpec,
+        machine: Machine,
+        role: int,
+        rng: np.random.Generator,
+        *,
+        report: Callable[[Decision], None] | None = None,
+    ) -> Player:
+        if spec.name == "hyperplay" and "make" in Careless.mistakes:
+            raise TypeError("a mistake")
+        made = make_player(spec, machine, role, rng)
+        return Careless(made, report) if spec.name == "hyperplay" else made
+
+    monkeypatch.setattr(worker_module, "make_player", make)
+    yield Careless.mistakes
+    Careless.mistakes.clear()
+
+
+@pytest.mark.parametrize("mistake", ["make", "observe", "choose", "late"])
+def test_whatever_a_player_raises_the_match_goes_on(
+    mistake: str, careless: set[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    told = io.BytesIO()
+    worker = worker_module._Worker(io.BytesIO(), told)
+    first = Turn("(guess 0)", ("(hint 1)",), "(guess 0)", True)
+
+    def asked(number: int, *turns: Turn) -> Decision:
+        order = Think(number, 0, turns, time.monotonic() + PATIENCE_S)
+        worker._take_note(order)
+        worker._think(order)
+        answer = read_answer(told.getvalue().splitlines()[-1])
+        assert isinstance(answer, Report)
+        assert (answer.final, answer.number) == (True, number)
+        return answer.decision
+
+    careless.add(mistake)
+    worker._build(setup())
+    decision = asked(1)
+    if mistake == "observe":
+        assert decision.fault is None
+        decision = asked(2, first)
+        assert decision.move in ("(guess 0)", "(guess 1)", "pass")
+    else:
+        assert decision.move in ("(guess 0)", "(guess 1)")
+    if mistake == "late":
+        assert decision.move == "(guess 1)"  # its best so far
+    assert decision.is_sound
+    assert decision.fault is not None
+    assert "the player raised" in decision.fault
+    assert any("raised" in record.getMessage() for record in caplog.records)
+    careless.clear()
+    decision = asked(3, first)
+    assert decision.fault is None
+    assert "pass" in {value.move for value in decision.values}
 
 
 def test_reports_come_at_once_and_a_newer_order_breaks_an_older_off() -> None:

@@ -12,7 +12,7 @@ from ggp.belief.segments import Segments, initial_segments
 from ggp.machine import Machine
 from ggp.machine.arrays import offsets_of, ragged
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Ragged
-from ggp.search.estimates import TIE_TOLERANCE, Estimates, Tally, best_moves
+from ggp.search.estimates import TIE_TOLERANCE, Estimates, Tally, Ties, best_moves
 from ggp.search.trials import Results, Trials, allocate, plan_trials
 from tests.support.games import machine_of_game
 
@@ -116,14 +116,16 @@ def planned(seed: int, count: int) -> tuple[Trials, int]:
 def test_results_added_in_parts_are_the_same(size: int, seed: int) -> None:
     trials, num_candidates = planned(seed, 9)
     goals = random_goals(seed, len(trials))
-    results = Results(trials)
+    turns = np.random.default_rng(seed + 1).integers(1, 9, len(trials))
+    results = Results(trials, 50.0)
     for start in range(0, len(trials), size):
         assert not results.complete(num_candidates)[trials.candidate[-1]]
-        results.add(start, goals[start : start + size])
+        results.add(start, goals[start : start + size], turns[start : start + size])
     stratum = np.repeat(np.arange(len(trials.counts)), trials.counts)
     assert results.counts.tolist() == trials.counts.tolist()
     assert results.totals.tolist() == np.bincount(stratum, goals).tolist()
-    assert results.squares is not None
+    prompt = np.bincount(stratum, (50.0 - goals) * turns)
+    assert results.promptness.tolist() == prompt.tolist()
     assert results.squares.tolist() == np.bincount(stratum, goals**2).tolist()
     assert results.complete(num_candidates).sum() == len(set(trials.candidate.tolist()))
     weights = np.repeat(trials.share / trials.counts, trials.counts)
@@ -158,12 +160,13 @@ def test_errors_are_those_of_each_candidate(count: int, exact: bool) -> None:
     bags, moves = random_bags(count)
     trials = plan_trials(bags, moves, count, np.random.default_rng(0))
     goals = random_goals(1, len(trials))
-    results = Results(trials)
-    results.add(0, goals)
+    results = Results(trials, 50.0)
+    results.add(0, goals, np.ones(len(goals), dtype=np.int64))
     tally = Tally(len(moves.values))
     tally.add(results, count, exact=exact)
     found = tally.estimates(moves)
-    for candidate in range(len(moves.values)):
+    assert np.isnan(found.stderrs).all() == (count == 1)
+    for candidate in range(len(moves.values) if count > 1 else 0):
         variance = variance_one(trials, goals, candidate, exact=exact)
         assert found.stderrs[candidate] == pytest.approx(np.sqrt(variance))
         assert found.visits[candidate] == count
@@ -173,11 +176,11 @@ def test_a_round_cut_short_counts_for_candidates_that_are_complete() -> None:
     bags, moves = random_bags(3)
     tally = Tally(len(moves.values))
     trials = plan_trials(bags, moves, 6, np.random.default_rng(0))
-    whole = Results(trials)
-    whole.add(0, np.full(len(trials), 100.0))
+    whole = Results(trials, 50.0)
+    whole.add(0, np.full(len(trials), 100.0), np.ones(len(trials), dtype=np.int64))
     tally.add(whole, 6, exact=True)
-    part = Results(trials)
-    part.add(0, np.full(6 * 4 + 1, 40.0))
+    part = Results(trials, 50.0)
+    part.add(0, np.full(6 * 4 + 1, 40.0), np.ones(6 * 4 + 1, dtype=np.int64))
     tally.add(part, 6, exact=True)
     found = tally.estimates(moves)
     assert found.visits.tolist() == [12] * 4 + [6] * (len(moves.values) - 4)
@@ -224,12 +227,17 @@ def test_candidates_that_were_tried_come_first() -> None:
     assert estimates.choose(np.random.default_rng(0)).tolist() == [8]
 
 
-def test_among_equal_values_the_promptest_is_chosen() -> None:
+def test_among_equal_values_the_promptest_is_chosen_if_that_is_wanted() -> None:
     moves = ragged([np.array([3, 4, 5, 6]), np.array([7]), np.array([8, 9])])
     values = np.array([90.0, 100.0, 100.0, 100.0, 0.0, 0.0, 0.0])
     promptness = np.array([0.0, -250.0, -50.0, -50.0, 0.0, 50.0, 150.0])
     estimates = Estimates(moves, values, np.zeros(7), np.full(7, 2), promptness)
-    chosen = np.array([estimates.choose(np.random.default_rng(seed)) for seed in range(200)])
+    by_lot = np.array([estimates.choose(np.random.default_rng(seed)) for seed in range(200)])
+    assert [{*column.tolist()} for column in by_lot.T] == [{4, 5, 6}, {7}, {8, 9}]
+    assert np.count_nonzero(by_lot[:, 0] == 4) == pytest.approx(200 / 3, abs=30)
+    chosen = np.array(
+        [estimates.choose(np.random.default_rng(seed), Ties.PROMPT) for seed in range(200)]
+    )
     assert {5, 6} == set(chosen[:, 0].tolist())
     assert 60 <= np.count_nonzero(chosen[:, 0] == 5) <= 140
     assert set(chosen[:, 1].tolist()) == {7}
@@ -240,5 +248,52 @@ def test_a_single_trial_is_too_little_for_promptness() -> None:
     moves = ragged([np.array([3, 4])])
     promptness = np.array([-250.0, -50.0])
     estimates = Estimates(moves, np.full(2, 100.0), np.zeros(2), np.ones(2, np.int64), promptness)
-    chosen = {int(estimates.choose(np.random.default_rng(seed))[0]) for seed in range(50)}
+    generators = map(np.random.default_rng, range(50))
+    chosen = {int(estimates.choose(rng, Ties.PROMPT)[0]) for rng in generators}
     assert chosen == {3, 4}
+
+
+def tally_of(rounds: list[list[float]]) -> Estimates:
+    """What a tally makes of rounds of goal values of one candidate on a bag of one entry."""
+    bags = weighted_bags(machine_of_game("krieg_tic_tac_toe"), [[1.0]], [0])
+    moves = ragged([np.array([3])])
+    tally = Tally(1)
+    for goals in rounds:
+        results = Results(plan_trials(bags, moves, len(goals), np.random.default_rng(0)), 50.0)
+        results.add(0, np.array(goals), np.ones(len(goals), dtype=np.int64))
+        tally.add(results, len(goals), exact=True)
+    return tally.estimates(moves)
+
+
+class TestErrorsOfRounds:
+    def test_a_single_trial_tells_no_error(self) -> None:
+        found = tally_of([[100.0]])
+        assert found.values.tolist() == [100.0]
+        assert np.isnan(found.stderrs).all()
+
+    def test_rounds_of_one_trial_tell_it_together(self) -> None:
+        goals = [100.0, 0.0, 100.0, 100.0, 50.0]
+        found = tally_of([[goal] for goal in goals])
+        assert found.visits.tolist() == [5]
+        assert found.stderrs == pytest.approx([np.std(goals, ddof=1) / np.sqrt(5)])
+
+    def test_a_single_trial_varies_like_the_others(self) -> None:
+        found = tally_of([[0.0], [0.0, 100.0, 100.0, 100.0]])
+        variance = np.var([0.0, 100.0, 100.0, 100.0], ddof=1)
+        assert found.values == pytest.approx([60.0])
+        assert found.stderrs == pytest.approx([np.sqrt(variance / 5)])
+
+    @pytest.mark.parametrize("goal", [100 / 3, 0.0, 71.0])
+    def test_equal_trials_leave_no_error(self, goal: float) -> None:
+        assert tally_of([[goal]] * 7).stderrs.tolist() == [0.0]
+        assert tally_of([[goal], [goal] * 4]).stderrs == pytest.approx([0.0], abs=1e-6)
+
+    def test_errors_are_right_on_average_however_rounds_are_cut(self) -> None:
+        rng = np.random.default_rng(0)
+        variances, means = [], []
+        for _ in range(2_000):
+            goals = rng.choice([0.0, 0.0, 50.0, 100.0], 10).tolist()
+            found = tally_of([goals[:1], goals[1:2], goals[2:3], goals[3:5], goals[5:]])
+            variances.append(found.stderrs[0] ** 2)
+            means.append(found.values[0])
+        assert np.mean(variances) == pytest.approx(np.var(means), rel=0.1)

@@ -1,4 +1,4 @@
-"""Many random matches at once, and which of them a role cannot tell apart."""
+"""Paths of roles: many random matches at once, and what a path of a tree holds."""
 
 from __future__ import annotations
 
@@ -8,8 +8,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.belief import PathTree
 from ggp.machine import Machine, States
-from ggp.machine.base import IntArray, Ragged
+from ggp.machine.base import UNKNOWN, IntArray, Ragged
+
+
+class PathTurn(NamedTuple):
+    """The last turn of a path: arguments of `PathTree.extend`."""
+
+    move: int
+    percepts: int
+    refused: int = UNKNOWN
+
+
+def turns_of(tree: PathTree, node: int) -> list[PathTurn]:
+    """All turns of a path, first to last."""
+    found = []
+    while tree.depth(node):
+        found.append(PathTurn(*tree.last_turns(np.array([node]))[0].tolist()))
+        node = int(tree.parents(np.array([node]))[0])
+    return found[::-1]
 
 
 class Turn(NamedTuple):

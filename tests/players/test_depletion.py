@@ -1,0 +1,111 @@
+"""Players without any particle, for many turns: what they keep in memory, and what they do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ggp.errors import ReasonerLimitError
+from ggp.machine import Machine
+from ggp.players import make_player, parse_spec
+from ggp.players.players import BeliefPlayer
+from tests.support.games import machine_of_rules
+
+LENGTH = 40
+
+HAYSTACK = (
+    "(role seer) (role random) (role other) (init (at 0)) (init fresh) "
+    + "".join(f"(succ {i} {i + 1}) " for i in range(LENGTH + 1))
+    + "".join(f"(number {i}) " for i in range(30))
+    + f"""
+    (<= (legal random (pick ?n)) (number ?n))
+    (<= (legal other (choose ?n)) (number ?n))
+    (legal seer wait) (legal seer watch)
+    (<= (next (picked ?n)) (does random (pick ?n)))
+    (<= (next (chosen ?n)) (does other (choose ?n)))
+    (<= (next broken) (true (at 37)))
+    (<= (sees seer broken) (true broken))
+    (<= (sees other (hint ?n)) (does random (pick ?n)))
+    (<= (next (at ?n)) (true (at ?m)) (succ ?m ?n))
+    (<= terminal (true (at {LENGTH})))
+    (goal seer 50) (goal random 0) (goal other 0)
+    """
+)
+"""Nothing is broken until the last turns; 900 joint moves a turn."""
+
+
+def player_of(machine: Machine, spec: str, attempts: int) -> BeliefPlayer:
+    made = replace(parse_spec(spec), max_attempts=attempts)
+    player = make_player(made, machine, 0, np.random.default_rng(0))
+    assert isinstance(player, BeliefPlayer)
+    return player
+
+
+@pytest.mark.parametrize("recovers", [False, True])
+def test_turns_without_particles_leave_nothing_behind(
+    recovers: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ggp.players.tracker.MIN_NODES", 0)
+    monkeypatch.setattr("ggp.players.tracker.SPARE_ATTEMPTS", 1_000)
+    machine = machine_of_rules(HAYSTACK, "propnet")
+    player = player_of(machine, "hyperplay2:n=4,exact=0", 1_000)
+    for _ in range(3):
+        player.observe("wait", [])
+    tracker = player.tracker
+    advance, sizes = tracker.belief.advance, []
+
+    def fail(*args: object, **kwargs: object) -> object:
+        monkeypatch.setattr(tracker.belief, "advance", advance)
+        raise ReasonerLimitError("inferences", 1, "a test")
+
+    for turn in range(30):
+        if recovers and turn % 4 == 0:  # lost, then found again
+            monkeypatch.setattr(tracker.belief, "advance", fail)
+        player.observe("wait", [] if recovers else ["broken"])
+        assert tracker.bag.depleted[0] == (not recovers or turn % 4 == 0)
+        sizes.append(len(tracker.tree))
+    # A path is forgotten before there are twice as many as are needed: ours, and while there are
+    # particles, those of two other roles along each of four.
+    needed = (1 + 4 * 2) * 33 if recovers else 33 + 4 * 2 * 3
+    assert max(sizes) <= 2 * needed + 100
+
+
+@pytest.mark.parametrize("exact", [0, 2_000])
+@pytest.mark.parametrize("backend", ["prolog", "propnet"])
+def test_what_was_proved_impossible_is_not_searched_again(exact: int, backend: str) -> None:
+    machine = machine_of_rules(HAYSTACK, backend)
+    player = player_of(machine, f"hyperplay2:n=2,exact={exact}", 400_000)
+    player.observe("wait", ["broken"])
+    assert player.tracker.bag.exact[0]
+    first = player.choose()
+    assert first.fault is not None
+    for _ in range(5):
+        player.observe("watch", [])
+        decision = player.choose()
+        assert decision.fault is not None
+        assert "no complete path agrees" in decision.fault
+        assert decision.states_visited == 0
+        assert decision.move in ("wait", "watch")
+        assert player.tracker.bag.exact[0]
+
+
+def test_a_long_path_is_walked_once_for_each_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for each of its beginnings: long matches would take the square of their length."""
+    machine = machine_of_rules(HAYSTACK, "propnet")
+    player = player_of(machine, "hyperplay:n=1,exact=0", 1)
+    tree = player.tracker.tree
+    looks = 0
+    parents = tree.parents
+
+    def counted(nodes: object) -> object:
+        nonlocal looks
+        looks += 1
+        return parents(nodes)  # type: ignore[arg-type]
+
+    for _ in range(30):
+        player.observe("wait", [])
+    monkeypatch.setattr(tree, "parents", counted)
+    player.tracker.belief.at(player.tracker.bag.paths, 0, np.random.default_rng(0))
+    assert looks < 6 * 30
