@@ -54,10 +54,7 @@ MOST_WARNINGS = 5
 @verbose_option
 @click.pass_context
 def main(ctx: click.Context) -> None:
-    """Play matches between players, and show recorded ones.
-
-    Exit codes: 0 all is well, 1 something failed, 2 the input was wrong, 130 interrupted.
-    """
+    """Play matches between players, and show recorded ones."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

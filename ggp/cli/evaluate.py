@@ -6,11 +6,13 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from ggp.cli.options import (
+    FilePath,
     FiniteRange,
     backend_option,
     json_option,
@@ -53,6 +55,7 @@ class Turn(NamedTuple):
 @click.option("--player", required=True, metavar="SPEC", help="For example hyperplay2:n=8.")
 @click.option(
     "--history",
+    type=FilePath(),
     metavar="FILE",
     help=f"What the role did and saw so far: JSON, {_HISTORY_FILE}. "
     "Default: it had only one legal move and saw nothing until it has a choice.",
@@ -70,7 +73,7 @@ def evaluate(
     game: str,
     role: str,
     player: str,
-    history: str | None,
+    history: Path | None,
     play_clock: float | None,
     seed: int,
     backend: str,
