@@ -132,6 +132,14 @@ def show_diagnostics(diagnostics: Iterable[Diagnostic], *, err: bool = True) -> 
             click.echo(printable(line), err=err)
 
 
+def announce(text: str) -> None:
+    """A line on standard output that is no result: nothing fails where it cannot be written."""
+    try:
+        click.echo(text)
+    except OSError:
+        _discard_output()
+
+
 def print_json(value: object) -> None:
     """A value as JSON on standard output."""
     click.echo(json.dumps(value, indent=2))

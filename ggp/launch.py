@@ -120,14 +120,14 @@ def _interrupt_again(dropped: UnraisableHookArgs) -> None:
     Other exceptions there are shown as ever.
     """
     if dropped.exc_type is KeyboardInterrupt:
-        _thread.start_new_thread(_interrupt_soon, ())
+        _thread.start_new_thread(_interrupt_soon, (_thread.get_ident(),))
     else:
         sys.__unraisablehook__(dropped)
 
 
-def _interrupt_soon() -> None:
+def _interrupt_soon(thread: int) -> None:
     time.sleep(_SOON_S)
-    _thread.interrupt_main()
+    signal.pthread_kill(thread, signal.SIGINT)
 
 
 def _end_at_once(*_: object) -> NoReturn:

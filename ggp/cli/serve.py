@@ -15,6 +15,7 @@ from ggp.cli.options import (
     seed_option,
     verbose_option,
 )
+from ggp.console import announce
 from ggp.launch import preload
 
 DEFAULT_PORT = 9147
@@ -128,7 +129,7 @@ def serve(
         shown = f"[{where[0]}]" if ":" in where[0] else where[0]
         server = make_server(host)
         with server.capture_signals():
-            click.echo(f"{player} listens on http://{shown}:{where[1]}")
+            announce(f"{player} listens on http://{shown}:{where[1]}")
             # What is loaded now stays: looking through it again and again delays answers.
             gc.collect()
             gc.freeze()

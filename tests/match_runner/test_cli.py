@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +15,7 @@ from click.testing import CliRunner, Result
 from match_runner.cli import main
 from match_runner.records import MatchRecord
 from match_runner.series import play_series
+from tests.support.commands import start
 from tests.support.games import GAMES, REPOSITORY
 
 BOMB = ("play", "exploding_bomb")
@@ -277,11 +275,9 @@ def test_an_interrupt_prints_what_is_finished(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_signal_while_prolog_works_is_heeded() -> None:
-    command = [sys.executable, "-m", "match_runner", "play", "kuhn_poker", "-v", "--json"]
-    command += ["--backend", "prolog", "--player", "player1=hyperplay2:n=40"]
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    process = start(
+        *("-m", "match_runner", "play", "kuhn_poker", "-v", "--json"),
+        *("--backend", "prolog", "--player", "player1=hyperplay2:n=40"),
     )
     assert process.stderr is not None
     assert "match with seed 0 begins" in process.stderr.readline()
