@@ -79,9 +79,9 @@ def bench(
 
 def _measured(game: str, seconds: float, seed: int, backend: str, threads: int) -> dict[str, Any]:
     """One row of the table."""
+    opened = open_game(game, backend, threads)
     import numpy as np
 
-    opened = open_game(game, backend, threads)
     with spinner(f"playing on {opened.machine.backend} for {seconds:g} s"):
         speed = measure(opened.machine, seconds, np.random.default_rng(seed))
     opened.machine.close()

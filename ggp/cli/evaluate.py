@@ -25,6 +25,7 @@ from ggp.cli.options import (
 from ggp.console import print_json, print_rich, spinner, table_of
 from ggp.errors import ConfigError, GGPError
 from ggp.gdl.source import printable
+from ggp.launch import preload
 
 if TYPE_CHECKING:
     from ggp.machine import Machine
@@ -80,6 +81,7 @@ def evaluate(
     as_json: bool,
 ) -> None:
     """Show what a player thinks of each of a role's moves."""
+    preload("ggp.players")
     from ggp.gdl.program import RANDOM
     from ggp.machine import role_index
     from ggp.players import parse_spec

@@ -53,12 +53,13 @@ class Opened(NamedTuple):
 
 def open_game(game: str, backend: str, threads: int = 1) -> Opened:
     """Read a game and build its machine; says on standard error if rules were repaired."""
-    preload(*_SLOW[backend])
     from ggp.gdl.normalize import load
-    from ggp.machine import build_machine
 
     program = load(game)
     hint_at_warnings(game, program.diagnostics)
+    preload(*_SLOW[backend])
+    from ggp.machine import build_machine
+
     started = time.perf_counter()
     with spinner(f"building {game}"):
         machine = build_machine(program, backend, threads=threads)

@@ -58,10 +58,10 @@ def trace(
 
     Steps count from 0. The percepts of a step are what its joint move produces.
     """
-    import numpy as np
-
     given = None if moves is None else read_json_list(moves, _MOVES_FILE)
     machine = open_game(game, backend).machine
+    import numpy as np
+
     if given is None:
         result = random_trace(machine, np.random.default_rng(seed), max_steps)
     else:
