@@ -105,6 +105,8 @@ def _open_standard_files() -> None:
         sys.stdin = os.fdopen(0, closefd=False)
     if sys.stdout is None:
         sys.stdout = os.fdopen(1, "w", closefd=False)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # what its encoding does not have
     sys.stderr = io.TextIOWrapper(
         io.BufferedWriter(_Lenient(2, "w", closefd=False)),
         encoding=None if sys.stderr is None else sys.stderr.encoding,

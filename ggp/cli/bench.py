@@ -69,11 +69,14 @@ def bench(
         return
     results = [_measured(game, seconds, seed, name, threads) for name in COMPARED]
     slow, fast = (result["states_per_s"] for result in results)
-    ratio = round(fast / slow, 2)
+    ratio = round(fast / slow, 2) if slow else None
     if as_json:
         print_json({"game": game, "results": results, "ratio": ratio})
     else:
         _print_table(results)
+        if ratio is None:
+            click.echo(f"{COMPARED[0]} made no move, so there is nothing to compare")
+            return
         click.echo(f"{COMPARED[1]} plays {ratio:,} times as many states a second as {COMPARED[0]}")
 
 

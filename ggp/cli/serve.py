@@ -20,6 +20,9 @@ from ggp.launch import preload
 
 DEFAULT_PORT = 9147
 DEFAULT_MEMORY_MB = 4096
+MOST_MEMORY_MB = 1 << 24
+"""More than any machine has; systems understand no number of bytes beyond 64 bits."""
+
 DEFAULT_LOG_LIMIT_GB = 10
 
 
@@ -70,7 +73,7 @@ DEFAULT_LOG_LIMIT_GB = 10
 )
 @click.option(
     "--memory",
-    type=click.IntRange(min=256),
+    type=click.IntRange(min=256, max=MOST_MEMORY_MB),
     default=DEFAULT_MEMORY_MB,
     show_default=True,
     metavar="MB",

@@ -106,7 +106,7 @@ def listen(address: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((address, port), family=family, backlog=128)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:  # the last of names no host can have
         said = getattr(error, "strerror", None) or str(error)
         number = getattr(error, "errno", None)
         if isinstance(number, int) and number in errno.errorcode:

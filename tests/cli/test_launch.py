@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from ggp.cli import main
 from ggp.console import EXIT_CODES
 from match_runner.cli import main as match_runner
-from tests.support.commands import run, start
+from tests.support.commands import run, start, text_file
 from tests.support.games import REPOSITORY
 
 PROGRAMS = ("ggp", "match_runner", "match_runner.demo")
@@ -203,6 +203,18 @@ def test_reader_that_went_away_has_an_exit_code_of_its_own(command: str) -> None
     done = shell(f"set -o pipefail; {command} | true")
     assert done.returncode == 141
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_what_an_encoding_does_not_have_is_shown_all_the_same(
+    encoding: str, tmp_path: Path
+) -> None:
+    game = text_file(
+        tmp_path, "(role 日) (init x) (legal 日 go) (<= terminal (true x)) (goal 日 1)"
+    )
+    done = shell(f"export PYTHONIOENCODING={encoding}; ggp trace {game}; ggp info {game}")
+    assert "\\u65e5" in done.stdout
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_server_plays_with_all_its_standard_files_closed() -> None:

@@ -225,8 +225,11 @@ def test_a_port_that_is_taken_is_told_in_one_line() -> None:
         (("--player", "random", "--host", "no.such.host.invalid"), "cannot listen on"),
         (("--player", "random", "--name", "two words"), "must be one word"),
         (("--player", "random", "--log", "/dev/null/logs"), "/dev/null"),
+        (("--player", "random", "--host", "x" * 300), "cannot listen on xxx"),
+        (("--player", "random", "--host", "\udcff"), "cannot listen on "),
+        (("--player", "random", "--memory", "9" * 20), "is not in the range"),
     ],
-    ids=["player", "host", "name", "log"],
+    ids=["player", "host", "name", "log", "long host", "odd host", "memory"],
 )
 def test_bad_options_are_told_in_one_line(args: tuple[str, ...], said: str) -> None:
     assert said in error_line("serve", "--port", "0", *args)
