@@ -1,7 +1,7 @@
 """What both command lines share: one-line errors, exit codes, JSON, tables, logging.
 
-Results go to standard output; warnings, errors and progress go to standard error. Exit codes:
-0 all is well, 1 something failed, 2 the input was wrong, 130 interrupted.
+Results go to standard output; warnings, errors and progress go to standard error. `EXIT_CODES`
+says how commands end.
 """
 
 from __future__ import annotations
@@ -21,13 +21,25 @@ import click
 
 from ggp.errors import ConfigError, GDLError, GGPError
 from ggp.gdl.source import Diagnostic, errors, printable
+from ggp.launch import EXIT_INTERRUPTED as EXIT_INTERRUPTED
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
-EXIT_INTERRUPTED = 130
+EXIT_NO_READER = 141
+"""What shells show for programs that end when nobody reads what they write."""
+
+EXIT_CODES = {
+    0: "all is well",
+    EXIT_FAILED: "something failed: a match failed, a player committed faults in every match, a "
+    "record does not fit its rules, validate found errors, results could not be written",
+    EXIT_BAD_INPUT: "the input was wrong: options, files, rulesheets",
+    EXIT_INTERRUPTED: "interrupted; Ctrl-C and SIGTERM end serve with 0",
+    EXIT_NO_READER: "the reader of the results went away, as head does",
+}
+"""How the commands end; both command lines show it in their help."""
 
 _MOST_SHOWN = 20
 """Errors of a rulesheet that are shown where its messages are not what was asked for."""
@@ -45,8 +57,21 @@ class CommandGroup(click.Group):
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Run the command line; never returns."""
         kwargs["standalone_mode"] = False
-        code = guarded(super().main)(*args, **kwargs)
+        code = super().main(*args, **kwargs)
         sys.exit(code if isinstance(code, int) else 0)
+
+    # Not `main` is guarded: click would deal with interrupts and closed pipes in ways of its own.
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        return guarded(super().make_context)(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        return guarded(super().invoke)(ctx)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(ctx, formatter)
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code), text) for code, text in EXIT_CODES.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -62,7 +87,7 @@ def guarded(command: Callable[_P, _T]) -> Callable[_P, _T]:
 
     Bad input (`ConfigError`, a rulesheet that cannot be used, bad options) exits with 2, any
     other error of ours with 1, an interrupt with 130. A reader that went away (`| head`) is no
-    error to speak of. Exceptions that are not ours are bugs and pass through.
+    error to speak of: 141. Exceptions that are not ours are bugs and pass through.
     """
 
     @functools.wraps(command)
@@ -83,8 +108,9 @@ def guarded(command: Callable[_P, _T]) -> Callable[_P, _T]:
             sys.exit(EXIT_INTERRUPTED)
         except OSError as error:
             _discard_output()
-            if error.errno != errno.EPIPE:
-                show_error(f"{error.filename or 'output'}: {error.strerror or error}")
+            if error.errno == errno.EPIPE:
+                sys.exit(EXIT_NO_READER)
+            show_error(f"{error.filename or 'output'}: {error.strerror or error}")
             sys.exit(EXIT_FAILED)
 
     return run
@@ -104,6 +130,14 @@ def show_diagnostics(diagnostics: Iterable[Diagnostic], *, err: bool = True) -> 
     for diagnostic in diagnostics:
         for line in str(diagnostic).split("\n"):
             click.echo(printable(line), err=err)
+
+
+def announce(text: str) -> None:
+    """A line on standard output that is no result: nothing fails where it cannot be written."""
+    try:
+        click.echo(text)
+    except OSError:
+        _discard_output()
 
 
 def print_json(value: object) -> None:
@@ -186,7 +220,11 @@ _HANDLER = _StderrHandler()
 def _console(file: TextIO) -> Console:
     from rich.console import Console
 
-    console = Console(file=file, markup=False, emoji=False, highlight=False)
+    class _Console(Console):
+        def on_broken_pipe(self) -> None:  # rich would end the process
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    console = _Console(file=file, markup=False, emoji=False, highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, _PIPE_WIDTH)
     return console

@@ -35,10 +35,7 @@ from match_runner.tournament.cli import tournament
 @verbose_option
 @click.pass_context
 def main(ctx: click.Context) -> None:
-    """Play matches between players, and show recorded ones.
-
-    Exit codes: 0 all is well, 1 something failed, 2 the input was wrong, 130 interrupted.
-    """
+    """Play matches between players, and show recorded ones."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

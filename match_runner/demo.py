@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from ggp.launch import launch
+
+if __name__ == "__main__":  # before the imports that take long
+    launch("match_runner.demo")
+
 import shutil
 import sys
 from collections.abc import Sequence
@@ -143,7 +148,3 @@ def _runnable(command: str) -> str:
     here = Path.cwd()
     shown = script.relative_to(here) if script.is_relative_to(here) else script
     return f"{shown} {rest}"
-
-
-if __name__ == "__main__":
-    main()

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import click
 
+from ggp.cli.options import FolderPath
 from ggp.console import guarded, print_rich, table_of
 from ggp.errors import ConfigError
 from ggp.gdl.games import list_games
@@ -57,7 +58,7 @@ class Findings:
 
 
 @click.command()
-@click.option("--out", type=click.Path(path_type=Path), required=True)
+@click.option("--out", type=FolderPath(), required=True)
 @click.option("--matches", type=click.IntRange(min=1), default=200, show_default=True)
 @click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True)
 @click.option("--player", default="hyperplay2", show_default=True)

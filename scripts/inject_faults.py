@@ -30,6 +30,7 @@ from pathlib import Path
 
 import click
 
+from ggp.cli.options import FolderPath
 from ggp.console import guarded
 from ggp.errors import ConfigError
 from ggp.gdl.normalize import load
@@ -244,7 +245,7 @@ def relaying(relay: Relay) -> Iterator[str]:
 
 
 @click.command()
-@click.option("--out", type=click.Path(path_type=Path), required=True)
+@click.option("--out", type=FolderPath(), required=True)
 @click.option("--matches", type=click.IntRange(min=1), default=3, show_default=True)
 @click.option("--player", default="hyperplay2", show_default=True)
 @click.option("--play-clock", type=click.IntRange(min=1), default=3, show_default=True)

@@ -25,7 +25,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from ggp.cli.options import FiniteRange
+from ggp.cli.options import FiniteRange, FolderPath
 from ggp.console import guarded, print_rich, table_of
 from ggp.errors import ConfigError
 from ggp.gdl.games import list_games
@@ -69,7 +69,7 @@ class Sample:
 
 @click.command()
 @click.option("--minutes", type=FiniteRange(min=0, min_open=True), default=60.0)
-@click.option("--out", type=click.Path(path_type=Path), default=Path("runs/soak"))
+@click.option("--out", type=FolderPath(), default=Path("runs/soak"))
 @click.option("--jobs", type=click.IntRange(min=1), default=4, show_default=True)
 @click.option("--player", default="hyperplay2", show_default=True)
 @click.option("--play-clock", type=click.IntRange(min=1), default=2, show_default=True)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.commands import end_started
+
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
@@ -18,3 +20,10 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ["GGP_CACHE_DIR"]
     else:
         os.environ["GGP_CACHE_DIR"] = before
+
+
+@pytest.fixture(autouse=True)
+def nothing_survives() -> Iterator[None]:
+    """Commands that a test started end with it, also where it failed."""
+    yield
+    end_started()

@@ -11,12 +11,13 @@ from tests.support.games import REPOSITORY
 
 MAY_IMPORT = {
     "ggp.errors": {"ggp.gdl"},
+    "ggp.launch": set(),
     "ggp.gdl": {"ggp.errors"},
     "ggp.machine": {"ggp.errors", "ggp.gdl"},
     "ggp.belief": {"ggp.errors", "ggp.machine"},
     "ggp.search": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.players": {"ggp.errors", "ggp.gdl", "ggp.search", "ggp.belief", "ggp.machine"},
-    "ggp.console": {"ggp.errors", "ggp.gdl"},
+    "ggp.console": {"ggp.errors", "ggp.gdl", "ggp.launch"},
     "ggp.protocol": {
         "ggp.errors",
         "ggp.gdl",

@@ -27,8 +27,7 @@ __all__ = ["main"]
 def main(ctx: click.Context) -> None:
     """A general game player for GDL and GDL-II.
 
-    GAME is the path of a rulesheet, or the name of a game that comes with ggp. Exit codes: 0 all
-    is well, 1 something failed, 2 the input was wrong.
+    GAME is the path of a rulesheet, or the name of a game that comes with ggp.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -69,19 +69,22 @@ def bench(
         return
     results = [_measured(game, seconds, seed, name, threads) for name in COMPARED]
     slow, fast = (result["states_per_s"] for result in results)
-    ratio = round(fast / slow, 2)
+    ratio = round(fast / slow, 2) if slow else None
     if as_json:
         print_json({"game": game, "results": results, "ratio": ratio})
     else:
         _print_table(results)
+        if ratio is None:
+            click.echo(f"{COMPARED[0]} made no move, so there is nothing to compare")
+            return
         click.echo(f"{COMPARED[1]} plays {ratio:,} times as many states a second as {COMPARED[0]}")
 
 
 def _measured(game: str, seconds: float, seed: int, backend: str, threads: int) -> dict[str, Any]:
     """One row of the table."""
+    opened = open_game(game, backend, threads)
     import numpy as np
 
-    opened = open_game(game, backend, threads)
     with spinner(f"playing on {opened.machine.backend} for {seconds:g} s"):
         speed = measure(opened.machine, seconds, np.random.default_rng(seed))
     opened.machine.close()

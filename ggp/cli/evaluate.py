@@ -6,11 +6,13 @@ import logging
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from ggp.cli.options import (
+    FilePath,
     FiniteRange,
     backend_option,
     json_option,
@@ -23,6 +25,7 @@ from ggp.cli.options import (
 from ggp.console import print_json, print_rich, spinner, table_of
 from ggp.errors import ConfigError, GGPError
 from ggp.gdl.source import printable
+from ggp.launch import preload
 
 if TYPE_CHECKING:
     from ggp.machine import Machine
@@ -53,6 +56,7 @@ class Turn(NamedTuple):
 @click.option("--player", required=True, metavar="SPEC", help="For example hyperplay2:n=8.")
 @click.option(
     "--history",
+    type=FilePath(),
     metavar="FILE",
     help=f"What the role did and saw so far: JSON, {_HISTORY_FILE}. "
     "Default: it had only one legal move and saw nothing until it has a choice.",
@@ -70,13 +74,14 @@ def evaluate(
     game: str,
     role: str,
     player: str,
-    history: str | None,
+    history: Path | None,
     play_clock: float | None,
     seed: int,
     backend: str,
     as_json: bool,
 ) -> None:
     """Show what a player thinks of each of a role's moves."""
+    preload("ggp.players")
     from ggp.gdl.program import RANDOM
     from ggp.machine import role_index
     from ggp.players import parse_spec

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from ggp.console import setup_logging, spinner
 from ggp.errors import ConfigError, GDLError
+from ggp.launch import preload
 
 if TYPE_CHECKING:
     from ggp.gdl.program import Program
@@ -20,10 +23,17 @@ if TYPE_CHECKING:
     from ggp.machine import Machine
 
     _ParamType = click.ParamType[str]
-else:
-    _ParamType = click.ParamType  # generic only since click 8.3
+    _PathType = click.Path[Path]
+else:  # generic only since click 8.3
+    _ParamType = click.ParamType
+    _PathType = click.Path
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+_PROPNET = ("ggp.machine.propnet.build", "ggp.machine.propnet.machine")
+_SLOW = {"auto": _PROPNET, "propnet": _PROPNET, "prolog": ("ggp.machine.prolog.machine",)}
+"""What backends take long to import."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -44,10 +54,12 @@ class Opened(NamedTuple):
 def open_game(game: str, backend: str, threads: int = 1) -> Opened:
     """Read a game and build its machine; says on standard error if rules were repaired."""
     from ggp.gdl.normalize import load
-    from ggp.machine import build_machine
 
     program = load(game)
     hint_at_warnings(game, program.diagnostics)
+    preload(*_SLOW[backend])
+    from ggp.machine import build_machine
+
     started = time.perf_counter()
     with spinner(f"building {game}"):
         machine = build_machine(program, backend, threads=threads)
@@ -72,7 +84,7 @@ def counted(diagnostics: Sequence[Diagnostic]) -> str:
     return ", ".join(texts) or "ok"
 
 
-def read_json_list(path: str, of_what: str) -> list[object]:
+def read_json_list(path: Path, of_what: str) -> list[object]:
     """The list in a JSON file.
 
     Raises:
@@ -118,6 +130,31 @@ class FiniteRange(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number", param, ctx)
         return number
+
+
+class _GivenPath(_PathType):
+    """A path that is not empty: an empty one, as of a shell's unset variable, is the folder one
+    happens to be in."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Path:
+        if not os.fspath(value):
+            self.fail(f"the path is empty; give that of a {self.name}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class FilePath(_GivenPath):
+    """The path of a file, there or not, as a `pathlib.Path`; neither empty nor of a folder."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+
+
+class FolderPath(_GivenPath):
+    """The path of a folder, there or not, as a `pathlib.Path`; neither empty nor of a file."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+        self.name = "folder"
 
 
 class _Backend(_ParamType):

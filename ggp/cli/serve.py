@@ -8,10 +8,21 @@ from pathlib import Path
 
 import click
 
-from ggp.cli.options import FiniteRange, backend_option, seed_option, verbose_option
+from ggp.cli.options import (
+    FiniteRange,
+    FolderPath,
+    backend_option,
+    seed_option,
+    verbose_option,
+)
+from ggp.console import announce
+from ggp.launch import preload
 
 DEFAULT_PORT = 9147
 DEFAULT_MEMORY_MB = 4096
+MOST_MEMORY_MB = 1 << 24
+"""More than any machine has; systems understand no number of bytes beyond 64 bits."""
+
 DEFAULT_LOG_LIMIT_GB = 10
 
 
@@ -48,7 +59,7 @@ DEFAULT_LOG_LIMIT_GB = 10
 @click.option(
     "--log",
     "log_folder",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FolderPath(),
     metavar="DIR",
     help="Folder for a file of JSON Lines for each match.",
 )
@@ -62,7 +73,7 @@ DEFAULT_LOG_LIMIT_GB = 10
 )
 @click.option(
     "--memory",
-    type=click.IntRange(min=256),
+    type=click.IntRange(min=256, max=MOST_MEMORY_MB),
     default=DEFAULT_MEMORY_MB,
     show_default=True,
     metavar="MB",
@@ -86,11 +97,12 @@ def serve(
     seed: int,
     backend: str,
 ) -> None:
-    """Play matches for game servers until interrupted.
+    """Play matches for game servers until interrupted, which is no failure: exits with 0.
 
     Whatever happens to a match, its moves are answered in time, and legal where that can be
     known. Listens on this machine only, unless told otherwise.
     """
+    preload("ggp.players", "ggp.protocol.server")
     from ggp.players import parse_spec
     from ggp.protocol.host import Host, HostOptions
     from ggp.protocol.match_log import check_folder
@@ -118,9 +130,10 @@ def serve(
         logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         where = listening.getsockname()
         shown = f"[{where[0]}]" if ":" in where[0] else where[0]
-        click.echo(f"{player} listens on http://{shown}:{where[1]}")
         server = make_server(host)
-        # What is loaded now stays: looking through it again and again delays answers.
-        gc.collect()
-        gc.freeze()
-        server.run(sockets=[listening])
+        with server.capture_signals():
+            announce(f"{player} listens on http://{shown}:{where[1]}")
+            # What is loaded now stays: looking through it again and again delays answers.
+            gc.collect()
+            gc.freeze()
+            server.run(sockets=[listening])

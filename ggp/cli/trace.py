@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ggp.cli.options import (
+    FilePath,
     backend_option,
     json_option,
     open_game,
@@ -32,7 +34,12 @@ _JOINT_MOVE = 'an object with a move for each role: {"ROLE": "MOVE", ...}'
 
 @click.command()
 @click.argument("game")
-@click.option("--moves", metavar="FILE", help=f"Joint moves to play: JSON, {_MOVES_FILE}.")
+@click.option(
+    "--moves",
+    type=FilePath(),
+    metavar="FILE",
+    help=f"Joint moves to play: JSON, {_MOVES_FILE}.",
+)
 @click.option(
     "--max-steps",
     type=click.IntRange(min=0),
@@ -45,16 +52,16 @@ _JOINT_MOVE = 'an object with a move for each role: {"ROLE": "MOVE", ...}'
 @json_option
 @verbose_option
 def trace(
-    game: str, moves: str | None, max_steps: int, seed: int, backend: str, as_json: bool
+    game: str, moves: Path | None, max_steps: int, seed: int, backend: str, as_json: bool
 ) -> None:
     """Play given or random joint moves and show every step.
 
     Steps count from 0. The percepts of a step are what its joint move produces.
     """
-    import numpy as np
-
     given = None if moves is None else read_json_list(moves, _MOVES_FILE)
     machine = open_game(game, backend).machine
+    import numpy as np
+
     if given is None:
         result = random_trace(machine, np.random.default_rng(seed), max_steps)
     else:

@@ -148,11 +148,6 @@ class Host:
                 self._resume(restored)
         self._background.start(self._forget())
 
-    @property
-    def num_open(self) -> int:
-        """How many questions are being thought about."""
-        return len(self._answers)
-
     def hurry(self) -> None:
         """Answer all open questions at once."""
         for number in self._answers:

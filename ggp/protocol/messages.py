@@ -167,13 +167,6 @@ WIRE_STYLES: Mapping[str, WireStyle] = {
 }
 """The five ways messages are written."""
 
-STYLE_OF_DIALECT: Mapping[Dialect, WireStyle] = {
-    Dialect.GDL: WIRE_STYLES["ggp-base"],
-    Dialect.GDL2_OLD: WIRE_STYLES["gdl2-old"],
-    Dialect.GDL2: WIRE_STYLES["gdl2"],
-}
-"""How the servers that are best known for a dialect write."""
-
 
 def parse_message(text: str, limits: MessageLimits | None = None) -> Message:
     """The message in a text: in any dialect, letter case and spacing.
@@ -249,43 +242,6 @@ def info_reply(name: str, *, busy: bool) -> str:
         raise LocalProtocolError(f"a player's name must be one symbol, not {quoted(name)}")
     status = BUSY if busy else "available"
     return f"((name {name}) (status {status}) (species alien))"
-
-
-@dataclass(frozen=True, slots=True)
-class InfoReply:
-    """What a player says of itself.
-
-    Attributes:
-        name: as sent, None if it gives none.
-        busy: whether it cannot start another match.
-    """
-
-    name: str | None
-    busy: bool
-
-
-def parse_info_reply(text: str, limits: MessageLimits | None = None) -> InfoReply:
-    """A player's answer to `Info` or `(ping)`: fields, or only `available`, `busy`, `ready`.
-
-    Raises:
-        RemoteProtocolError: it says nothing of the kind.
-    """
-    limits = limits or MessageLimits()
-    check_size(text, limits)
-    items = split_items(text, limits)
-    if len(items) == 1 and is_list(items[0]):
-        items = split_items(inside(items[0]), limits)
-    fields: dict[str, str] = {}
-    for item in items:
-        pair = split_items(inside(item), limits) if is_list(item) else ["status", item]
-        if len(pair) == 2 and not is_list(pair[0]):
-            fields.setdefault(pair[0].lower(), squeezed(pair[1]))
-    status = fields.get("status", "").lower()
-    if status not in ("available", READY, BUSY):
-        raise RemoteProtocolError(
-            f"expected a status, available or busy, in the answer {quoted(text)}"
-        )
-    return InfoReply(fields.get("name"), status == BUSY)
 
 
 def parse_reply(text: str, limits: MessageLimits | None = None) -> str:

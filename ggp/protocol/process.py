@@ -329,11 +329,6 @@ class Crew:
         await asyncio.gather(*(worker.close() for worker in workers), return_exceptions=True)
 
     @property
-    def pids(self) -> list[int]:
-        """Process ids of all workers, those that are ready too."""
-        return [worker.pid for worker in self._workers if not worker.ended]
-
-    @property
     def _workers(self) -> list[WorkerProcess]:
         return [*self._ready[True], *self._ready[False], *self._busy]
 

@@ -11,8 +11,10 @@ import contextlib
 import errno
 import logging
 import os
+import signal
 import socket
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
 
 import uvicorn
 from starlette.applications import Starlette
@@ -104,7 +106,7 @@ def listen(address: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((address, port), family=family, backlog=128)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, UnicodeError) as error:  # the last of names no host can have
         said = getattr(error, "strerror", None) or str(error)
         number = getattr(error, "errno", None)
         if isinstance(number, int) and number in errno.errorcode:
@@ -140,11 +142,32 @@ def make_server(host: Host) -> uvicorn.Server:
 
 
 class _Server(uvicorn.Server):
-    """Answers what is open before it ends."""
+    """Answers what is open before it ends, and ends without a word."""
 
     def __init__(self, config: uvicorn.Config, host: Host) -> None:
         super().__init__(config)
         self._host = host
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Have signals end the server, within the block too before it runs.
+
+        Unlike uvicorn's, does not raise them again afterwards: who ends a server gets what he
+        wants. Interrupts that were ignored from the start stay so. Blocks may be nested.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {
+            number: signal.signal(number, self.handle_exit)
+            for number in (signal.SIGINT, signal.SIGTERM)
+            if signal.getsignal(number) is not signal.SIG_IGN
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._host.hurry()

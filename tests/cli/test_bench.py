@@ -90,6 +90,13 @@ def test_comparison_measures_both_backends_and_prints_their_ratio() -> None:
     assert "times as many states a second as prolog" in shown
 
 
+def test_comparison_without_a_move_says_so(tmp_path: Path) -> None:
+    game = text_file(tmp_path, "(role a) (init x) (legal a go) (<= terminal (true x)) (goal a 1)")
+    assert json_of("bench", game, "--seconds", "0.1", "--compare")["ratio"] is None
+    shown = run("bench", game, "--seconds", "0.1", "--compare").stdout
+    assert "prolog made no move, so there is nothing to compare" in shown
+
+
 def test_threads_play_the_same_game() -> None:
     found = json_of("bench", "exploding_bomb", "--seconds", "0.2", "--threads", "2")
     assert found["backend"] == "propnet"

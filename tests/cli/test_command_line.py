@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from ggp.gdl import list_games
 from ggp.machine import BACKENDS
-from tests.support.commands import error_line, json_file, run, text_file
+from tests.support.commands import error_line, json_file, run, start, text_file
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMANDS = ("validate", "info", "convert", "trace", "evaluate", "bench")
@@ -34,16 +31,6 @@ REPAIRED = """
 (<= terminal (not (true here)))
 (goal agent 100)
 """
-
-
-def start(*args: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "ggp", *args],
-        cwd=REPOSITORY,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
 
 
 def test_bare_command_shows_help() -> None:
@@ -188,53 +175,12 @@ def test_names_cannot_disturb_a_terminal(tmp_path: Path) -> None:
 
 
 def test_module_runs_without_a_traceback() -> None:
-    process = start("trace", "nosuchgame")
+    process = start("-m", "ggp", "trace", "nosuchgame")
     output, errors = process.communicate(timeout=30)
     assert process.returncode == 2
     assert output == ""
     assert errors.startswith("error: unknown game 'nosuchgame'")
     assert errors.count("\n") == 1
-
-
-def test_interrupt_ends_without_a_traceback() -> None:
-    process = start("bench", "tic_tac_toe", "--seconds", "60", "-v")
-    assert process.stderr is not None
-    while "built in" not in process.stderr.readline():
-        assert process.poll() is None
-    time.sleep(2)
-    process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert output == ""
-    assert errors.strip().splitlines()[-1] == "error: interrupted"
-    assert "Traceback" not in errors
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
-@pytest.mark.parametrize("command", [("info",), ("trace", "--json"), ("convert", "--to", "kif")])
-def test_full_disk_is_one_line(command: tuple[str, ...]) -> None:
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "ggp", command[0], "exploding_bomb", *command[1:]],
-            cwd=REPOSITORY,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=30,
-        )
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-
-
-def test_reader_that_goes_away_is_no_error() -> None:
-    process = start("validate", *["exploding_bomb"] * 2000)
-    assert process.stdout is not None
-    process.stdout.readline()
-    process.stdout.close()
-    assert process.stderr is not None
-    assert process.stderr.read() == ""
-    process.wait(timeout=30)
-    process.stderr.close()
 
 
 def test_help_needs_no_slow_imports() -> None:

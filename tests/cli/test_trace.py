@@ -172,7 +172,7 @@ def test_file_that_is_not_json_is_one_line(text: str, tmp_path: Path) -> None:
 def test_missing_file_is_one_line(tmp_path: Path) -> None:
     line = error_line("trace", "exploding_bomb", "--moves", str(tmp_path / "none"))
     assert line.endswith("none: No such file or directory")
-    assert "cannot read" in error_line("trace", "exploding_bomb", "--moves", str(tmp_path))
+    assert "is a directory" in error_line("trace", "exploding_bomb", "--moves", str(tmp_path))
 
 
 def test_role_without_a_move_is_named(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from match_runner.cli import main
 from match_runner.match.records import MatchRecord
 from match_runner.series.worker import Task, play
 from tests.match_runner.http_player import free_port
+from tests.support.commands import start
 from tests.support.games import GAMES, REPOSITORY
 
 BOMB = ("play", "exploding_bomb")
@@ -354,11 +355,9 @@ def test_an_interrupt_prints_what_is_finished(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_signal_while_prolog_works_is_heeded() -> None:
-    command = [sys.executable, "-m", "match_runner", "play", "kuhn_poker", "-v", "--json"]
-    command += ["--backend", "prolog", "--player", "player1=hyperplay2:n=40"]
-    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+    process = start(
+        *("-m", "match_runner", "play", "kuhn_poker", "-v", "--json"),
+        *("--backend", "prolog", "--player", "player1=hyperplay2:n=40"),
     )
     assert process.stderr is not None
     assert "match with seed 0 begins" in process.stderr.readline()

@@ -8,7 +8,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from click.testing import CliRunner, Result
 from match_runner.cli import main
 from tests.match_runner.comparisons import compared, num_matches, rows_of, series_of
 from tests.match_runner.test_executor import is_alive
-from tests.support.games import REPOSITORY
+from tests.support import commands
 
 PLAYERS = ("hyperplay:n=2", "random")
 KUHN = ("compare", "kuhn_poker", "--players", *PLAYERS)
@@ -30,16 +29,7 @@ def run(*args: str) -> Result:
 
 def start(*args: str) -> subprocess.Popen[str]:
     """The command in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "match_runner", *args],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        start_new_session=True,
-        # Whoever runs tests in the background of a shell has them ignore interrupts.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    return commands.start("-m", "match_runner", *args)
 
 
 def wait_for_matches(process: subprocess.Popen[str], folder: Path, matches: int) -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from contextlib import suppress
@@ -49,7 +46,8 @@ from tests.match_runner.http_player import (
     http,
     playing,
 )
-from tests.support.games import GAMES, REPOSITORY
+from tests.support import commands
+from tests.support.games import GAMES
 
 BOMB = ("NOOP", "ASK", "(CUT RED)")
 LONG_S = 60
@@ -630,11 +628,9 @@ def test_misuse_is_one_line_and_exit_code_2(args: tuple[str, ...], message: str)
 
 def test_an_interrupt_calls_the_match_off() -> None:
     with playing(HttpPlayer([SILENT])) as x:
-        command = [sys.executable, "-m", "match_runner", "play", "tic_tac_toe", "--json"]
-        command += ["--player", f"xplayer={x.address}", "--play-clock", "600"]
-        environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-        process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        process = commands.start(
+            *("-m", "match_runner", "play", "tic_tac_toe", "--json"),
+            *("--player", f"xplayer={x.address}", "--play-clock", "600"),
         )
         give_up_at = time.monotonic() + MOST_S
         while len(x.requests) < 2 and time.monotonic() < give_up_at:

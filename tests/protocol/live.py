@@ -15,6 +15,7 @@ from typing import Any
 import uvicorn
 
 from ggp.protocol.host import Host, HostOptions
+from ggp.protocol.process import Crew
 from ggp.protocol.server import listen, make_server
 
 PATIENCE_S = 120.0
@@ -36,6 +37,16 @@ GUESSING = """
 (goal random 0)
 """
 """A game of three turns in which moves matter, and a new legal move is there in the second."""
+
+
+def num_open(host: Host) -> int:
+    """How many questions are being thought about."""
+    return len(host._answers)
+
+
+def worker_pids(crew: Crew) -> set[int]:
+    """Process ids of all workers, those that are ready too."""
+    return {worker.pid for worker in crew._workers if not worker.ended}
 
 
 class LiveServer:

@@ -24,9 +24,11 @@ from tests.protocol.live import (
     events,
     eventually,
     live_server,
+    num_open,
     pid_of,
     request,
     start,
+    worker_pids,
 )
 
 QUICK = "hyperplay:n=2,states=500"
@@ -83,7 +85,7 @@ def take_memory(server: LiveServer, folder: Path, match: str) -> None:
     before = [pid_of(folder, match, worker) for worker in WORKERS]
     allowed = crew.memory_bytes
     server.call(lambda: setattr(crew, "memory_bytes", 1 << 20))
-    eventually(lambda: not set(before) & set(server.call(lambda: crew.pids)))
+    eventually(lambda: not set(before) & server.call(lambda: worker_pids(crew)))
     server.call(lambda: setattr(crew, "memory_bytes", allowed))
 
 
@@ -109,7 +111,7 @@ def test_fault_while_thinking_costs_no_move(server: LiveServer, folder: Path, na
         while not referee.is_over:
             asked = pool.submit(server.post, print_message(referee.play(), STYLE))
             if referee.turn == 1:
-                eventually(lambda: server.call(lambda: server.host.num_open))
+                eventually(lambda: server.call(lambda: num_open(server.host)))
                 fault(server, folder, match)
             referee.execute(asked.result())  # demands a legal move
     eventually(lambda: deaths(folder, match))

@@ -24,7 +24,7 @@ from ggp.protocol.messages import (
     Preview,
     Start,
     Stop,
-    parse_info_reply,
+    info_reply,
     parse_reply,
     print_message,
 )
@@ -61,8 +61,7 @@ def test_info_tells_whether_another_match_can_be_played() -> None:
     lobby = Lobby("ggp", matches=2)
     for busy in (False, False, True):
         reply = lobby.receive("( INFO )", 0).reply
-        assert reply is not None
-        assert parse_info_reply(reply).busy is busy
+        assert reply == info_reply("ggp", busy=busy)
         lobby.receive(start(f"m{len(lobby.live)}"), 0)
     assert lobby.receive("(ping)", 0).reply == "ready"
     assert lobby.receive(f"(PREVIEW ({RULES}) 10)", 0).reply == "ready"

@@ -22,7 +22,6 @@ from ggp.protocol.messages import (
     Abort,
     Dialect,
     Info,
-    InfoReply,
     Message,
     Ping,
     Play,
@@ -31,7 +30,6 @@ from ggp.protocol.messages import (
     Stop,
     WireStyle,
     info_reply,
-    parse_info_reply,
     parse_message,
     parse_reply,
     print_message,
@@ -225,7 +223,7 @@ def test_styles_without_turns_cannot_send_one() -> None:
 
 @given(st.text() | st.text(alphabet="()PLAYplaystartinfo ;\n0123?\ufeff\x00\x1c", max_size=60))
 def test_garbage_is_read_or_refused_and_nothing_else(text: str) -> None:
-    for read in (parse_message, parse_info_reply, parse_reply):
+    for read in (parse_message, parse_reply):
         with suppress(ProtocolError):
             read(text)
 
@@ -263,23 +261,9 @@ def test_outline_finds_the_first_spelling_and_gives_it_back() -> None:
     assert not outline("(sees_xml a b) (f (sees a b))").is_gdl2
 
 
-@pytest.mark.parametrize("busy", [True, False])
-def test_info_reply_is_read_again(busy: bool) -> None:
-    assert parse_info_reply(info_reply("ggp", busy=busy)) == InfoReply("ggp", busy)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("ready", InfoReply(None, False)),
-        (" AVAILABLE\n", InfoReply(None, False)),
-        ("busy", InfoReply(None, True)),
-        ("( ( name Sancho ) ( status available ) )", InfoReply("Sancho", False)),
-        ("((STATUS BUSY))", InfoReply(None, True)),
-    ],
-)
-def test_info_reply_of_other_players_is_read(text: str, expected: InfoReply) -> None:
-    assert parse_info_reply(text) == expected
+def test_info_reply_says_whether_another_match_can_be_played() -> None:
+    assert info_reply("ggp", busy=False) == "((name ggp) (status available) (species alien))"
+    assert info_reply("ggp", busy=True) == "((name ggp) (status busy) (species alien))"
 
 
 def test_name_that_is_no_symbol_cannot_be_told() -> None:

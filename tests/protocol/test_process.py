@@ -25,7 +25,7 @@ from ggp.protocol.process import (
     WorkerProcess,
     start_worker,
 )
-from tests.protocol.live import PATIENCE_S
+from tests.protocol.live import PATIENCE_S, worker_pids
 
 MEMORY = 1 << 30
 SETUP = Setup("(role a)", "a", "random", "prolog", 1, 1.0, MEMORY)
@@ -152,7 +152,7 @@ def test_spare_that_dies_is_replaced_before_it_is_needed() -> None:
         before = {worker.pid for worker in crew.spares}
         for pid in before:
             os.kill(pid, signal.SIGKILL)
-        await until(lambda: len(crew.pids) == 2 and not before & set(crew.pids))
+        await until(lambda: len(worker_pids(crew)) == 2 and not before & worker_pids(crew))
 
     with_crew(ShellCrew(RUNS), scenario)
 
@@ -164,7 +164,7 @@ def test_spares_that_die_at_once_are_not_started_all_the_time(
 
     async def scenario(crew: ShellCrew) -> None:
         await until(lambda: len(crew.spares) == 2)
-        await until(lambda: not crew.pids)
+        await until(lambda: not worker_pids(crew))
         crew._bury(time.monotonic())
         await asyncio.sleep(0.1)
         assert crew.num_started == 2

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from ggp.console import EXIT_INTERRUPTED
 from ggp.errors import ConfigError
 from ggp.gdl import find_game
 from ggp.protocol.host import HostOptions, margin_of
@@ -30,12 +29,14 @@ from tests.protocol.live import (
     events,
     eventually,
     live_server,
+    num_open,
     pid_of,
     read_reply,
     request,
     start,
 )
 from tests.protocol.transcripts import SCENES
+from tests.support import commands
 from tests.support.commands import error_line
 
 MATCHES = 2
@@ -112,7 +113,7 @@ def test_info_is_answered_while_matches_think() -> None:
         threads = [threading.Thread(target=play, args=(name,)) for name in names]
         for thread in threads:
             thread.start()
-        eventually(lambda: server.call(lambda: server.host.num_open) == MATCHES)
+        eventually(lambda: server.call(lambda: num_open(server.host)) == MATCHES)
         assert server.post("(INFO)") == "((name thinker) (status busy) (species alien))"
         assert server.post("( ping )") == "ready"
         assert server.post(start("one-too-many")) == "busy"
@@ -224,44 +225,66 @@ def test_a_port_that_is_taken_is_told_in_one_line() -> None:
         (("--player", "random", "--host", "no.such.host.invalid"), "cannot listen on"),
         (("--player", "random", "--name", "two words"), "must be one word"),
         (("--player", "random", "--log", "/dev/null/logs"), "/dev/null"),
+        (("--player", "random", "--host", "x" * 300), "cannot listen on xxx"),
+        (("--player", "random", "--host", "\udcff"), "cannot listen on "),
+        (("--player", "random", "--memory", "9" * 20), "is not in the range"),
     ],
-    ids=["player", "host", "name", "log"],
+    ids=["player", "host", "name", "log", "long host", "odd host", "memory"],
 )
 def test_bad_options_are_told_in_one_line(args: tuple[str, ...], said: str) -> None:
     assert said in error_line("serve", "--port", "0", *args)
 
 
+def serve(*options: str, ignores_interrupts: bool = False) -> tuple[subprocess.Popen[str], int]:
+    """The command once it listens, and its port."""
+    process = commands.start(
+        *("-m", "ggp", "serve", "--player", "random", "--port", "0", *options),
+        ignores_interrupts=ignores_interrupts,
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line.startswith("random listens on http://127.0.0.1:")
+    return process, int(line.rpartition(":")[2])
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_command_serves_until_it_is_interrupted(tmp_path: Path, number: int) -> None:
-    command = [sys.executable, "-c", "from ggp.cli import main; main()"]
-    options = ["serve", "--player", "random", "--port", "0", "--log", str(tmp_path)]
-    with subprocess.Popen(
-        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        try:
-            line = process.stdout.readline()
-            assert line.startswith("random listens on http://127.0.0.1:")
-            port = int(line.rpartition(":")[2])
-            unfinished = socket.create_connection(("127.0.0.1", port))
-            unfinished.sendall(request("(INFO)")[:-1])
-            with socket.create_connection(("127.0.0.1", port)) as connection:
-                connection.sendall(request(start("m")))
-                assert read_reply(connection) == (200, "ready")
-            workers = [pid_of(tmp_path, "m", worker) for worker in ("thinker", "understudy")]
-            process.send_signal(number)
-            with unfinished:
-                assert read_reply(unfinished) == (503, "the server ends")
-            said = process.stderr.read()
-        finally:
-            process.kill()
-    if number == signal.SIGINT:
-        assert process.returncode == EXIT_INTERRUPTED
-        assert said.strip().splitlines()[-1] == "error: interrupted"
-    assert "Traceback" not in said
+    process, port = serve("--log", str(tmp_path))
+    unfinished = socket.create_connection(("127.0.0.1", port))
+    unfinished.sendall(request("(INFO)")[:-1])
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(request(start("m")))
+        assert read_reply(connection) == (200, "ready")
+    workers = [pid_of(tmp_path, "m", worker) for worker in ("thinker", "understudy")]
+    process.send_signal(number)
+    with unfinished:
+        assert read_reply(unfinished) == (503, "the server ends")
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert said.splitlines()[1:] == []  # that the unfinished request was refused
+    assert "the server ends" in said
     assert events(tmp_path, "m")[-1]["why"] == "server ended"
     eventually(lambda: not any(map(is_alive, workers)))
+
+
+@pytest.mark.parametrize("numbers", [[signal.SIGINT], [signal.SIGTERM], [signal.SIGINT] * 2])
+def test_server_that_has_just_begun_ends_without_a_word(numbers: list[signal.Signals]) -> None:
+    process, _ = serve()
+    for number in numbers:
+        process.send_signal(number)
+    assert process.communicate(timeout=30) == ("", "")
+    assert process.returncode == 0
+
+
+def test_server_in_the_background_of_a_shell_is_not_interrupted() -> None:
+    process, port = serve(ignores_interrupts=True)
+    process.send_signal(signal.SIGINT)
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(request("(INFO)"))
+        assert read_reply(connection)[0] == 200
+    process.terminate()
+    assert process.communicate(timeout=30) == ("", "")
+    assert process.returncode == 0
 
 
 def is_alive(pid: int) -> bool:

@@ -1,14 +1,64 @@
-"""Running the command `ggp` inside the test process."""
+"""Running commands: `ggp` inside the test process, others in processes of their own."""
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from click.testing import CliRunner, Result
 
 from ggp.cli import main
+from tests.support.games import REPOSITORY
+
+_started: list[subprocess.Popen[str]] = []
+
+
+def start(
+    *args: str,
+    ignores_interrupts: bool = False,
+    environment: Mapping[str, str] | None = None,
+    stdout: int | IO[str] = subprocess.PIPE,
+    stderr: int | IO[str] = subprocess.PIPE,
+) -> subprocess.Popen[str]:
+    """Python with these arguments, in a session of its own that ends with the test.
+
+    Args:
+        ignores_interrupts: as what shells start in the background does; otherwise it heeds them,
+            also where the tests themselves run in the background and ignore them.
+        environment: variables besides those of the tests.
+    """
+    action = signal.SIG_IGN if ignores_interrupts else signal.SIG_DFL
+    process = subprocess.Popen(
+        [sys.executable, *args],
+        stdout=stdout,
+        stderr=stderr,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **(environment or {})},
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, action),
+    )
+    _started.append(process)
+    return process
+
+
+def end_started() -> None:
+    """Kill whatever `start` began that is still there."""
+    for process in _started:
+        if process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        for pipe in (process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
+    _started.clear()
 
 
 def run(*args: str) -> Result:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -17,6 +15,7 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
 from ggp.machine.propnet.child import run_limited
 from ggp.machine.propnet.ground import ground
+from tests.support.commands import start
 from tests.support.games import REPOSITORY
 
 TASKS = "tests.support.child_tasks"
@@ -214,12 +213,7 @@ def test_child_dies_with_its_parent(number: int, tmp_path: Path) -> None:
         "from ggp.machine.propnet.child import run_limited\n"
         f"run_limited('{TASKS}:sleep', {str(path)!r}, seconds=60, memory_bytes=1 << 30)"
     )
-    parent = subprocess.Popen(
-        [sys.executable, "-c", code],
-        cwd=REPOSITORY,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-    )
+    parent = start("-c", code)
     child = pid_in(path)
     assert is_alive(child)
     parent.send_signal(number)

@@ -1,0 +1,138 @@
+"""How every command of ours begins and ends, before anything slow is imported.
+
+Importing a program takes up to seconds, and Ctrl-C meanwhile would end in a traceback. So what
+the system starts imports this module first and nothing else: `launch` sees to the standard files
+and to interrupts, and imports the program only then.
+"""
+
+from __future__ import annotations
+
+import _thread
+import atexit
+import io
+import os
+import signal
+import sys
+import time
+from importlib import import_module
+
+TYPE_CHECKING = False  # without the import of `typing`, which takes longer than this module
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+    from typing import Any, NoReturn
+
+EXIT_INTERRUPTED = 130
+
+_SOON_S = 0.01
+
+
+def launch(module: str, **options: Any) -> NoReturn:
+    """Import a module and call its `main`; never returns.
+
+    An interrupt (SIGINT) ends the process at once while the module is imported and after `main`;
+    in between it is the usual `KeyboardInterrupt`. A process that was started with interrupts
+    ignored, as shells start what runs in the background, goes on ignoring them.
+
+    Args:
+        module: its full name.
+        options: what `main` is given.
+    """
+    _open_standard_files()
+    is_heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_heeded:
+        signal.signal(signal.SIGINT, _end_at_once)
+        sys.unraisablehook = _interrupt_again
+        # Registered first, so called last: what is left then, Python does without handlers.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    main = import_module(module).main
+    try:
+        try:
+            if is_heeded:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+            main(**options)
+        finally:
+            if is_heeded:
+                signal.signal(signal.SIGINT, _end_at_once)
+    except KeyboardInterrupt:  # another one, while the first was dealt with
+        _end_at_once()
+    sys.exit()
+
+
+def preload(*modules: str) -> None:
+    """Import modules that are slow to import, before a command has begun anything.
+
+    An interrupt meanwhile ends the process at once: libraries in C would swallow the exception,
+    or show it with a traceback. What cannot be imported is left to who needs it.
+    """
+    is_heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    try:
+        if is_heeded:
+            signal.signal(signal.SIGINT, _end_at_once)
+        for module in modules:
+            try:
+                import_module(module)
+            except ImportError:
+                continue
+    finally:
+        if is_heeded:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class _Lenient(io.FileIO):
+    """A file that takes what cannot be written for written."""
+
+    def write(self, data: Any, /) -> int:
+        try:
+            return super().write(data)
+        except OSError:
+            return memoryview(data).nbytes
+
+
+def _open_standard_files() -> None:
+    """Have all three standard files open, and errors that nobody can read do no harm.
+
+    Where one is closed, the next file that is opened would take its place, and what a library
+    prints would end up there.
+    """
+    for number, flags in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            # Takes the lowest number that is free. Standard output is opened for reading:
+            # results must not be lost without a word.
+            os.open(os.devnull, flags)
+    if sys.stdin is None:
+        sys.stdin = os.fdopen(0, closefd=False)
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", closefd=False)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")  # what its encoding does not have
+    sys.stderr = io.TextIOWrapper(
+        io.BufferedWriter(_Lenient(2, "w", closefd=False)),
+        encoding=None if sys.stderr is None else sys.stderr.encoding,
+        errors="backslashreplace",
+        line_buffering=True,
+        write_through=True,
+    )
+
+
+def _interrupt_again(dropped: UnraisableHookArgs) -> None:
+    """Repeat an interrupt that came where Python drops exceptions: in a destructor or callback.
+
+    Other exceptions there are shown as ever.
+    """
+    if dropped.exc_type is KeyboardInterrupt:
+        _thread.start_new_thread(_interrupt_soon, (_thread.get_ident(),))
+    else:
+        sys.__unraisablehook__(dropped)
+
+
+def _interrupt_soon(thread: int) -> None:
+    time.sleep(_SOON_S)
+    signal.pthread_kill(thread, signal.SIGINT)
+
+
+def _end_at_once(*_: object) -> NoReturn:
+    """End with a line and nothing else: no exception can get lost, nothing waits."""
+    _Lenient(2, "w", closefd=False).write(b"error: interrupted\n")
+    os._exit(EXIT_INTERRUPTED)
