@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ggp.cli.options import json_option, verbose_option
+from ggp.cli.options import FilePath, json_option, verbose_option
 from ggp.console import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
@@ -41,9 +41,7 @@ def main(ctx: click.Context) -> None:
 
 
 @main.command()
-@click.argument(
-    "files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path), required=True
-)
+@click.argument("files", metavar="FILE...", nargs=-1, type=FilePath(), required=True)
 @json_option
 @verbose_option
 def replay(files: tuple[Path, ...], as_json: bool) -> int:
@@ -83,7 +81,7 @@ def _replay(file: Path, found: list[object], *, as_json: bool) -> int:
 
 
 @main.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FilePath())
 @click.option(
     "--to",
     "target",
@@ -93,7 +91,7 @@ def _replay(file: Path, found: list[object], *, as_json: bool) -> int:
 )
 @click.option(
     "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FilePath(),
     metavar="FILE",
     help="Where to write it; without it, to standard output.",
 )

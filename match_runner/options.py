@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ggp.cli.options import FiniteRange
+from ggp.cli.options import FiniteRange, FolderPath
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from match_runner.match.referee import Conditions
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions
@@ -85,7 +85,7 @@ def out_option(usual: str | None = None) -> Callable[[_F], _F]:
     return click.option(
         "--out",
         "folder",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=FolderPath(),
         required=usual is None,
         show_default=usual or False,
         metavar="DIR",
@@ -98,7 +98,7 @@ def record_option(command: _F) -> _F:
     return click.option(
         "--record",
         "records",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=FolderPath(),
         metavar="DIR",
         help="Write a JSON file for every match.",
     )(command)

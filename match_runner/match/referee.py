@@ -247,7 +247,7 @@ class _Match:
             submitted = _canonical(decision.move)
         except Exception as error:
             self._fault(role, "raised", f"raised {_shown(error)} when asked to move", error)
-            return _Answer(None, None)
+            return _Answer(None, None, may_count=False)
         if decision.fault is not None:
             self._fault(role, "fallback", f"played a fallback: {_one_line(decision.fault)}")
         took_s = clock() - started

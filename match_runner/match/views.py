@@ -122,10 +122,12 @@ def values_table(decision: Decision, encoding: str = "utf-8") -> Table:
 
 
 def value_text(value: MoveValue, encoding: str = "utf-8") -> str:
-    """A value with its standard error, - where there is none."""
+    """A value with its standard error, as far as they are known; - without any."""
     if value.value is None or not value.visits:
         return "-"
-    return f"{value.value:.1f} {plus_minus(encoding)} {value.stderr or 0.0:.1f}"
+    if value.stderr is None:
+        return f"{value.value:.1f}"
+    return f"{value.value:.1f} {plus_minus(encoding)} {value.stderr:.1f}"
 
 
 def show_errors(faulty: Sequence[tuple[str, Sequence[str]]], of: int) -> Iterator[Text]:

@@ -89,7 +89,8 @@ def _claims(played: PlayedDuels, points: Sequence[Point]) -> list[Claim]:
     for series in (_SERIES, *CURVES):
         point = point_at(points, series, str(OPTIMAL_INDEX))
         if point is not None:
-            opponent = played.get(folder_of(_NAME, str(OPTIMAL_INDEX), series), strong)
+            own = series in CURVES
+            opponent = played[folder_of(_NAME, point.at, series)] if own else strong
             claims.append(
                 Claim(
                     f"{who}, {series}: the optimum",

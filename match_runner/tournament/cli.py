@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ggp.cli.options import json_option, verbose_option
+from ggp.cli.options import FilePath, json_option, verbose_option
 from ggp.console import print_json, print_rich
 from match_runner.options import place_options, read_place
 from match_runner.series.command import Held, hold_series
@@ -18,7 +18,7 @@ from match_runner.tournament.summary import summarize
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FilePath())
 @place_options(out="FILE without .toml")
 @json_option
 @verbose_option

@@ -203,6 +203,13 @@ def test_replay_takes_no_markup_or_escapes_from_a_record(tmp_path: Path) -> None
         ((*BOMB, "--play-clock", "0"), "Invalid value for '--play-clock': 0.0 is not"),
         ((*BOMB, "--play-clock", "nan"), "Invalid value for '--play-clock': nan is not a finite"),
         ((*BOMB, "--seed", "-1"), "Invalid value for '--seed': -1 is not in the range x>=0"),
+        (
+            (*BOMB, "--record", ""),
+            "Invalid value for '--record': the path is empty",
+        ),
+        ((*BOMB, "--out", ""), "Invalid value for '--out': the path is empty"),
+        (("compare", "kuhn_poker", "--out", ""), "the path is empty"),
+        (("replay", ""), "the path is empty; give that of a file"),
         ((*BOMB, "--backend", "x"), "unknown backend 'x'; backends: auto, propnet, prolog"),
         (("play",), "Missing argument 'GAME'; `match-runner play --help`"),
         (("watch",), "unknown command 'watch'; commands: compare, export, play, replay"),
