@@ -2,15 +2,21 @@
 
 from ggp.belief.bags import Bags, require_particles
 from ggp.belief.belief import DEFAULT_EXACT, MAX_ATTEMPTS, Belief, never
+from ggp.belief.move_models import UNIFORM, MoveModel, UniformMoves
 from ggp.belief.paths import DRAWN, PathTree
+from ggp.belief.sampler import Sampler
 
 __all__ = [
     "DEFAULT_EXACT",
     "DRAWN",
     "MAX_ATTEMPTS",
+    "UNIFORM",
     "Bags",
     "Belief",
+    "MoveModel",
     "PathTree",
+    "Sampler",
+    "UniformMoves",
     "never",
     "require_particles",
 ]

@@ -84,19 +84,29 @@ def counted(diagnostics: Sequence[Diagnostic]) -> str:
     return ", ".join(texts) or "ok"
 
 
+def read_json(path: Path, of_what: str) -> object:
+    """The value in a JSON file.
+
+    Raises:
+        ConfigError: the file cannot be read, or is not JSON.
+    """
+    try:
+        with open(path, "rb") as file:
+            found: object = json.load(file)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} is not JSON ({error}); it must be {of_what}") from error
+    return found
+
+
 def read_json_list(path: Path, of_what: str) -> list[object]:
     """The list in a JSON file.
 
     Raises:
         ConfigError: the file cannot be read, or holds something else.
     """
-    try:
-        with open(path, "rb") as file:
-            value = json.load(file)
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is not JSON ({error}); it must be {of_what}") from error
+    value = read_json(path, of_what)
     if not isinstance(value, list):
         raise ConfigError(f"{path} must be {of_what}, not {_kind(value)}")
     return value
