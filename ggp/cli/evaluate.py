@@ -15,6 +15,7 @@ from ggp.cli.histories import FORM, Turn, first_choice, read_history, recorded_h
 from ggp.cli.options import (
     FilePath,
     FiniteRange,
+    PlayerText,
     backend_option,
     json_option,
     open_game,
@@ -36,7 +37,13 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("game")
 @click.option("--role", required=True, help="Whose moves to evaluate.")
-@click.option("--player", required=True, metavar="SPEC", help="For example hyperplay2:n=8.")
+@click.option(
+    "--player",
+    type=PlayerText(),
+    required=True,
+    metavar="SPEC",
+    help="For example hyperplay2:n=8; `ggp players` lists them.",
+)
 @click.option(
     "--history",
     type=FilePath(),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from ggp.console import setup_logging, spinner
 from ggp.errors import ConfigError, GDLError
@@ -183,6 +184,36 @@ class _Backend(_ParamType):
         from ggp.machine import BACKENDS
 
         return f"[{'|'.join(BACKENDS)}]"
+
+
+class PlayerText(_ParamType):
+    """A player's spec, alone or as `ROLE=SPEC`, which shells complete; it is read elsewhere."""
+
+    name = "spec"
+
+    def shell_complete(self, ctx: object, param: object, incomplete: str) -> list[CompletionItem]:
+        from ggp.players import describe_player, known_players
+
+        role, equals, spec = incomplete.partition("=")
+        if not equals or ":" in role:
+            role, equals, spec = "", "", incomplete
+        name, colon, options = spec.partition(":")
+        if not colon:
+            return [
+                CompletionItem(f"{role}{equals}{player}", help=describe_player(player).summary)
+                for player in known_players()
+                if player.startswith(name)
+            ]
+        if name not in known_players():
+            return []
+        given, comma, last = options.rpartition(",")
+        return [
+            CompletionItem(
+                f"{role}{equals}{name}:{given}{comma}{option.name}=", help=option.meaning
+            )
+            for option in describe_player(name).options
+            if option.name.startswith(last)
+        ]
 
 
 def _raise_verbosity(ctx: click.Context, param: object, value: int) -> None:

@@ -23,7 +23,7 @@ from ggp.belief import Bags, Belief, PathTree, Sampler
 from ggp.errors import GGPError, MachineError
 from ggp.players.base import Context, Decision, MoveValue
 from ggp.players.tracker import Answer, Tracker
-from ggp.search.anytime import Deadline
+from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import TIE_TOLERANCE, candidates
 
 OBSERVE_SHARE = 0.5
@@ -74,7 +74,8 @@ class BeliefPlayer(ABC):
                 value was asked for).
 
         Raises:
-            GGPError: it cannot decide; it is then rescued.
+            GGPError: it cannot decide; it then plays a fallback, as it does where it raises
+                `OutOfTime`.
         """
 
     def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
@@ -122,6 +123,8 @@ class BeliefPlayer(ABC):
             except GGPError as error:
                 self._warn(error)
                 fault = str(error)
+            except OutOfTime:
+                fault = "the time ran out before it had decided"
         if move is None and (spare := self._spare_bag(deadline)) is not None:
             bag = spare
             try:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from ggp.cli.options import (
+    PlayerText,
     backend_option,
     hint_at_warnings,
     json_option,
@@ -52,6 +53,7 @@ class _SeveralPlayers(click.Command):
     _ONE,
     _SEVERAL,
     "players",
+    type=PlayerText(),
     multiple=True,
     metavar="SPEC...",
     help="Who is compared: --players SPEC SPEC, after GAME, or --player once for each; a spec or "

@@ -10,7 +10,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from ggp.cli.options import backend_option, json_option, seed_option, verbose_option
+from ggp.cli.options import PlayerText, backend_option, json_option, seed_option, verbose_option
 from ggp.console import print_json, print_rich, show_diagnostics, table_of
 from ggp.gdl.normalize import load
 from ggp.gdl.program import Program
@@ -74,6 +74,7 @@ class PlaySummary:
 @click.option(
     "--player",
     "players",
+    type=PlayerText(),
     multiple=True,
     metavar="ROLE=SPEC",
     help="Who plays a role, e.g. agent=hyperplay2:n=8 or agent=http://localhost:9147. "
