@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.growth import Grown, advance
 from ggp.belief.move_models import MoveModel
+from ggp.belief.one_turn import Grown, advance
 from ggp.belief.paths import PathTree
 from ggp.belief.segments import Segments, initial_segments, join
 from ggp.belief.table import SetTable
@@ -37,7 +37,7 @@ class ExactSets:
 
     Args:
         limit: largest set that is enumerated; 0 never enumerates.
-        keep_views, model: see `Belief`.
+        keep_views, model: see `HyperPlaySampler`.
         stop: when true, enumerating ends where it is.
     """
 

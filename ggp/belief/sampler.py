@@ -1,4 +1,4 @@
-"""What samples the states a role may be in: the protocol. `Belief` is the sampler of HyperPlay."""
+"""What samples the states a role may be in: the protocol; `HyperPlaySampler` implements it."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from ggp.cli.options import verbose_option
 from ggp.cli.players import players
 from ggp.cli.rulesheets import convert, info, validate
 from ggp.cli.serve import serve
-from ggp.cli.trace import trace
+from ggp.cli.tracing import trace
 from ggp.console import CommandGroup, installed_version
 
 __all__ = ["main"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ggp.cli.histories import FORM, Turn, first_choice, read_history, recorded_history
+from ggp.cli.histories import FORM, first_choice, read_history, recorded_history
 from ggp.cli.options import (
     FilePath,
     FiniteRange,
@@ -31,6 +31,7 @@ from ggp.launch import preload
 if TYPE_CHECKING:
     from ggp.machine import Machine
     from ggp.players import Decision, Player
+    from ggp.players.base import KnownTurn
     from ggp.search.anytime import Deadline
 
 
@@ -119,7 +120,7 @@ def evaluate(
         _show(result)
 
 
-def _follow(machine: Machine, player: Player, history: Sequence[Turn], where: str) -> None:
+def _follow(machine: Machine, player: Player, history: Sequence[KnownTurn], where: str) -> None:
     """Let the player live through a history.
 
     Raises:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ggp.cli.options import read_json, read_term
 from ggp.errors import ConfigError
 
 if TYPE_CHECKING:
     from ggp.machine import Machine
+    from ggp.players.base import KnownTurn
 
 FORM = 'a list of turns like {"move": "MOVE", "percepts": ["TERM", ...]}'
 
@@ -22,19 +23,9 @@ _MOST_MATCHES = 20
 _PARTICLES, _EXACT = 1_000, 10_000
 
 
-class Turn(NamedTuple):
-    """What a role knows of a turn; None is not known.
-
-    Attributes:
-        move: its executed move, canonical KIF.
-        percepts: its percepts, canonical KIF.
-    """
-
-    move: str | None
-    percepts: tuple[str, ...] | None
-
-
-def recorded_history(machine: Machine, path: Path, digest: str, role: str, turn: int) -> list[Turn]:
+def recorded_history(
+    machine: Machine, path: Path, digest: str, role: str, turn: int
+) -> list[KnownTurn]:
     """What a role did and saw in a recorded match before it decided in a turn.
 
     Args:
@@ -63,7 +54,7 @@ def recorded_history(machine: Machine, path: Path, digest: str, role: str, turn:
     return read_history(machine, found, str(path))
 
 
-def first_choice(machine: Machine, role: int, seed: int) -> list[Turn]:
+def first_choice(machine: Machine, role: int, seed: int) -> list[KnownTurn]:
     """What a role did and saw until it first has a choice.
 
     That it makes its only moves and sees nothing, if it can be so; else what happens to it in a
@@ -79,7 +70,7 @@ def first_choice(machine: Machine, role: int, seed: int) -> list[Turn]:
     quiet = _quiet_history(machine, role)
     if quiet is not None:
         return quiet
-    turns: list[Turn] = []
+    turns: list[KnownTurn] = []
     for number in range(_MOST_MATCHES):
         turns, has_choice = _random_history(machine, role, (seed, number))
         if has_choice:
@@ -90,52 +81,56 @@ def first_choice(machine: Machine, role: int, seed: int) -> list[Turn]:
     )
 
 
-def _quiet_history(machine: Machine, role: int) -> list[Turn] | None:
+def _quiet_history(machine: Machine, role: int) -> list[KnownTurn] | None:
     """Only moves, nothing seen, until there is a choice; None if that cannot be."""
     import numpy as np
 
-    from ggp.belief import Belief, PathTree
+    from ggp.belief import HyperPlaySampler, PathTree
     from ggp.machine.base import NO_PERCEPTS
+    from ggp.players.base import KnownTurn
     from ggp.search.estimates import candidates
 
-    belief = Belief(machine, PathTree(machine), capacity=_PARTICLES, exact=_EXACT)
+    belief = HyperPlaySampler(machine, PathTree(machine), capacity=_PARTICLES, exact=_EXACT)
     rng = np.random.default_rng(0)
     bag = belief.start(role)
-    turns: list[Turn] = []
+    turns: list[KnownTurn] = []
     while len(turns) < _MOST_TURNS:
         moves = candidates(machine, bag).values
         if len(moves) > 1:
             return turns
         if not len(moves):
             return None
-        turns.append(Turn(machine.move_text(int(moves[0])), ()))
+        turns.append(KnownTurn(machine.move_text(int(moves[0])), ()))
         bag = belief.advance(bag, moves, np.array([NO_PERCEPTS]), rng)
         if bag.depleted[0]:
             return None
     return None
 
 
-def _random_history(machine: Machine, role: int, seed: Sequence[int]) -> tuple[list[Turn], bool]:
+def _random_history(
+    machine: Machine, role: int, seed: Sequence[int]
+) -> tuple[list[KnownTurn], bool]:
     """A role's turns of a random match until it has a choice, and whether it has one."""
     import numpy as np
 
+    from ggp.players.base import KnownTurn
     from ggp.search.moves import random_moves
 
     rng = np.random.default_rng(seed)
     state = machine.initial(1)
-    turns: list[Turn] = []
+    turns: list[KnownTurn] = []
     while not machine.terminal(state)[0] and len(turns) < _MOST_TURNS:
         if len(machine.legal(state, role)[0]) > 1:
             return turns, True
         row = [int(random_moves(machine, state, r, rng)[0]) for r in range(len(machine.roles))]
         stepped = machine.step(state, np.array([row], dtype=np.int64))
         seen = machine.percept_texts(int(stepped.percepts[0, role]))
-        turns.append(Turn(machine.move_text(row[role]), seen))
+        turns.append(KnownTurn(machine.move_text(row[role]), seen))
         state = stepped.states
     return turns, False
 
 
-def read_history(machine: Machine, turns: Sequence[object], name: str) -> list[Turn]:
+def read_history(machine: Machine, turns: Sequence[object], name: str) -> list[KnownTurn]:
     """The turns of a history, checked against the terms that the rules can make.
 
     Args:
@@ -154,7 +149,9 @@ def read_history(machine: Machine, turns: Sequence[object], name: str) -> list[T
     return history
 
 
-def _read_turn(machine: Machine, turn: object) -> Turn:
+def _read_turn(machine: Machine, turn: object) -> KnownTurn:
+    from ggp.players.base import KnownTurn
+
     if not isinstance(turn, dict) or turn.keys() != {"move", "percepts"}:
         raise ConfigError('a turn must be an object {"move": "MOVE", "percepts": ["TERM", ...]}')
     move = None if turn["move"] is None else read_term(turn["move"])
@@ -162,7 +159,7 @@ def _read_turn(machine: Machine, turn: object) -> Turn:
         raise ConfigError(f"{move} is no move of this game: its rules do not know the term")
     listed = turn["percepts"]
     if listed is None:
-        return Turn(move, None)
+        return KnownTurn(move, None)
     if not isinstance(listed, list):
         raise ConfigError("percepts must be a list of terms in strings, or null if unknown")
     percepts = tuple(map(read_term, listed))
@@ -171,4 +168,4 @@ def _read_turn(machine: Machine, turn: object) -> Turn:
             raise ConfigError(
                 f"{percept} is no percept of this game: its rules do not know the term"
             )
-    return Turn(move, percepts)
+    return KnownTurn(move, percepts)

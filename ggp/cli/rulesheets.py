@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ggp.cli.circuit import describe_circuit, print_circuit
+from ggp.cli.circuit_table import describe_circuit, print_circuit
 from ggp.cli.options import (
     backend_option,
     counted,

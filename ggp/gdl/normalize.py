@@ -21,6 +21,7 @@ from ggp.gdl.dependencies import (
     relations_needed,
     relations_reaching,
 )
+from ggp.gdl.diagnosis import Diagnosis
 from ggp.gdl.games import read_rulesheet
 from ggp.gdl.program import (
     DISTINCT,
@@ -40,7 +41,6 @@ from ggp.gdl.program import (
     NormalRule,
     Program,
 )
-from ggp.gdl.report import Report
 from ggp.gdl.safety import bind_variables
 from ggp.gdl.source import Diagnostic, Rulesheet
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature, variables
@@ -60,7 +60,7 @@ def normalize(rulesheet: Rulesheet, *, strict: bool = False) -> Program:
         GDLValidationError: the rulesheet cannot be played (or, when strict, breaks a formal
             rule); the error lists all problems found.
     """
-    report = Report(rulesheet, strict=strict)
+    report = Diagnosis(rulesheet, strict=strict)
     program = _normalize(rulesheet, report)
     report.raise_errors()
     return program
@@ -79,7 +79,7 @@ def validate(rulesheet: Rulesheet, *, strict: bool = False) -> tuple[Diagnostic,
         return error.diagnostics
 
 
-def _normalize(rulesheet: Rulesheet, report: Report) -> Program:
+def _normalize(rulesheet: Rulesheet, report: Diagnosis) -> Program:
     check_vocabulary(rulesheet.rules, report)
     roles = check_roles(rulesheet.rules, report)
     rules = _unfold(_without_duplicates(rulesheet.rules, report))
@@ -118,7 +118,7 @@ def _keep(rules: Sequence[NormalRule], relations: frozenset[Signature]) -> list[
     return [rule for rule in rules if signature(rule.head) in relations]
 
 
-def _without_duplicates(rules: Sequence[Rule], report: Report) -> list[Rule]:
+def _without_duplicates(rules: Sequence[Rule], report: Diagnosis) -> list[Rule]:
     """Drop rules that repeat an earlier one up to the names of variables."""
     seen: dict[Rule, Rule] = {}
     for rule in rules:
@@ -176,7 +176,7 @@ def _defined(rules: Sequence[NormalRule]) -> set[Signature]:
     return {signature(rule.head) for rule in rules} | {TRUE, DOES, DISTINCT}
 
 
-def _report_undefined(rules: Sequence[NormalRule], report: Report) -> None:
+def _report_undefined(rules: Sequence[NormalRule], report: Diagnosis) -> None:
     defined = _defined(rules)
     for rule in (rule for rule in rules if signature(rule.head) not in IGNORED):
         for literal in rule.body:

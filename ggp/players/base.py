@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -61,6 +61,18 @@ class Decision:
     def is_sound(self) -> bool:
         """Whether it rests on states that agree with what the player was told."""
         return self.fault is None or self.particles > 0
+
+
+class KnownTurn(NamedTuple):
+    """What a role knows of a turn; None is not known.
+
+    Attributes:
+        move: its executed move, canonical KIF.
+        percepts: its percepts, canonical KIF.
+    """
+
+    move: str | None
+    percepts: Sequence[str] | None
 
 
 class Player(Protocol):

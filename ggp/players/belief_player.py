@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from ggp.belief import Bags, Belief, PathTree, Sampler
+from ggp.belief import Bags, HyperPlaySampler, PathTree, Sampler
 from ggp.errors import GGPError, MachineError
 from ggp.players.base import Context, Decision, MoveValue
-from ggp.players.tracker import Answer, Tracker
+from ggp.players.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import TIE_TOLERANCE, candidates
 
@@ -59,7 +59,9 @@ class BeliefPlayer(ABC):
 
     def sampler(self, tree: PathTree) -> Sampler:
         """The belief of the player's own bag."""
-        return Belief(self.machine, tree, capacity=FEW_PARTICLES, max_attempts=FEW_ATTEMPTS)
+        return HyperPlaySampler(
+            self.machine, tree, capacity=FEW_PARTICLES, max_attempts=FEW_ATTEMPTS
+        )
 
     def simulated(self) -> tuple[Sampler, ...]:
         """Beliefs on the same tree that are made for others, if there are any."""
@@ -99,7 +101,7 @@ class BeliefPlayer(ABC):
     ) -> None:
         started = self.context.clock()
         self.turn += 1
-        answer = Answer(submitted, in_time)
+        answer = Submission(submitted, in_time)
         try:
             try:
                 self.tracker.observe(move, percepts, answer, _part(deadline, OBSERVE_SHARE))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ggp.belief import Bags, Belief, PathTree, Sampler, never
+from ggp.belief import Bags, HyperPlaySampler, PathTree, Sampler, never
 from ggp.players.base import Context
 from ggp.players.belief_player import Choice
 from ggp.players.options import whole
@@ -39,7 +39,7 @@ class HyperPlay2(SearchPlayer):
 
     def __init__(self, options: HyperPlay2Options, context: Context) -> None:
         super().__init__(options, context)
-        self._nested = Belief(
+        self._nested = HyperPlaySampler(
             self.machine,
             self.tracker.tree,
             capacity=options.n,
@@ -57,7 +57,7 @@ class HyperPlay2(SearchPlayer):
 
     def sampler(self, tree: PathTree) -> Sampler:
         """Entries have every role's incomplete path: its simulations begin with it."""
-        return Belief(
+        return HyperPlaySampler(
             self.machine,
             tree,
             capacity=self.capacity,

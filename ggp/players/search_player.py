@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from ggp.belief import DEFAULT_EXACT, Bags, Belief, PathTree, Sampler
+from ggp.belief import DEFAULT_EXACT, Bags, HyperPlaySampler, PathTree, Sampler
 from ggp.players.base import MoveValue
 from ggp.players.belief_player import BeliefPlayer, Choice
 from ggp.players.options import choice, whole, wholes
@@ -58,7 +58,9 @@ class SearchPlayer(BeliefPlayer):
         """A search of the values of the candidates of one bag."""
 
     def sampler(self, tree: PathTree) -> Sampler:
-        return Belief(self.machine, tree, capacity=self.capacity, exact=self.options.exact)
+        return HyperPlaySampler(
+            self.machine, tree, capacity=self.capacity, exact=self.options.exact
+        )
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         return self.best(self.values_of(self.search(bag, deadline), deadline))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.belief import DRAWN, Bags, Belief, Sampler, require_particles
+from ggp.belief import DRAWN, Bags, HyperPlaySampler, Sampler, require_particles
 from ggp.belief.segments import depleted_segments
 from ggp.errors import GDLError
 from ggp.gdl import parse_term, to_kif
@@ -24,7 +24,7 @@ SPARE_PARTICLES, SPARE_EXACT, SPARE_ATTEMPTS = 2_000, 20_000, 10_000_000
 _log = logging.getLogger(__name__)
 
 
-class Answer(NamedTuple):
+class Submission(NamedTuple):
     """What a role had answered in a turn: arguments of `Player.observe`, where they are told."""
 
     submitted: str | None = None
@@ -50,7 +50,7 @@ class Tracker:
         self._rng = rng
         self.belief = belief
         self.belief.stop = self._out_of_time
-        self._spare: Belief | None = None
+        self._spare: HyperPlaySampler | None = None
         self._prune_at = MIN_NODES
         self.bag: Bags = self.belief.start(role)
         self.last_known: Bags = self.bag
@@ -59,7 +59,7 @@ class Tracker:
         self,
         move: str | None,
         percepts: Sequence[str] | None,
-        answer: Answer,
+        answer: Submission,
         deadline: Deadline | None,
     ) -> None:
         """Advance the bag by a turn.
@@ -101,7 +101,7 @@ class Tracker:
             return None  # that there is none has been proved
         self._deadline = deadline
         if self._spare is None:
-            self._spare = Belief(
+            self._spare = HyperPlaySampler(
                 self.machine,
                 self.tree,
                 capacity=SPARE_PARTICLES,
@@ -161,7 +161,7 @@ class Tracker:
             return UNKNOWN
         return found
 
-    def _refused(self, executed: int, answer: Answer) -> int:
+    def _refused(self, executed: int, answer: Submission) -> int:
         """The last argument of `PathTree.extend`: what the answer makes of an executed move."""
         submitted, in_time = answer
         if executed == UNKNOWN:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ggp.gdl.normalize import load
 from ggp.players import Decision
 from match_runner.reproduce.results import Settings, Tell
-from match_runner.series.command import held_so_far
 from match_runner.series.comparison import ComparisonSummary, summarize
+from match_runner.series.holding import held_so_far
 from match_runner.series.outcomes import Played, decisions_of
 from match_runner.series.plan import (
     MEASURE,

@@ -85,8 +85,8 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class States:
-    """States visited for decisions of one role at one turn, where they should be equal.
+class StatesRow:
+    """StatesRow visited for decisions of one role at one turn, where they should be equal.
 
     Attributes:
         series, at: the point.
@@ -137,7 +137,7 @@ class Result:
     points: tuple[Point, ...]
     claims: tuple[Claim, ...]
     lines: tuple[Line, ...] = ()
-    states: tuple[States, ...] = ()
+    states: tuple[StatesRow, ...] = ()
     failures: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:

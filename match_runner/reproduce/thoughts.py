@@ -12,9 +12,7 @@ from ggp.errors import MatchError
 from ggp.gdl.normalize import load
 from ggp.machine import Machine, build_machine, role_index
 from ggp.players import make_player, parse_spec
-
-Turn = tuple[str, tuple[str, ...]]
-"""A role's executed move and its percepts, canonical KIF."""
+from ggp.players.base import KnownTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,7 @@ class Thought:
     backend: str
     role: str
     player: str
-    history: tuple[Turn, ...]
+    history: tuple[KnownTurn, ...]
     seed: int
 
 

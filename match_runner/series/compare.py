@@ -20,10 +20,10 @@ from ggp.gdl.normalize import load
 from match_runner.match.seats import read_roles
 from match_runner.options import conditions_of, conditions_options, place_options, read_place
 from match_runner.remote.post import is_address
-from match_runner.series.command import Held, hold_series
 from match_runner.series.comparison import summarize
+from match_runner.series.comparison_tables import show_comparison
+from match_runner.series.holding import Held, hold_series
 from match_runner.series.plan import Series, SeriesGame, check_series
-from match_runner.series.report import show_comparison
 
 _SEVERAL = "--players"
 _ONE = "--player"

@@ -20,7 +20,7 @@ from match_runner.match.seats import read_players
 from match_runner.match.views import plain, show_errors
 from match_runner.options import conditions_of, conditions_options, place_options, read_place
 from match_runner.remote.post import is_address
-from match_runner.series.command import Held, hold_series
+from match_runner.series.holding import Held, hold_series
 from match_runner.series.intervals import Interval, interval_text, mean_interval
 from match_runner.series.plan import Series, SeriesGame, check_series, resampling_seed
 

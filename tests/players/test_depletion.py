@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.belief import Belief
+from ggp.belief import HyperPlaySampler
 from ggp.errors import ReasonerLimitError
 from ggp.machine import Machine
 from ggp.players import BeliefPlayer, make_player, parse_spec
@@ -37,7 +37,7 @@ HAYSTACK = (
 def player_of(machine: Machine, spec: str, attempts: int) -> BeliefPlayer:
     player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
     assert isinstance(player, BeliefPlayer)
-    assert isinstance(player.tracker.belief, Belief)
+    assert isinstance(player.tracker.belief, HyperPlaySampler)
     player.tracker.belief._max_attempts = attempts
     return player
 

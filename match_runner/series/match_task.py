@@ -19,7 +19,7 @@ _MOST_GAMES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class MatchTask:
     """A match for a worker.
 
     Attributes:
@@ -41,7 +41,7 @@ class Task:
     conditions: Conditions
 
 
-def play(task: Task) -> MatchRecord:
+def play(task: MatchTask) -> MatchRecord:
     """Play a match; its record comes without the rules, which the caller has.
 
     Raises:

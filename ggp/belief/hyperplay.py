@@ -8,8 +8,8 @@ import numpy as np
 
 from ggp.belief.bags import Bags
 from ggp.belief.exact import ENTRIES_AT_ONCE, EXPANSIONS_PER_ENTRY, ExactSets, GivenUp
-from ggp.belief.growth import Grown, advance
 from ggp.belief.move_models import UNIFORM, MoveModel
+from ggp.belief.one_turn import Grown, advance
 from ggp.belief.paths import PathTree
 from ggp.belief.segments import Segments, depleted_segments, initial_segments, join
 from ggp.machine.arrays import first_seen
@@ -22,7 +22,7 @@ REFILL_FACTOR = 8
 """A bag that lost most of its particles is drawn again with this times as many."""
 
 MAX_ATTEMPTS = 400_000
-"""Lanes stepped in search of a particle for a player's own bag; see `Belief`."""
+"""Lanes stepped in search of a particle for a player's own bag; see `HyperPlaySampler`."""
 
 
 def never() -> bool:
@@ -30,7 +30,7 @@ def never() -> bool:
     return False
 
 
-class Belief:
+class HyperPlaySampler:
     """The `Sampler` of HyperPlay: makes and advances bags of every role of a machine.
 
     Args:
