@@ -14,6 +14,7 @@ from ggp.cli.options import (
     FiniteRange,
     backend_option,
     json_option,
+    limits_option,
     open_game,
     read_json_list,
     read_term,
@@ -25,7 +26,7 @@ from ggp.errors import ConfigError, GGPError
 from ggp.gdl.source import printable
 
 if TYPE_CHECKING:
-    from ggp.machine import Machine
+    from ggp.machine import Limits, Machine
     from ggp.players import Decision, PlayerSpec
     from ggp.players.players import BeliefPlayer
     from ggp.search.anytime import Deadline
@@ -64,6 +65,7 @@ class Turn(NamedTuple):
 )
 @seed_option()
 @backend_option
+@limits_option
 @json_option
 @verbose_option
 def evaluate(
@@ -74,6 +76,7 @@ def evaluate(
     play_clock: float | None,
     seed: int,
     backend: str,
+    limits: Limits,
     as_json: bool,
 ) -> None:
     """Show what a player thinks of each of a role's moves."""
@@ -83,7 +86,7 @@ def evaluate(
 
     spec = parse_spec(player)
     given = None if history is None else read_json_list(history, _HISTORY_FILE)
-    machine = open_game(game, backend).machine
+    machine = open_game(game, backend, limits=limits).machine
     role_number = role_index(machine, role)
     if role_number == machine.random_role:
         possible = ", ".join(name for name in machine.roles if name != RANDOM)

@@ -17,13 +17,17 @@ from ggp.errors import ConfigError, GDLError
 if TYPE_CHECKING:
     from ggp.gdl.program import Program
     from ggp.gdl.source import Diagnostic
-    from ggp.machine import Machine
+    from ggp.machine import Limits, Machine
 
     _ParamType = click.ParamType[str]
 else:
     _ParamType = click.ParamType  # generic only since click 8.3
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+DEFAULT_GROUNDING_S = 20.0
+"""As in `Limits`, which is slow to import."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -41,7 +45,7 @@ class Opened(NamedTuple):
     build_s: float
 
 
-def open_game(game: str, backend: str, threads: int = 1) -> Opened:
+def open_game(game: str, backend: str, threads: int = 1, limits: Limits | None = None) -> Opened:
     """Read a game and build its machine; says on standard error if rules were repaired."""
     from ggp.gdl.normalize import load
     from ggp.machine import build_machine
@@ -50,7 +54,7 @@ def open_game(game: str, backend: str, threads: int = 1) -> Opened:
     hint_at_warnings(game, program.diagnostics)
     started = time.perf_counter()
     with spinner(f"building {game}"):
-        machine = build_machine(program, backend, threads=threads)
+        machine = build_machine(program, backend, limits, threads)
     build_s = time.perf_counter() - started
     _log.info("%s runs on %s, built in %.2f s", game, machine.backend, build_s)
     return Opened(program, machine, build_s)
@@ -169,6 +173,26 @@ def backend_option(command: _F) -> _F:
         default="auto",
         show_default=True,
         help="What runs the rules.",
+    )(command)
+
+
+def _limits(ctx: click.Context, param: object, seconds: float) -> Limits:
+    from ggp.machine import Limits
+
+    return Limits(grounding_seconds=seconds)
+
+
+def limits_option(command: _F) -> _F:
+    """`--grounding-seconds`: gives the command `limits` for `build_machine`."""
+    return click.option(
+        "--grounding-seconds",
+        "limits",
+        type=FiniteRange(min=0, min_open=True),
+        default=DEFAULT_GROUNDING_S,
+        show_default=True,
+        metavar="SECONDS",
+        callback=_limits,
+        help="What the fast backend may take to compile a game it has not seen.",
     )(command)
 
 

@@ -10,6 +10,7 @@ import click
 from ggp.cli.options import (
     backend_option,
     json_option,
+    limits_option,
     open_game,
     read_json_list,
     read_term,
@@ -23,7 +24,7 @@ from ggp.gdl.source import printable
 if TYPE_CHECKING:
     import numpy as np
 
-    from ggp.machine import Machine, States
+    from ggp.machine import Limits, Machine, States
 
 _MOVES_FILE = "a list of joint moves like {role: move}, one for each step"
 
@@ -42,10 +43,17 @@ _JOINT_MOVE = 'an object with a move for each role: {"ROLE": "MOVE", ...}'
 )
 @seed_option()
 @backend_option
+@limits_option
 @json_option
 @verbose_option
 def trace(
-    game: str, moves: str | None, max_steps: int, seed: int, backend: str, as_json: bool
+    game: str,
+    moves: str | None,
+    max_steps: int,
+    seed: int,
+    backend: str,
+    limits: Limits,
+    as_json: bool,
 ) -> None:
     """Play given or random joint moves and show every step.
 
@@ -54,7 +62,7 @@ def trace(
     import numpy as np
 
     given = None if moves is None else read_json_list(moves, _MOVES_FILE)
-    machine = open_game(game, backend).machine
+    machine = open_game(game, backend, limits=limits).machine
     if given is None:
         result = random_trace(machine, np.random.default_rng(seed), max_steps)
     else:

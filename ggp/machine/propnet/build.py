@@ -1,41 +1,49 @@
-"""From rules to a circuit, within limits of time and memory, or from the cache."""
+"""From rules to a circuit, within limits of time and memory, or from the cache.
+
+What a circuit looks like depends on the rules and the code alone, because passes stop after so
+much work and not after so many seconds. The limit of seconds remains: a machine that is too slow
+or too busy may pass it.
+
+- While passes run, the circuit so far is handed over and marked as not complete. It is played
+  with, and made anew at a later start: `MAX_TRIES` times at most within the same limits, once a
+  process, and the smaller circuit is kept.
+- While the rules are ground, there is no circuit. That is remembered as well, so that only the
+  first start waits, and holds until the limit is raised. If the child had to wait for a processor
+  for much of the time, it proves nothing and is remembered in this process only.
+"""
 
 from __future__ import annotations
 
 import logging
+import resource
 import time
-from typing import NamedTuple
 
-from ggp.errors import ReasonerLimitError
+from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl.program import Program
 from ggp.machine.base import Limits
 from ggp.machine.propnet.cache import DiskCache, user_cache
 from ggp.machine.propnet.child import run_limited
-from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.circuit_file import FORMAT_VERSION, from_bytes, to_bytes
-from ggp.machine.propnet.passes import PassReport
+from ggp.machine.propnet.circuit_file import Built, Refusal, from_bytes, to_bytes
+from ggp.machine.propnet.version import makers_version
 
 _log = logging.getLogger(__name__)
 
-OPTIMISE_SHARE = 0.3
-"""Share of the time for grounding that optimising the circuit may take, if it is left."""
-
 FINISH_SHARE = 0.25
-"""Share that is kept for handing the circuit over."""
+"""Share of the time that is kept for handing the circuit over."""
 
+MAX_TRIES = 3
+"""How often a circuit is made until it is complete."""
 
-_refused: dict[tuple[str, float, int], tuple[str, float]] = {}
-"""Rules that passed these limits in this process: a match has several machines of a game."""
-
+BUSY_SHARE = 0.8
+"""A child that ran for less than this share of its time was kept waiting."""
 
 DOING = "grounding the rules"
 
+_refused: dict[str, Refusal] = {}
+"""Rules that passed limits in this process, by key: a match has several machines of a game."""
 
-class Built(NamedTuple):
-    """A circuit and how it came about."""
-
-    circuit: Circuit
-    reports: list[PassReport]
+_tried: set[tuple[str, float]] = set()
+"""Keys, and seconds, of circuits that were made in this process."""
 
 
 def build(program: Program, limits: Limits, cache: DiskCache | None = None) -> Built:
@@ -47,50 +55,105 @@ def build(program: Program, limits: Limits, cache: DiskCache | None = None) -> B
         cache: where to look and store; that of the user if None.
 
     Raises:
-        ReasonerLimitError: the rules cannot be ground within the limits.
+        ReasonerLimitError: the rules cannot be ground within the limits, or could not before.
         BackendUnavailableError: clingo or numba is missing.
         MachineError: the child was killed or crashed.
     """
     cache = user_cache() if cache is None else cache
-    key = f"{program.digest}-{FORMAT_VERSION}"
-    stored = cache.get(key)
-    if stored is not None:
-        try:
-            return Built(*from_bytes(stored, program.digest))
-        except Exception as error:  # whatever reading a foreign file raises
-            _log.info("the cached circuit of %s is ignored: %s", program.source.name, error)
-            cache.discard(key)
-    attempt = (program.digest, limits.grounding_seconds, limits.grounding_bytes)
-    if attempt in _refused:
-        raise ReasonerLimitError(*_refused[attempt], DOING)
+    key = f"{program.digest}-{makers_version()}"
+    stored = _stored(key, program, cache)
+    known = stored if isinstance(stored, Built) else None
+    if known is not None and not _worth_another_try(known, key, limits):
+        return known
+    for refusal in (stored, _refused.get(key)):
+        if isinstance(refusal, Refusal) and refusal.covers(limits):
+            raise ReasonerLimitError(
+                refusal.limit, refusal.reached, f"{DOING} (at an earlier start)"
+            )
+    tries = 1
+    try:
+        made = _made(program, key, limits, None if known else cache)
+    except MachineError as error:
+        if known is None:
+            raise
+        _log.info("%s plays with the circuit it has: %s", program.source.name, error)
+        made = known
+    if known is not None:
+        if not made.complete:
+            made = min(known, made, key=lambda built: built.circuit.num_literals)
+        if known.seconds >= limits.grounding_seconds:
+            tries = 1 + known.tries
+    if not made.complete:
+        _log.info("the circuit of %s could be smaller: time ran out", program.source.name)
+    built = made._replace(tries=tries, seconds=limits.grounding_seconds)
+    cache.put(key, to_bytes(built, key))
+    return built
+
+
+def _stored(key: str, program: Program, cache: DiskCache) -> Built | Refusal | None:
+    """What the cache has, if it can be used."""
+    data = cache.get(key)
+    if data is None:
+        return None
+    try:
+        return from_bytes(data, key)
+    except MachineError as error:
+        _log.info("the cached circuit of %s is ignored: %s", program.source.name, error)
+        cache.discard(key)
+        return None
+
+
+def _worth_another_try(built: Built, key: str, limits: Limits) -> bool:
+    seconds = limits.grounding_seconds
+    if built.complete or seconds < built.seconds or (key, seconds) in _tried:
+        return False
+    return seconds > built.seconds or built.tries < MAX_TRIES
+
+
+def _made(program: Program, key: str, limits: Limits, refusals: DiskCache | None) -> Built:
+    """A new circuit; remembers that it was tried, and in `refusals` which limit was passed."""
+    seconds = limits.grounding_seconds
+    _tried.add((key, seconds))
+    before_s = _child_seconds()
     try:
         data = run_limited(
             f"{__name__}:make",
-            (program, limits.grounding_seconds),
-            seconds=limits.grounding_seconds,
+            (program, seconds, key),
+            seconds=seconds,
             memory_bytes=limits.grounding_bytes,
             doing=DOING,
         )
     except ReasonerLimitError as error:
-        _refused[attempt] = error.limit, error.reached
+        refusal = Refusal(error.limit, error.reached, seconds, limits.grounding_bytes)
+        _refused[key] = refusal
+        was_busy = _child_seconds() - before_s < BUSY_SHARE * seconds
+        if refusals is not None and not (error.limit == "seconds" and was_busy):
+            refusals.put(key, to_bytes(refusal, key))
         raise
-    cache.put(key, data)
-    return Built(*from_bytes(data, program.digest))
+    built = from_bytes(data, key)
+    assert isinstance(built, Built)
+    return built
 
 
-def make(argument: tuple[Program, float]) -> bytes:
-    """What the child does: ground, build, and optimise for as long as there is time.
+def _child_seconds() -> float:
+    """Processor time of all children so far that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def make(argument: tuple[Program, float, str]) -> bytes:
+    """What the child does: ground, build, and optimise.
 
     Args:
-        argument: the rules, and the seconds that all of it may take.
+        argument: the rules, the seconds that all of it may take, and the key of the result.
     """
     started_s = time.monotonic()
     from ggp.machine.propnet.build_circuit import build_circuit
     from ggp.machine.propnet.ground import ground
     from ggp.machine.propnet.passes import optimise
 
-    program, seconds = argument
+    program, seconds, key = argument
     circuit = build_circuit(ground(program))
     left_s = (1 - FINISH_SHARE) * seconds - (time.monotonic() - started_s)
-    circuit, reports = optimise(circuit, min(OPTIMISE_SHARE * seconds, left_s))
-    return to_bytes(circuit, reports, program.digest)
+    made = optimise(circuit, left_s)
+    return to_bytes(Built(made.circuit, made.reports, made.complete, 1, seconds), key)

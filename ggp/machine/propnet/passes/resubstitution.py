@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,9 +26,9 @@ FIRST_WORDS = 16
 MAX_WORDS = 96
 """Words of random matches to look at."""
 
-TIME_SHARE = 0.4
-MAX_SECONDS = 2.0
-"""How much of the time that is left may be spent here, and how much at most."""
+SHARE = 0.4
+MAX_STEPS = 2_000_000
+"""How much of the work that is left may be done here, and how much at most."""
 
 MAX_ATTEMPTS = 3
 """Guesses for one gate; a wrong one makes the next one better."""
@@ -54,11 +52,10 @@ def resubstitute(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     if circuit.num_gates > MAX_GATES:
         return circuit
     draft = Draft(circuit)
-    now = time.monotonic()
-    until_s = now + min(TIME_SHARE * (knowledge.until_s - now), MAX_SECONDS)
-    search = _Search(draft, Evidence(draft, knowledge, until_s, MAX_WORDS))
+    until = knowledge.work.until(SHARE, MAX_STEPS)
+    search = _Search(draft, Evidence(draft, knowledge, until, MAX_WORDS))
     for net in sorted(draft.free_gates(), key=lambda net: -search.ranks[net]):
-        if time.monotonic() > until_s:
+        if knowledge.work.spent > until:
             break
         search.make_anew(net)
     return draft.finish()
