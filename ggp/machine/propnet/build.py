@@ -8,8 +8,8 @@ or too busy may pass it.
   with, and made anew at a later start: `MAX_TRIES` times at most within the same limits, once a
   process, and the smaller circuit is kept.
 - While the rules are ground, there is no circuit. That is remembered as well, so that only the
-  first start waits, and holds until the limit is raised. If the child had to wait for a processor
-  for much of the time, it proves nothing and is remembered in this process only.
+  first start waits, and holds until the limit is raised. Where the child had to wait for a
+  processor for much of the time, that proves little, and it takes `MAX_TRIES` starts.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import logging
 import resource
 import time
+from collections.abc import Iterator
 
 from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl.program import Program
@@ -32,7 +33,7 @@ FINISH_SHARE = 0.25
 """Share of the time that is kept for handing the circuit over."""
 
 MAX_TRIES = 3
-"""How often a circuit is made until it is complete."""
+"""How often rules are tried within the same limits where the clock, perhaps, was to blame."""
 
 BUSY_SHARE = 0.8
 """A child that ran for less than this share of its time was kept waiting."""
@@ -62,30 +63,31 @@ def build(program: Program, limits: Limits, cache: DiskCache | None = None) -> B
     cache = user_cache() if cache is None else cache
     key = f"{program.digest}-{makers_version()}"
     stored = _stored(key, program, cache)
-    known = stored if isinstance(stored, Built) else None
-    if known is not None and not _worth_another_try(known, key, limits):
-        return known
-    for refusal in (stored, _refused.get(key)):
-        if isinstance(refusal, Refusal) and refusal.covers(limits):
+    if isinstance(stored, Built) and not _worth_another_try(stored, key, limits):
+        return stored
+    for refusal in _refusals(stored, key):
+        if refusal.covers(limits):
             raise ReasonerLimitError(
                 refusal.limit, refusal.reached, f"{DOING} (at an earlier start)"
             )
-    tries = 1
+    _tried.add((key, limits.grounding_seconds))
+    before_s = _child_seconds()
     try:
-        made = _made(program, key, limits, None if known else cache)
+        built = _made(program, key, limits)
     except MachineError as error:
-        if known is None:
+        if isinstance(stored, Built):
+            _log.info("%s plays with the circuit it has: %s", program.source.name, error)
+            built = stored
+        else:
+            if isinstance(error, ReasonerLimitError):
+                ran_s = _child_seconds() - before_s
+                _refused[key] = _refusal(error, limits, ran_s, stored)
+                cache.put(key, to_bytes(_refused[key], key))
             raise
-        _log.info("%s plays with the circuit it has: %s", program.source.name, error)
-        made = known
-    if known is not None:
-        if not made.complete:
-            made = min(known, made, key=lambda built: built.circuit.num_literals)
-        if known.seconds >= limits.grounding_seconds:
-            tries = 1 + known.tries
-    if not made.complete:
+    if isinstance(stored, Built):
+        built = _better(stored, built, limits)
+    if not built.complete:
         _log.info("the circuit of %s could be smaller: time ran out", program.source.name)
-    built = made._replace(tries=tries, seconds=limits.grounding_seconds)
     cache.put(key, to_bytes(built, key))
     return built
 
@@ -110,26 +112,44 @@ def _worth_another_try(built: Built, key: str, limits: Limits) -> bool:
     return seconds > built.seconds or built.tries < MAX_TRIES
 
 
-def _made(program: Program, key: str, limits: Limits, refusals: DiskCache | None) -> Built:
-    """A new circuit; remembers that it was tried, and in `refusals` which limit was passed."""
+def _better(known: Built, made: Built, limits: Limits) -> Built:
+    """What to keep of two tries."""
+    if made.complete:
+        return made
     seconds = limits.grounding_seconds
-    _tried.add((key, seconds))
-    before_s = _child_seconds()
-    try:
-        data = run_limited(
-            f"{__name__}:make",
-            (program, seconds, key),
-            seconds=seconds,
-            memory_bytes=limits.grounding_bytes,
-            doing=DOING,
-        )
-    except ReasonerLimitError as error:
-        refusal = Refusal(error.limit, error.reached, seconds, limits.grounding_bytes)
-        _refused[key] = refusal
-        was_busy = _child_seconds() - before_s < BUSY_SHARE * seconds
-        if refusals is not None and not (error.limit == "seconds" and was_busy):
-            refusals.put(key, to_bytes(refusal, key))
-        raise
+    best = min(known, made, key=lambda built: built.circuit.num_literals)
+    return best._replace(seconds=seconds, tries=1 if seconds > known.seconds else 1 + known.tries)
+
+
+def _refusals(stored: Built | Refusal | None, key: str) -> Iterator[Refusal]:
+    """Those that hold for the limits they cover."""
+    if isinstance(stored, Refusal) and stored.tries >= MAX_TRIES:
+        yield stored
+    if key in _refused:
+        yield _refused[key]
+
+
+def _refusal(
+    error: ReasonerLimitError, limits: Limits, ran_s: float, before: Built | Refusal | None
+) -> Refusal:
+    """What to remember of a try that failed after `ran_s` of processor time."""
+    seconds, tries = limits.grounding_seconds, MAX_TRIES
+    if error.limit == "seconds" and ran_s < BUSY_SHARE * seconds:
+        tries = 1
+        if isinstance(before, Refusal) and before.seconds == seconds:
+            tries += before.tries
+    return Refusal(error.limit, error.reached, seconds, limits.grounding_bytes, tries)
+
+
+def _made(program: Program, key: str, limits: Limits) -> Built:
+    """A new circuit."""
+    data = run_limited(
+        f"{__name__}:make",
+        (program, limits.grounding_seconds, key),
+        seconds=limits.grounding_seconds,
+        memory_bytes=limits.grounding_bytes,
+        doing=DOING,
+    )
     built = from_bytes(data, key)
     assert isinstance(built, Built)
     return built

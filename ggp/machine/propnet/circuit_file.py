@@ -57,12 +57,14 @@ class Refusal(NamedTuple):
         limit: which limit they passed, as in `ReasonerLimitError`.
         reached: the bound that was passed.
         seconds, memory_bytes: the limits in force.
+        tries: how often they were tried within these limits.
     """
 
     limit: str
     reached: float
     seconds: float
     memory_bytes: int
+    tries: int
 
     def covers(self, limits: Limits) -> bool:
         """Whether these limits are no better."""

@@ -329,28 +329,34 @@ def test_rules_that_passed_a_limit_are_remembered_on_disk(
     assert len(started) == 2
 
 
-def test_a_child_that_was_kept_waiting_proves_nothing(
+def test_a_child_that_was_kept_waiting_is_given_some_more_starts(
     cache: DiskCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = normalize(parse(SLOW_TO_GROUND))
-    monkeypatch.setattr(building, "_child_seconds", lambda: 0.0)
-    started = count_children(monkeypatch)
-    for _ in range(2):
-        in_a_new_process(monkeypatch)
-        for _ in range(2):
-            with pytest.raises(ReasonerLimitError):
-                build(program, Limits(grounding_seconds=1.0), cache)
-    assert len(started) == 2
+    started: list[float] = []
+
+    def fail(*_: object, seconds: float, **__: object) -> bytes:
+        started.append(seconds)
+        raise ReasonerLimitError("seconds", seconds, "grounding")
+
+    monkeypatch.setattr(building, "run_limited", fail)
+    for seconds in (20.0, 40.0):
+        for _ in range(5):
+            in_a_new_process(monkeypatch)
+            for _ in range(2):
+                with pytest.raises(ReasonerLimitError):
+                    build(program, Limits(grounding_seconds=seconds), cache)
+    assert started == [20.0] * building.MAX_TRIES + [40.0] * building.MAX_TRIES
 
 
 @pytest.mark.parametrize(
     ("refusal", "limits", "covered"),
     [
-        (Refusal("seconds", 20.0, 20.0, 100), Limits(grounding_seconds=20.0), True),
-        (Refusal("seconds", 20.0, 20.0, 100), Limits(grounding_seconds=21.0), False),
-        (Refusal("bytes of memory", 100, 20.0, 100), Limits(grounding_bytes=100), True),
-        (Refusal("bytes of memory", 100, 20.0, 100), Limits(grounding_bytes=101), False),
-        (Refusal("functions in one term", 9, 20.0, 100), Limits(grounding_seconds=99.0), True),
+        (Refusal("seconds", 20.0, 20.0, 100, 1), Limits(grounding_seconds=20.0), True),
+        (Refusal("seconds", 20.0, 20.0, 100, 1), Limits(grounding_seconds=21.0), False),
+        (Refusal("bytes of memory", 100, 20.0, 100, 1), Limits(grounding_bytes=100), True),
+        (Refusal("bytes of memory", 100, 20.0, 100, 1), Limits(grounding_bytes=101), False),
+        (Refusal("functions in one term", 9, 20.0, 100, 1), Limits(grounding_seconds=99.0), True),
     ],
 )
 def test_a_refusal_holds_until_the_limit_is_raised(
