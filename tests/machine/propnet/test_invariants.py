@@ -136,6 +136,19 @@ def test_nothing_is_proved_without_work() -> None:
     assert prove(circuit, [guess], [], Work(0), 0) == []
 
 
+def test_what_there_was_no_work_left_for_is_not_proved() -> None:
+    circuit = circuit_of("tic_tac_toe")
+    wrong = [
+        Guess(1, (2 * net(circuit, name),))
+        for name in ("(marked 1 1 xplayer)", "(marked 3 3 oplayer)")
+    ]
+    work = Work(0)
+    assert prove(circuit, wrong, [], work, 0) == []
+    # Work that ends while the solver is told of the guesses.
+    for steps in range(work.spent, work.spent + 10):
+        assert prove(circuit, wrong, [], Work(steps), steps) == []
+
+
 def test_only_the_strongest_guesses_about_groups_are_kept() -> None:
     wide, narrow, other = (2, 4, 6, 8), (4, 6), (8, 10)
     at_most = [Guess(2, narrow), Guess(2, wide), Guess(2, other)]

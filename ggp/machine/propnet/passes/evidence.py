@@ -18,7 +18,9 @@ SAMPLED_WORDS = 4_000_000
 
 WORDS_A_STEP = 20
 STEPS_TO_LOOK = 20
-"""Work: words of random matches that are a step, and steps to look for an example among them."""
+STEPS_TO_LEARN = 4
+"""Work: words of random matches that are a step, steps to look for an example among them, and
+steps for each net of an example of the solver's."""
 
 CONFLICTS = 300
 """How hard to try to prove something."""
@@ -83,6 +85,7 @@ class Evidence:
 
     def _learn(self, example: Example, solver: Solver, running: bool) -> None:
         """Add an example to the lanes."""
+        self._work.spend(STEPS_TO_LEARN * len(self.values))
         if self._num_examples % 64 == 0:
             none = np.zeros((len(self.values), 1), dtype=np.uint64)
             self.values = np.concatenate([none, self.values], axis=1)

@@ -19,6 +19,9 @@ MAX_WIDTH_ALL_PAIRS = 24
 MAX_HOLDERS = 40
 """Literals that are in more gates do not tell which gates are alike."""
 
+STEPS_TO_REPLACE = 4
+"""Work for putting a shared gate into another."""
+
 Pair = tuple[int, int]
 """Two literals, the smaller one first."""
 
@@ -77,7 +80,7 @@ class _Shared:
         for holders in self._holders.values():
             wide = sorted(net for net in holders if len(self._gates[net]) > 2)
             if 1 < len(wide) <= MAX_HOLDERS:
-                self._work.spend(len(wide) ** 2 // 4)
+                self._work.spend(len(wide) ** 2 // 20)
                 for nets in combinations(wide, 2):
                     overlaps[nets] = overlaps.get(nets, 0) + 1
         queue = [(-count, nets) for nets, count in overlaps.items() if count > 2]
@@ -164,7 +167,7 @@ class _Shared:
     def _replace(self, net: int, literals: Iterable[int], by: int) -> None:
         gate = self._gates[net]
         wide = self._wide.get(net)
-        self._work.spend(5 + len(gate) // 8)
+        self._work.spend(STEPS_TO_REPLACE)
         for literal in list(literals):
             gate.discard(literal)
             self._holders[literal].discard(net)

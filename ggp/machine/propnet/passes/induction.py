@@ -46,8 +46,8 @@ def prove(
     while step.guesses() and work.spent < until:
         left = step.guesses()
         step = _Step(circuit, left, known, work, retractable=False)
-        step.drop_unproved(until)
-        if step.guesses() == left:
+        # Work that runs out leaves guesses that nobody has looked at.
+        if step.drop_unproved(until) and step.guesses() == left:
             return left
     return []
 
@@ -106,19 +106,20 @@ class _Step:
         """Drop guesses that are easily seen to fail."""
         self._drop(self._some_fail, limit)
 
-    def drop_unproved(self, until: int) -> None:
-        """Drop guesses that fail, or may."""
+    def drop_unproved(self, until: int) -> bool:
+        """Drop guesses that fail, or may; whether there was work for all of them."""
         if self._drop(self._some_fail, Limit(PROVE_CONFLICTS, until)):
-            return
+            return True
         limit = Limit(PROVE_SOME_CONFLICTS, until)
         for chunk, fails in zip(self._chunks, self._chunk_fails, strict=True):
             if self._drop(fails, limit):
                 continue
             for place in chunk:
-                if self._work.spent > until:
-                    return
+                if self._work.spent >= until:
+                    return False
                 if place in self._left and not self._drop(self._fails[place], limit):
                     self._left.pop(place, None)
+        return True
 
     def _drop(self, fails: int, limit: Limit) -> bool:
         """Drop guesses as long as `fails` can be; whether it is certain that it cannot."""

@@ -23,14 +23,14 @@ NUM_WORDS = 4
 
 MAX_STEPS = 250
 MIN_STEPS = 40
-SHARE = 0.4
+SHARE = 0.5
 REST_SHARE = 0.2
 """How much of the work that is left may go into proofs."""
 
 SAMPLED_WORDS = 40_000_000
 """Literals times words times steps to spend on them."""
 
-WORDS_A_STEP = 40
+WORDS_A_STEP = 160
 """Work: words of random matches that are a step."""
 
 

@@ -10,6 +10,7 @@ from ggp.machine.propnet.passes.draft import GATE_COST, Draft
 from ggp.machine.propnet.passes.evidence import Evidence
 from ggp.machine.propnet.passes.knowledge import Knowledge
 from ggp.machine.propnet.passes.sampling import Words, net_levels
+from ggp.machine.propnet.passes.work import Work
 
 MAX_GATES = 4_000
 """Larger circuits are left alone."""
@@ -35,6 +36,9 @@ MAX_ATTEMPTS = 3
 
 MAX_CANDIDATES = 300
 
+NETS_A_STEP = 20
+"""Work: nets to look through for candidates that are a step."""
+
 _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.uint64(0)
 _BITS = np.array([value.bit_count() for value in range(1 << 16)], dtype=np.uint8)
@@ -53,7 +57,7 @@ def resubstitute(circuit: Circuit, knowledge: Knowledge) -> Circuit:
         return circuit
     draft = Draft(circuit)
     until = knowledge.work.until(SHARE, MAX_STEPS)
-    search = _Search(draft, Evidence(draft, knowledge, until, MAX_WORDS))
+    search = _Search(draft, Evidence(draft, knowledge, until, MAX_WORDS), knowledge.work)
     for net in sorted(draft.free_gates(), key=lambda net: -search.ranks[net]):
         if knowledge.work.spent > until:
             break
@@ -64,8 +68,9 @@ def resubstitute(circuit: Circuit, knowledge: Knowledge) -> Circuit:
 class _Search:
     """Looks for gates of literals that hold where a net does, and never together elsewhere."""
 
-    def __init__(self, draft: Draft, evidence: Evidence) -> None:
+    def __init__(self, draft: Draft, evidence: Evidence, work: Work) -> None:
         self._draft = draft
+        self._work = work
         self._evidence = evidence
         self._gates = {net: draft.gates[net - draft.first_net] for net in draft.free_gates()}
         self._uses = np.array(draft.fan_out())
@@ -136,6 +141,7 @@ class _Search:
 
     def _guess(self, target: int, others: Ints, most: int) -> tuple[int, ...] | None:
         """A few literals of other nets that are a target in all lanes so far."""
+        self._work.spend(len(others) // NETS_A_STEP)
         evidence = self._evidence
         matters = evidence.where_it_matters(target >> 1)
         wanted = evidence.words(target) & matters

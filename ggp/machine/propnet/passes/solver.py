@@ -18,8 +18,8 @@ Example = Callable[[int], bool]
 
 CONFLICTS_A_STEP = 40
 STEPS_TO_ASK = 1
-STEPS_TO_TELL = 5
-"""Work for each atom: conflicts that are a step, and steps to ask and to look at an example."""
+STEPS_TO_BUILD = 5
+"""Work for each atom: conflicts that are a step, and steps for a question and for a solver."""
 
 QUICK = 300
 """Questions with a limit of no more conflicts than this are not interrupted."""
@@ -77,7 +77,7 @@ class Solver:
                 elif atom and net:
                     backend.add_rule([atom], [self.sign(x) for x in gates[net - first_net]])
         self._num_atoms = sum(map(bool, self._atoms))
-        work.spend(STEPS_TO_TELL * self._num_atoms)
+        work.spend(STEPS_TO_BUILD * self._num_atoms)
 
     def sign(self, literal: int) -> int:
         """The sign of a literal."""
@@ -118,8 +118,7 @@ class Solver:
                     pass
                 found = search.get().satisfiable
             used = int(self._control.statistics["solving"]["solvers"]["conflicts"])
-        steps = STEPS_TO_TELL if found else STEPS_TO_ASK
-        self._work.spend(self._num_atoms * steps + self._num_atoms * used // CONFLICTS_A_STEP)
+        self._work.spend(self._num_atoms * (STEPS_TO_ASK + used // CONFLICTS_A_STEP))
         return found
 
 
