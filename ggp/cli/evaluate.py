@@ -18,6 +18,7 @@ from ggp.cli.options import (
     PlayerText,
     backend_option,
     json_option,
+    limits_option,
     open_game,
     read_json_list,
     seed_option,
@@ -29,7 +30,7 @@ from ggp.gdl.source import printable
 from ggp.launch import preload
 
 if TYPE_CHECKING:
-    from ggp.machine import Machine
+    from ggp.machine import Limits, Machine
     from ggp.players import Decision, Player
     from ggp.players.base import KnownTurn
     from ggp.search.anytime import Deadline
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 )
 @seed_option("the player, and of the random match that leads to the role's first choice")
 @backend_option
+@limits_option
 @json_option
 @verbose_option
 def evaluate(
@@ -77,6 +79,7 @@ def evaluate(
     play_clock: float | None,
     seed: int,
     backend: str,
+    limits: Limits,
     as_json: bool,
 ) -> None:
     """Show what a player thinks of each of a role's moves."""
@@ -91,7 +94,7 @@ def evaluate(
     if (record is None) != (turn is None) or (record is not None and history is not None):
         raise ConfigError("give --record FILE and --turn N together, or --history FILE, or neither")
     given = None if history is None else read_json_list(history, FORM)
-    opened = open_game(game, backend)
+    opened = open_game(game, backend, limits=limits)
     machine = opened.machine
     number = role_index(machine, role)
     name = machine.roles[number]
@@ -107,7 +110,9 @@ def evaluate(
             where = f"{record}: "
             turns = recorded_history(machine, record, opened.program.digest, name, turn)
         else:
-            turns = first_choice(build_machine(opened.program, machine.backend), number, seed)
+            turns = first_choice(
+                build_machine(opened.program, machine.backend, limits), number, seed
+            )
         thinker = make_player(spec, machine, number, np.random.default_rng(seed))
         _follow(machine, thinker, turns, where)
         decision = thinker.choose(_deadline(play_clock), value_forced=True)

@@ -21,7 +21,7 @@ from ggp.launch import preload
 if TYPE_CHECKING:
     from ggp.gdl.program import Program
     from ggp.gdl.source import Diagnostic
-    from ggp.machine import Machine
+    from ggp.machine import Limits, Machine
 
     _ParamType = click.ParamType[str]
     _PathType = click.Path[Path]
@@ -34,6 +34,9 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _PROPNET = ("ggp.machine.propnet.build", "ggp.machine.propnet.machine")
 _SLOW = {"auto": _PROPNET, "propnet": _PROPNET, "prolog": ("ggp.machine.prolog.machine",)}
 """What backends take long to import."""
+
+DEFAULT_GROUNDING_S = 20.0
+"""As in `Limits`, which is slow to import."""
 
 _log = logging.getLogger(__name__)
 
@@ -52,7 +55,7 @@ class Opened(NamedTuple):
     build_s: float
 
 
-def open_game(game: str, backend: str, threads: int = 1) -> Opened:
+def open_game(game: str, backend: str, threads: int = 1, limits: Limits | None = None) -> Opened:
     """Read a game and build its machine; says on standard error if rules were repaired."""
     from ggp.gdl.normalize import load
 
@@ -63,7 +66,7 @@ def open_game(game: str, backend: str, threads: int = 1) -> Opened:
 
     started = time.perf_counter()
     with spinner(f"building {game}"):
-        machine = build_machine(program, backend, threads=threads)
+        machine = build_machine(program, backend, limits, threads)
     build_s = time.perf_counter() - started
     _log.info("%s runs on %s, built in %.2f s", game, machine.backend, build_s)
     return Opened(program, machine, build_s)
@@ -247,6 +250,26 @@ def backend_option(command: _F) -> _F:
         default="auto",
         show_default=True,
         help="What runs the rules.",
+    )(command)
+
+
+def _limits(ctx: click.Context, param: object, seconds: float) -> Limits:
+    from ggp.machine import Limits
+
+    return Limits(grounding_seconds=seconds)
+
+
+def limits_option(command: _F) -> _F:
+    """`--grounding-seconds`: gives the command `limits` for `build_machine`."""
+    return click.option(
+        "--grounding-seconds",
+        "limits",
+        type=FiniteRange(min=0, min_open=True),
+        default=DEFAULT_GROUNDING_S,
+        show_default=True,
+        metavar="SECONDS",
+        callback=_limits,
+        help="What the fast backend may take to compile a game it has not seen.",
     )(command)
 
 

@@ -1,6 +1,7 @@
 """From a rulesheet as written to a `Program` that means exactly what it says.
 
-`docs/gdl-ii.md` lists each decision with its source. Every repair is reported.
+`docs/gdl-ii.md` says what is made of what rulesheets leave open or get wrong. Every repair is
+reported.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from ggp.gdl.dependencies import (
 )
 from ggp.gdl.diagnosis import Diagnosis
 from ggp.gdl.games import read_rulesheet
+from ggp.gdl.goals import check_goal_values
 from ggp.gdl.program import (
     DISTINCT,
     DOES,
@@ -93,6 +95,7 @@ def _normalize(rulesheet: Rulesheet, report: Diagnosis) -> Program:
     rules = _keep(rules, relations_needed(rules, _ROOTS))
     rules = list(dict.fromkeys(rules))
     check_playable(rulesheet.rules, rules, roles, report)
+    check_goal_values(rules, report)
     check_dependencies(rules, report)
     check_recursion(rules, report)
     is_gdl2 = RANDOM in roles or any(signature(rule.head) == SEES for rule in rulesheet.rules)

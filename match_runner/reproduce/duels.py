@@ -86,6 +86,7 @@ def series_of(duel: Duel, settings: Settings) -> Series:
         equal_states=duel.equal_states,
         seed=settings.seed,
         backend=settings.backend,
+        limits=settings.limits,
     )
     check_series(series)
     return series

@@ -123,6 +123,7 @@ class ValueTable:
         return Thought(
             game=self.game,
             backend=settings.backend,
+            limits=settings.limits,
             role=self.role,
             player=PLAYERS[question.player],
             history=question.history(colour),

@@ -11,12 +11,14 @@ from ggp.cli.options import (
     backend_option,
     hint_at_warnings,
     json_option,
+    limits_option,
     seed_option,
     verbose_option,
 )
 from ggp.console import print_json, print_rich
 from ggp.errors import ConfigError
 from ggp.gdl.normalize import load
+from ggp.machine import Limits
 from match_runner.match.seats import read_roles
 from match_runner.options import conditions_of, conditions_options, place_options, read_place
 from match_runner.remote.post import is_address
@@ -82,6 +84,7 @@ class _SeveralPlayers(click.Command):
 @conditions_options
 @seed_option("the whole comparison")
 @backend_option
+@limits_option
 @json_option
 @verbose_option
 def compare(
@@ -93,6 +96,7 @@ def compare(
     equal_states: bool,
     seed: int,
     backend: str,
+    limits: Limits,
     as_json: bool,
     **asked: Any,
 ) -> int:
@@ -115,6 +119,7 @@ def compare(
         equal_states=equal_states,
         seed=seed,
         backend=backend,
+        limits=limits,
     )
     check_series(series)
     _check_matches(matches, size)

@@ -23,6 +23,7 @@ import numpy as np
 from ggp.console import installed_version
 from ggp.errors import ConfigError
 from ggp.gdl.program import RANDOM, Program
+from ggp.machine import Limits
 from ggp.players import PLAYERS, parse_spec, takes_states
 from match_runner.match.referee import Conditions, seed_of_match
 from match_runner.remote.post import is_address, parse_address
@@ -82,6 +83,7 @@ class Series:
         counted_seeds: match i has the seed `seed + i`, as `play` promises; else each round has
             one derived from `seed`.
         backend: of the machines, as asked for.
+        limits: on building them; may change when a series is continued.
         version: of the package.
     """
 
@@ -92,6 +94,7 @@ class Series:
     seed: int = 0
     counted_seeds: bool = False
     backend: str = "auto"
+    limits: Limits = field(default_factory=Limits)
     version: str = field(default_factory=installed_version)
 
     @property

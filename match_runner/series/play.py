@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from ggp.cli.options import PlayerText, backend_option, json_option, seed_option, verbose_option
+from ggp.cli.options import (
+    PlayerText,
+    backend_option,
+    json_option,
+    limits_option,
+    seed_option,
+    verbose_option,
+)
 from ggp.console import print_json, print_rich, show_diagnostics, table_of
 from ggp.gdl.normalize import load
 from ggp.gdl.program import Program
+from ggp.machine import Limits
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import Conditions
 from match_runner.match.seats import read_players
@@ -85,6 +93,7 @@ class PlaySummary:
 @seed_option("the first match; the others count on from it")
 @place_options(jobs="one after the other, in this process", out="nowhere")
 @backend_option
+@limits_option
 @json_option
 @verbose_option
 def play(
@@ -93,6 +102,7 @@ def play(
     matches: int,
     seed: int,
     backend: str,
+    limits: Limits,
     as_json: bool,
     **asked: Any,
 ) -> int:
@@ -109,6 +119,7 @@ def play(
     series = series_of_roles(
         game, program, specs, matches, conditions=conditions, seed=seed, backend=backend
     )
+    series = replace(series, limits=limits)
     check_series(series)
     if not as_json:
         _show_warnings(program)

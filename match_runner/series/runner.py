@@ -97,6 +97,7 @@ class _Session:
             source=game.program.source.name,
             rules=game.program.source.text,
             backend=self._series.backend,
+            limits=self._series.limits,
             players=specs_of(self._series, game, match, budgets),
             seed=match.seed,
             conditions=game.conditions,
