@@ -13,8 +13,8 @@ from benchmarks.profile import repeat_tape
 from ggp.console import print_rich, table_of
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
-from ggp.machine.propnet.machine import PropnetMachine
-from ggp.machine.propnet.vectors import WIDTH, words_of
+from ggp.machine.propnet.play.machine import PropnetMachine
+from ggp.machine.propnet.play.vectors import WIDTH, words_of
 
 _LOGIC = re.compile(r"^\s+(v?p?(?:and|or|xor|ternlog)\w*)\s+(.*)$")
 

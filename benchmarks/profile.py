@@ -14,14 +14,14 @@ from benchmarks.speed import Game, path_of
 from ggp.cli.bench import measure
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
-from ggp.machine.propnet.blocks import Block, PlayoutPlan, Queue, new_block
-from ggp.machine.propnet.jit import kernel
-from ggp.machine.propnet.kernels import run_tape
-from ggp.machine.propnet.layout import U64, Tape
-from ggp.machine.propnet.machine import PropnetMachine
-from ggp.machine.propnet.playouts import move_lanes, play
-from ggp.machine.propnet.vectors import WIDTH, band, store, words_of
-from ggp.machine.propnet.vectors import load as load_vector
+from ggp.machine.jit import kernel
+from ggp.machine.propnet.play.block_playouts import move_lanes, play
+from ggp.machine.propnet.play.blocks import Block, PlayoutPlan, Queue, new_block
+from ggp.machine.propnet.play.kernels import run_tape
+from ggp.machine.propnet.play.layout import U64, Tape
+from ggp.machine.propnet.play.machine import PropnetMachine
+from ggp.machine.propnet.play.vectors import WIDTH, band, store, words_of
+from ggp.machine.propnet.play.vectors import load as load_vector
 
 LANES = 64 * words_of(WIDTH)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.belief.rows import RowIndex
-from ggp.machine.arrays import enlarged, first_seen
+from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, IntArray, Machine
+from ggp.machine.rows import RowTable
 
 DRAWN = -2
 """In the place of a refused move: the executed one was drawn at random, and that is all."""
@@ -54,13 +54,7 @@ class PathTree:
         rows = np.empty((len(nodes), 4), dtype=np.int64)
         rows[:, 0], rows[:, 1], rows[:, 2] = nodes, moves, percepts
         rows[:, 3] = UNKNOWN if refused is None else refused
-        found = self._index.find(rows)
-        new = np.flatnonzero(found < 0)
-        if len(new):
-            first, group = first_seen(rows[new])
-            rows = rows[new[first]]
-            found[new] = self._add(rows, 1 + self._depths[rows[:, 0]])[group]
-        return found
+        return self._numbered(rows)
 
     def depths(self, nodes: IntArray) -> IntArray:
         """`[B]` numbers of turns of paths."""
@@ -72,7 +66,7 @@ class PathTree:
 
     def parents(self, nodes: IntArray) -> IntArray:
         """`[B]` the paths without their last turns; the empty path is its own parent."""
-        parents = self._index.rows[nodes, 0]
+        parents = self._rows[nodes, 0]
         return np.where(parents < 0, nodes, parents)
 
     def last_turns(self, nodes: IntArray) -> IntArray:
@@ -80,7 +74,7 @@ class PathTree:
 
         No path may be empty.
         """
-        return self._index.rows[nodes, 1:]
+        return self._rows[nodes, 1:]
 
     def beginnings(self, nodes: IntArray) -> list[IntArray]:
         """The first 0, 1, ... turns of `[B]` paths of equal length T: T + 1 times `[B]` nodes."""
@@ -113,7 +107,7 @@ class PathTree:
         Returns:
             `[N]` the new number of each node there was, -1 where it is forgotten.
         """
-        rows, depths = self._index.rows, self._depths[: len(self)]
+        rows, depths = self._rows, self._depths[: len(self)]
         keep = np.zeros(len(rows), dtype=np.bool_)
         keep[living] = True
         by_depth = np.split(np.argsort(depths, kind="stable"), np.cumsum(np.bincount(depths)))[1:]
@@ -127,23 +121,35 @@ class PathTree:
         kept, depths = rows[keep][self._num_roles :], depths[keep][self._num_roles :]
         self._clear()
         kept[:, 0] = numbers[kept[:, 0]]
-        self._add(kept, depths)
+        self._numbered(kept)
+        self._depths[self._num_roles : len(self)] = depths
         return numbers
 
     def _clear(self) -> None:
         """Nothing but the empty paths, whose rows say which role they are of."""
-        self._index = RowIndex(4)
+        self._index = RowTable(4)
         self._depths = np.zeros(64, dtype=np.int64)
         roots = np.full((self._num_roles, 4), UNKNOWN, dtype=np.int64)
         roots[:, 0] = -1 - np.arange(self._num_roles)
-        self._index.add(roots)
+        self._index.numbers(roots.view(np.uint64))
 
-    def _add(self, rows: IntArray, depths: IntArray) -> IntArray:
-        nodes = self._index.add(rows)
+    def _numbered(self, rows: IntArray) -> IntArray:
+        """The nodes of rows; new ones follow those there are, in order of first appearance.
+
+        Depths are right where the parents of new nodes were there before.
+        """
+        before = len(self._index)
+        nodes = self._index.numbers(rows.view(np.uint64))
         self._depths = enlarged(self._depths, len(self._index), 0)
-        self._depths[nodes] = depths
+        new = self._rows[before:, 0]
+        self._depths[before : len(self._index)] = 1 + self._depths[new]
         return nodes
 
+    @property
+    def _rows(self) -> IntArray:
+        """`[N, 4]` parent, move, percepts and refused move of each node."""
+        return self._index.rows.view(np.int64)
+
     def _row(self, node: int) -> list[int]:
-        found: list[int] = self._index.rows[node].tolist()
+        found: list[int] = self._rows[node].tolist()
         return found

@@ -31,7 +31,7 @@ else:  # generic only since click 8.3
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-_PROPNET = ("ggp.machine.propnet.build", "ggp.machine.propnet.machine")
+_PROPNET = ("ggp.machine.propnet.build.circuits", "ggp.machine.propnet.play.machine")
 _SLOW = {"auto": _PROPNET, "propnet": _PROPNET, "prolog": ("ggp.machine.prolog.machine",)}
 """What backends take long to import."""
 

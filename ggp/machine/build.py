@@ -24,8 +24,8 @@ def _prolog(program: Program, limits: Limits, threads: int) -> Machine:
 
 def _propnet(program: Program, limits: Limits, threads: int) -> Machine:
     try:
-        from ggp.machine.propnet.build import build
-        from ggp.machine.propnet.machine import PropnetMachine
+        from ggp.machine.propnet.build.circuits import build
+        from ggp.machine.propnet.play.machine import PropnetMachine
     except ImportError as error:
         missing = error.name or str(error)
         raise BackendUnavailableError(

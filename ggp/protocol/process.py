@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ggp.errors import BackendUnavailableError, ProtocolError
-from ggp.machine.propnet.cache import user_cache
+from ggp.machine.propnet.build.cache import user_cache
 from ggp.protocol.background import Background
 from ggp.protocol.orders import (
     EXIT_OUT_OF_MEMORY,

@@ -83,7 +83,7 @@ def main() -> NoReturn:
     # All is imported before rights are given up, while there is one thread: numba wants to
     # write to its cache, or would not even read it.
     if not (light and _may_have_prolog()):
-        import_module("ggp.machine.propnet.machine")
+        import_module("ggp.machine.propnet.play.machine")
     rights = restrict(memory, folders) if memory else ()
     die_with(parent)  # after any change of credentials, which would undo it
     answers = os.fdopen(os.dup(1), "wb")

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ggp.belief import PathTree
-from ggp.belief.rows import RowIndex
 from ggp.belief.segments import Segments, initial_segments
 from ggp.belief.table import SetTable
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, IntArray
+from ggp.machine.rows import RowTable
 from tests.support.games import machine_of_game
 from tests.support.paths import PathTurn, turns_of
 
@@ -28,29 +28,26 @@ BATCHES: st.SearchStrategy[Batches] = st.lists(
 
 
 @given(BATCHES)
-def test_rows_are_numbered_in_the_order_they_are_added(batches: Batches) -> None:
-    index = RowIndex(2)
+def test_rows_are_numbered_in_the_order_they_appear(batches: Batches) -> None:
+    table = RowTable(2)
     numbers: dict[tuple[int, int], int] = {}
     for batch in batches:
         rows = np.array(batch, dtype=np.int64).reshape(-1, 2)
-        assert index.find(rows).tolist() == [numbers.get(row, -1) for row in batch]
-        new = list(dict.fromkeys(row for row in batch if row not in numbers))
-        added = index.add(np.array(new, dtype=np.int64).reshape(-1, 2))
-        numbers.update(zip(new, added.tolist(), strict=True))
-        assert index.find(rows).tolist() == [numbers[row] for row in batch]
-        assert index.rows.tolist() == [list(row) for row in numbers]
+        for row in batch:
+            numbers.setdefault(row, len(numbers))
+        assert table.numbers(rows.view(np.uint64)).tolist() == [numbers[row] for row in batch]
+        assert table.rows.view(np.int64).tolist() == [list(row) for row in numbers]
 
 
 def test_many_rows_are_found_again() -> None:
     rng = np.random.default_rng(0)
-    rows = np.unique(rng.integers(0, 200, (30_000, 3)), axis=0)
-    index = RowIndex(3)
+    rows = np.unique(rng.integers(0, 200, (30_000, 3)), axis=0).view(np.uint64)
+    table = RowTable(3)
     for start in range(0, len(rows), 7_000):
-        part = rows[start : start + 7_000]
-        assert (index.find(part) == -1).all()
-        index.add(part)
+        table.numbers(rows[start : start + 7_000])
     order = rng.permutation(len(rows))
-    assert np.array_equal(index.find(rows[order]), order)
+    assert np.array_equal(table.numbers(rows[order]), order)
+    assert len(table) == len(rows)
 
 
 class Growth:

@@ -35,9 +35,9 @@ def build_here(program: Program, backend: str, limits: Limits | None = None) -> 
     """A machine whose circuit is built in this process: saves the time of starting another."""
     if backend != "propnet":
         return build_machine(program, backend, limits)
-    from ggp.machine.propnet.build import make
-    from ggp.machine.propnet.circuit_file import Built, from_bytes
-    from ggp.machine.propnet.machine import PropnetMachine
+    from ggp.machine.propnet.build.circuit_file import Built, from_bytes
+    from ggp.machine.propnet.build.circuits import make
+    from ggp.machine.propnet.play.machine import PropnetMachine
 
     built = from_bytes(make((program, 60.0, "key")), "key")
     assert isinstance(built, Built)

@@ -1,1 +1,2 @@
-"""The fast machine: gringo grounds the rules, a circuit of bits plays them, 64 lanes a word."""
+"""The fast machine: rules become a `circuit` (`build`), which gets smaller (`optimise`), and is
+played 1,024 lanes at a time (`play`)."""

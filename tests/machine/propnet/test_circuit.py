@@ -8,9 +8,9 @@ import pytest
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Machine
-from ggp.machine.propnet.build_circuit import build_circuit
+from ggp.machine.propnet.build.gates import build_circuit
+from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.circuit import Circuit, Outputs
-from ggp.machine.propnet.ground import ground
 from tests.machine.propnet.circuits import circuit_of
 from tests.machine.propnet.evaluate import Bits, evaluate, read
 from tests.support.batches import live, mixed_states, random_joint_moves

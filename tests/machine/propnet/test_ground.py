@@ -12,9 +12,9 @@ import pytest
 from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl import parse, parse_term, read_rulesheet, to_kif
 from ggp.gdl.normalize import load, normalize
-from ggp.machine.propnet import ground as module
-from ggp.machine.propnet.ground import ground
-from ggp.machine.propnet.ground_program import ALWAYS, GroundProgram
+from ggp.machine.propnet.build import grounding as module
+from ggp.machine.propnet.build.ground_program import ALWAYS, GroundProgram
+from ggp.machine.propnet.build.grounding import ground
 from tests.machine.test_hostile_rules import (
     KEYWORD_AS_CONSTANT,
     KEYWORDS,
@@ -230,7 +230,8 @@ def test_fluents_that_cannot_be_reached_are_left_out() -> None:
 
 def test_equal_rules_give_equal_ground_rules_in_every_process() -> None:
     code = (
-        "from ggp.gdl.normalize import load; from ggp.machine.propnet.ground import ground; "
+        "from ggp.gdl.normalize import load; "
+        "from ggp.machine.propnet.build.grounding import ground; "
         "import hashlib, pickle; "
         "print(hashlib.sha256(pickle.dumps(ground(load('kuhn_poker')))).hexdigest())"
     )

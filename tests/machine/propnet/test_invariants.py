@@ -6,20 +6,20 @@ import numpy as np
 
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
-from ggp.machine.propnet.build_circuit import build_circuit
+from ggp.machine.propnet.build.gates import build_circuit
+from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.ground import ground
-from ggp.machine.propnet.passes import PASSES
-from ggp.machine.propnet.passes.complements import complement
-from ggp.machine.propnet.passes.constants import fold_constants
-from ggp.machine.propnet.passes.guesses import Guess, equal_fluents, equality, strongest
-from ggp.machine.propnet.passes.implications import drop_implied
-from ggp.machine.propnet.passes.induction import prove
-from ggp.machine.propnet.passes.invariants import use_invariants
-from ggp.machine.propnet.passes.knowledge import Group, Knowledge, Pair
-from ggp.machine.propnet.passes.sampling import sample
-from ggp.machine.propnet.passes.sweeping import sweep
-from ggp.machine.propnet.passes.work import Work
+from ggp.machine.propnet.optimise import PASSES
+from ggp.machine.propnet.optimise.complements import complement
+from ggp.machine.propnet.optimise.constants import fold_constants
+from ggp.machine.propnet.optimise.guesses import Guess, equal_fluents, equality, strongest
+from ggp.machine.propnet.optimise.implications import drop_implied
+from ggp.machine.propnet.optimise.induction import prove
+from ggp.machine.propnet.optimise.invariants import use_invariants
+from ggp.machine.propnet.optimise.knowledge import Group, Knowledge, Pair
+from ggp.machine.propnet.optimise.sampling import sample
+from ggp.machine.propnet.optimise.sweeping import sweep
+from ggp.machine.propnet.optimise.work import Work
 from tests.machine.propnet.circuits import circuit_of
 
 STEPS = 10_000_000

@@ -10,18 +10,18 @@ import pytest
 
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
-from ggp.machine.propnet.build_circuit import build_circuit
+from ggp.machine.propnet.build.gates import build_circuit
+from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.ground import ground
-from ggp.machine.propnet.passes import MAX_STEPS, PASSES, Pass, optimise
-from ggp.machine.propnet.passes.complements import complement
-from ggp.machine.propnet.passes.extraction import extract
-from ggp.machine.propnet.passes.factoring import factor
-from ggp.machine.propnet.passes.flattening import flatten
-from ggp.machine.propnet.passes.implications import drop_implied
-from ggp.machine.propnet.passes.knowledge import Knowledge
-from ggp.machine.propnet.passes.sampling import Evaluator
-from ggp.machine.propnet.passes.work import Work
+from ggp.machine.propnet.optimise import MAX_STEPS, PASSES, Pass, optimise
+from ggp.machine.propnet.optimise.complements import complement
+from ggp.machine.propnet.optimise.extraction import extract
+from ggp.machine.propnet.optimise.factoring import factor
+from ggp.machine.propnet.optimise.flattening import flatten
+from ggp.machine.propnet.optimise.implications import drop_implied
+from ggp.machine.propnet.optimise.knowledge import Knowledge
+from ggp.machine.propnet.optimise.sampling import Evaluator
+from ggp.machine.propnet.optimise.work import Work
 from tests.machine.propnet.circuits import (
     circuit_of,
     differences,
@@ -139,7 +139,7 @@ def test_a_pass_the_clock_breaks_off_counts_for_nothing(monkeypatch: pytest.Monk
         while True:
             pass
 
-    monkeypatch.setattr("ggp.machine.propnet.passes.PASSES", (("spin", spin),))
+    monkeypatch.setattr("ggp.machine.propnet.optimise.PASSES", (("spin", spin),))
     assert optimise(circuit, 0.2) == (circuit, [], False)
 
 
@@ -151,7 +151,7 @@ def test_a_pass_that_runs_out_of_memory_counts_for_nothing(
     def hoard(*_: object) -> Circuit:
         raise MemoryError
 
-    monkeypatch.setattr("ggp.machine.propnet.passes.PASSES", (("hoard", hoard),))
+    monkeypatch.setattr("ggp.machine.propnet.optimise.PASSES", (("hoard", hoard),))
     assert optimise(circuit) == (circuit, [], False)
 
 

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 from ggp.errors import MachineError
 from ggp.gdl.normalize import load
 from ggp.machine.base import BoolArray, IntArray
-from ggp.machine.propnet.blocks import Block, PlayoutPlan, Queue, new_block
-from ggp.machine.propnet.build_circuit import build_circuit
-from ggp.machine.propnet.ground import ground
-from ggp.machine.propnet.machine import PropnetMachine
-from ggp.machine.propnet.packed import PropnetStates
-from ggp.machine.propnet.passes import MAX_STEPS, optimise
-from ggp.machine.propnet.playouts import play
-from ggp.machine.propnet.vectors import WIDTH, words_of
+from ggp.machine.propnet.build.gates import build_circuit
+from ggp.machine.propnet.build.grounding import ground
+from ggp.machine.propnet.optimise import MAX_STEPS, optimise
+from ggp.machine.propnet.play.block_playouts import play
+from ggp.machine.propnet.play.blocks import Block, PlayoutPlan, Queue, new_block
+from ggp.machine.propnet.play.machine import PropnetMachine
+from ggp.machine.propnet.play.packed import PropnetStates
+from ggp.machine.propnet.play.vectors import WIDTH, words_of
 from tests.support.games import (
     GAMES,
     machine_of_game,

@@ -1,0 +1,258 @@
+"""From rules to ground rules: clingo's grounder run on a translated game.
+
+This is the only module that talks to clingo. Grounding may take any time and memory: strangers'
+rules are grounded in a child process (see `child.py`).
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
+from ggp.gdl.dependencies import relations_reaching
+from ggp.gdl.growth import terms_grow
+from ggp.gdl.program import DOES, TRUE, NormalRule, Program
+from ggp.gdl.terms import Signature, signature
+from ggp.machine.propnet.build.decompose import decompose, project_locals
+from ggp.machine.propnet.build.extents import Extents, Table, table_of
+from ggp.machine.propnet.build.ground_program import ALWAYS, GroundProgram, Named
+from ggp.machine.propnet.build.simplify import NEVER, GroundRules, simplify
+from ggp.machine.propnet.build.translate import Translation, translate
+
+try:
+    import clingo
+except ImportError as error:
+    raise BackendUnavailableError(
+        "clingo", f"install it with `pip install clingo` ({error})"
+    ) from error
+
+if TYPE_CHECKING:
+    from clingo import Symbol
+
+MAX_TERM_SIZE = 2_000
+"""Functions in one fluent, move or percept."""
+
+MAX_COUNTED = 20_000
+"""Atoms of a relation that are counted to decide which rules to split."""
+
+MAX_UNCHECKED_DEPTH = 4
+"""Where functions cannot nest deeper than this, the size of terms is not checked."""
+
+_WITH_ROLE = frozenset({"does", "legal", "sees", "goal"})
+
+_TOKEN = re.compile(r"f?([0-9]+)(\()?|,")
+
+
+def ground(program: Program, *, split: bool = True) -> GroundProgram:
+    """The ground rules of a game.
+
+    Args:
+        program: normalised rules.
+        split: whether to split rules where that gives fewer ground rules.
+
+    Raises:
+        MachineError: clingo failed.
+        ReasonerLimitError: a term is too large.
+        MemoryError: there is not enough memory.
+    """
+    rules = project_locals(program.rules)
+    if split:
+        rules = _split(rules, program.recursive)
+    translation = translate(program.roles, rules)
+    observer = _Observer(_TermSizes(terms_grow(program.rules, MAX_UNCHECKED_DEPTH)))
+    _run_clingo(translation.text, observer)
+    return _ground_program(program.roles, translation, observer)
+
+
+def _split(rules: Sequence[NormalRule], recursive: frozenset[Signature]) -> list[NormalRule]:
+    """Rules with fewer instances; first those that become facts, which can then be counted."""
+    static = frozenset(signature(rule.head) for rule in rules)
+    static -= relations_reaching(rules, (TRUE, DOES))
+    fixed = [rule for rule in rules if signature(rule.head) in static]
+    moving = [rule for rule in rules if signature(rule.head) not in static]
+    fixed = decompose(fixed, Extents(rules, static, {}), prefix="fixed")
+    extents = Extents(rules, static, _count(fixed))
+    return [*fixed, *decompose(moving, extents, recursive)]
+
+
+def _count(rules: Sequence[NormalRule]) -> dict[Signature, Table]:
+    """How many atoms relations have that depend on nothing."""
+    if not any(rule.body for rule in rules):
+        return {}
+    translation = translate((), rules)
+    control = _run_clingo(translation.text, clingo.Observer())
+    tables = {}
+    for name, arity, _ in control.symbolic_atoms.signatures:
+        relation = translation.relation(name)
+        if relation is not None and arity:
+            atoms = islice(control.symbolic_atoms.by_signature(name, arity), MAX_COUNTED)
+            rows = [atom.symbol.arguments for atom in atoms]
+            if rows:
+                tables[relation, arity] = table_of(rows)
+    return tables
+
+
+class _TermTooLarge(Exception):
+    """What an observer raises clingo makes anew from its class: it must need no arguments."""
+
+
+class _TermSizes:
+    """Refuses atoms with terms that would be too large as text."""
+
+    def __init__(self, may_grow: bool) -> None:
+        self._may_grow = may_grow
+
+    def check(self, symbol: Symbol) -> None:
+        if not self._may_grow:
+            return
+        size = 0
+        pending = [symbol]
+        while pending:
+            found = [each for each in pending.pop().arguments if each.type is _FUNCTION]
+            size += len(found)
+            if size > MAX_TERM_SIZE:
+                raise _TermTooLarge
+            pending += found
+
+
+_FUNCTION = clingo.SymbolType.Function
+
+
+class _Observer(clingo.Observer):
+    """Collects ground rules and the atoms of interest as clingo finds them."""
+
+    def __init__(self, sizes: _TermSizes) -> None:
+        self.heads = array("i")
+        self.sizes = array("i")
+        self.conditions = array("i")
+        self.inputs = array("i")
+        self.atoms: list[tuple[str, int]] = []
+        self._term_sizes = sizes
+
+    def rule(self, choice: bool, head: Sequence[int], body: Sequence[int]) -> None:
+        if len(head) != 1:
+            raise MachineError(f"clingo made a rule with {len(head)} heads")
+        if choice:
+            self.inputs.append(head[0])
+        else:
+            self.heads.append(head[0])
+            self.sizes.append(len(body))
+            self.conditions.extend(body)
+
+    def output_atom(self, symbol: Symbol, atom: int) -> None:
+        self._term_sizes.check(symbol)
+        self.atoms.append((str(symbol), atom))
+
+    def weight_rule(
+        self,
+        choice: bool,
+        head: Sequence[int],
+        lower_bound: int,
+        body: Sequence[tuple[int, int]],
+    ) -> None:
+        raise MachineError("clingo made a rule with weights")
+
+
+def _run_clingo(text: str, observer: clingo.Observer) -> clingo.Control:
+    messages: list[str] = []
+    try:
+        control = clingo.Control(["--warn=none"], lambda _, message: messages.append(message))
+        control.register_observer(observer, replace=True)
+        control.add("base", [], text)
+        control.ground([("base", [])])
+    except _TermTooLarge as error:
+        raise ReasonerLimitError(
+            "functions in one term", MAX_TERM_SIZE, "grounding the rules"
+        ) from error
+    except RuntimeError as error:
+        said = "; ".join([str(error), *messages[:3]])
+        raise MachineError(f"clingo cannot ground the rules: {said}") from error
+    return control
+
+
+def _ground_program(
+    roles: tuple[str, ...], translation: Translation, observed: _Observer
+) -> GroundProgram:
+    rules = simplify(
+        GroundRules(
+            heads=np.array(observed.heads, dtype=np.int32),
+            sizes=np.array(observed.sizes, dtype=np.int32),
+            conditions=np.array(observed.conditions, dtype=np.int32),
+        ),
+        inputs=np.array(observed.inputs, dtype=np.int32),
+    )
+    tables = _Tables(translation.names, rules.atoms)
+    for text, atom in observed.atoms:
+        tables.add(text, atom)
+    if any(atom != ALWAYS for _, atom in tables.named("init")):
+        raise MachineError("the initial state could not be determined by grounding")
+    return GroundProgram(
+        roles=roles,
+        heads=rules.heads,
+        offsets=np.concatenate([[0], np.cumsum(rules.sizes, dtype=np.int64)]),
+        conditions=rules.conditions,
+        initial=tuple(text for text, _ in tables.named("init")),
+        fluents=tables.named("true"),
+        next=tables.named("next"),
+        does=tables.by_role("does", roles),
+        legal=tables.by_role("legal", roles),
+        sees=tables.by_role("sees", roles),
+        goals=tables.by_role("goal", roles),
+        terminal=tables.terminal,
+    )
+
+
+class _Tables:
+    """The atoms of interest by relation, as KIF."""
+
+    def __init__(self, names: Sequence[str], atoms: NDArray[np.int32]) -> None:
+        self._names = names
+        self._atoms = atoms
+        self._found: dict[str, list[tuple[str, int]]] = {}
+        self._by_role: dict[tuple[str, str], list[tuple[str, int]]] = {}
+        self._kif: dict[str, str] = {}
+        self.terminal: int | None = None
+
+    def add(self, text: str, atom: int) -> None:
+        """An atom as clingo prints it, like `legal(3,f17(4,5))`, and its number there."""
+        number = int(self._atoms[atom])
+        if number == NEVER:
+            return
+        relation, _, rest = text.partition("(")
+        if relation == "terminal":
+            self.terminal = number
+        elif relation in _WITH_ROLE:
+            role, _, term = rest[:-1].partition(",")
+            if role.isdecimal():
+                key = (relation, self._names[int(role)])
+                self._by_role.setdefault(key, []).append((self._text(term), number))
+        else:
+            self._found.setdefault(relation, []).append((self._text(rest[:-1]), number))
+
+    def named(self, relation: str) -> Named:
+        """The terms of `init`, `true` or `next`, sorted."""
+        return tuple(sorted(self._found.get(relation, ())))
+
+    def by_role(self, relation: str, roles: Sequence[str]) -> tuple[Named, ...]:
+        """For each role the terms of `does`, `legal`, `sees` or `goal`, sorted."""
+        return tuple(tuple(sorted(self._by_role.get((relation, role), ()))) for role in roles)
+
+    def _text(self, term: str) -> str:
+        known = self._kif.get(term)
+        if known is None:
+            known = self._kif[term] = _TOKEN.sub(self._token, term)
+        return known
+
+    def _token(self, match: re.Match[str]) -> str:
+        number, opens = match.groups()
+        if number is None:
+            return " "
+        name = self._names[int(number)]
+        return f"({name} " if opens else name

@@ -1,0 +1,136 @@
+"""Passes that make a circuit smaller without changing what it says about a game.
+
+They may rely on it that states are reachable, and that every role makes one legal move in a
+state that is not terminal.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.optimise.complements import complement
+from ggp.machine.propnet.optimise.constants import fold_constants
+from ggp.machine.propnet.optimise.extraction import extract
+from ggp.machine.propnet.optimise.factoring import factor
+from ggp.machine.propnet.optimise.flattening import flatten
+from ggp.machine.propnet.optimise.implications import drop_implied
+from ggp.machine.propnet.optimise.invariants import use_invariants
+from ggp.machine.propnet.optimise.knowledge import Knowledge
+from ggp.machine.propnet.optimise.patience import TookTooLong, patience
+from ggp.machine.propnet.optimise.resubstitution import resubstitute
+from ggp.machine.propnet.optimise.sweeping import sweep
+from ggp.machine.propnet.optimise.work import Work
+
+_log = logging.getLogger(__name__)
+
+Pass = Callable[[Circuit, Knowledge], Circuit]
+
+MAX_STEPS = 10_000_000
+"""Work for one circuit, see `work`."""
+
+STEPS_A_LITERAL = 2
+"""Work of a pass for each literal, besides what it counts itself."""
+
+LARGE = 30_000
+"""Literals of a circuit that is made smaller before its fluents are looked into."""
+
+
+def _extract_early(circuit: Circuit, knowledge: Knowledge) -> Circuit:
+    # It hides some of what `complement` looks for, so it waits where that costs little.
+    return extract(circuit, knowledge) if circuit.num_literals > LARGE else circuit
+
+
+PASSES: tuple[tuple[str, Pass], ...] = (
+    ("factor", factor),
+    ("constants", fold_constants),
+    ("flatten", flatten),
+    ("factor", factor),
+    ("extract early", _extract_early),
+    ("implied", drop_implied),
+    ("flatten", flatten),
+    ("invariants", use_invariants),
+    ("complement", complement),
+    ("implied", drop_implied),
+    ("constants", fold_constants),
+    ("extract", extract),
+    ("flatten", flatten),
+    ("factor", factor),
+    ("sweep", sweep),
+    ("resubstitute", resubstitute),
+    ("implied", drop_implied),
+    ("extract", extract),
+    ("flatten", flatten),
+)
+"""In the order in which they run; `docs/performance.md` says what each of them saves."""
+
+
+class PassReport(NamedTuple):
+    """What a pass did."""
+
+    name: str
+    gates_before: int
+    literals_before: int
+    gates_after: int
+    literals_after: int
+    seconds: float
+
+
+class Optimised(NamedTuple):
+    """A smaller circuit, and how it came about.
+
+    Attributes:
+        circuit: of the same game.
+        reports: one for each pass that was finished.
+        complete: whether all passes were, as far as their work allows; such a circuit is the
+            same wherever and whenever it is made.
+    """
+
+    circuit: Circuit
+    reports: list[PassReport]
+    complete: bool
+
+
+def optimise(
+    circuit: Circuit, max_seconds: float | None = None, max_steps: int = MAX_STEPS
+) -> Optimised:
+    """A smaller circuit of the same game.
+
+    In every reachable state it gives the same legal moves and goals, and for every legal joint
+    move in one that is not terminal the same successor and percepts.
+
+    Args:
+        circuit: of a game.
+        max_seconds: a pass that is not over then is broken off and counts for nothing, and no
+            other begins; None for as long as it takes.
+        max_steps: work that may be done: no pass begins after it, and long ones stop early.
+    """
+    until_s = None if max_seconds is None else time.monotonic() + max_seconds
+    reports: list[PassReport] = []
+    knowledge = Knowledge(Work(max_steps))
+    for name, run in PASSES:
+        if not knowledge.work.left:
+            break
+        start_s = time.monotonic()
+        before = circuit
+        try:
+            with patience(until_s):
+                knowledge.work.spend(STEPS_A_LITERAL * circuit.num_literals)
+                circuit = run(circuit, knowledge)
+        except (TookTooLong, MemoryError) as error:
+            _log.info("the pass %r was broken off: %s", name, type(error).__name__)
+            return Optimised(before, reports, complete=False)
+        reports.append(
+            PassReport(
+                name,
+                before.num_gates,
+                before.num_literals,
+                circuit.num_gates,
+                circuit.num_literals,
+                time.monotonic() - start_s,
+            )
+        )
+    return Optimised(circuit, reports, complete=True)

@@ -1,0 +1,79 @@
+"""What follows from exactly one of several things being so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
+from ggp.machine.propnet.optimise.draft import GATE_COST, Draft
+from ggp.machine.propnet.optimise.knowledge import Knowledge, moves_of_roles
+
+
+def complement(circuit: Circuit, knowledge: Knowledge) -> Circuit:
+    """ "None of these" becomes "one of the others" where these are fewer.
+
+    Every role makes exactly one move, and there are groups of fluents of which exactly one
+    holds. The only move a role can ever have is always made.
+    """
+    draft = Draft(circuit)
+    choices = _Choices(draft)
+    for moves in moves_of_roles(circuit):
+        if len(moves) == 1:
+            draft.becomes[moves[0]] = TRUE
+        choices.add(moves)
+    for nets, exact in knowledge.groups_of_nets(circuit):
+        if exact:
+            choices.add(nets)
+    for net in draft.free_gates():
+        choices.shorten(net)
+    return draft.finish()
+
+
+class _Choices:
+    """Sets of nets of which exactly one holds."""
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._choices: list[Sequence[int]] = []
+        self._choices_of: dict[int, list[int]] = {}
+        self._made: dict[tuple[int, ...], int] = {}
+
+    def add(self, nets: Sequence[int]) -> None:
+        for net in nets:
+            self._choices_of.setdefault(net, []).append(len(self._choices))
+        self._choices.append(nets)
+
+    def shorten(self, net: int) -> None:
+        """Rewrite a gate as long as that makes it cheaper."""
+        literals = list(self._draft.gates[net - self._draft.first_net])
+        changed = False
+        while True:
+            left_out: dict[int, set[int]] = {}
+            for literal in literals:
+                if literal & 1:
+                    for choice in self._choices_of.get(literal >> 1, ()):
+                        left_out.setdefault(choice, set()).add(literal >> 1)
+            gain, choice = max(
+                ((self._gain(choice, nets), choice) for choice, nets in left_out.items()),
+                default=(0.0, 0),
+            )
+            if gain <= 0:
+                break
+            nets = left_out[choice]
+            literals = [x for x in literals if not (x & 1 and x >> 1 in nets)]
+            literals.append(self._one_of_the_others(choice, nets))
+            changed = True
+        if changed:
+            self._draft.change(net, literals)
+
+    def _gain(self, choice: int, nets: set[int]) -> float:
+        num_others = len(self._choices[choice]) - len(nets)
+        return len(nets) - (num_others + 1 + GATE_COST if num_others > 1 else 1)
+
+    def _one_of_the_others(self, choice: int, nets: set[int]) -> int:
+        rest = tuple(2 * net + 1 for net in self._choices[choice] if net not in nets)
+        if len(rest) < 2:
+            return rest[0] ^ 1 if rest else FALSE
+        if rest not in self._made:
+            self._made[rest] = self._draft.add(rest) ^ 1
+        return self._made[rest]

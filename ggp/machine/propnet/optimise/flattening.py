@@ -1,0 +1,21 @@
+"""ANDs of ANDs as one."""
+
+from __future__ import annotations
+
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.optimise.draft import Draft
+from ggp.machine.propnet.optimise.knowledge import Knowledge
+
+
+def flatten(circuit: Circuit, _: Knowledge) -> Circuit:
+    """Gates that only one other AND uses, as they are, become part of it."""
+    draft = Draft(circuit)
+    fan_out = draft.fan_out()
+    # In order, so that what is taken in has been flattened itself.
+    for net in draft.free_gates():
+        literals: list[int] = []
+        for literal in draft.gates[net - draft.first_net]:
+            inner = None if literal & 1 or fan_out[literal >> 1] > 1 else draft.gate(literal >> 1)
+            literals.extend((literal,) if inner is None else inner)
+        draft.change(net, literals)
+    return draft.finish()

@@ -1,0 +1,170 @@
+"""Guesses from random matches: which fluents are constant, equal, or exclude each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.gdl import parse_term
+from ggp.gdl.terms import Compound, Term
+from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
+from ggp.machine.propnet.optimise.draft import gates_of
+
+MAX_VARIED = 3
+"""Arguments in which fluents of a group differ, unless they differ in all or all but one."""
+
+MAX_ARGUMENTS = 8
+"""Fluents with more constants are in no group."""
+
+MAX_DEPTH = 3
+"""Functions below this depth are taken for constants."""
+
+MAX_PAIRED = 6
+"""In wider gates no pairs are looked at."""
+
+MAX_PAIRS = 2_000
+
+_NONE = np.uint64(0)
+_ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+Words = NDArray[np.uint64]
+
+
+class Guess(NamedTuple):
+    """What may never be: that `least` or more of some literals of fluents hold.
+
+    With `least` 0, that none of them holds.
+    """
+
+    least: int
+    literals: tuple[int, ...]
+
+    def may_be(self, fluents: NDArray[np.bool_]) -> bool:
+        """Whether all is well in a state `[F]`."""
+        held = sum(bool(fluents[(x >> 1) - 1]) ^ (x & 1) for x in self.literals)
+        return held < self.least if self.least else held > 0
+
+
+def equal_fluents(circuit: Circuit, values: Words) -> dict[int, int]:
+    """For fluents (as nets) that were always equal to an earlier one, the literal of that one.
+
+    Args:
+        circuit: of a game.
+        values: `[F, S, W]` what the fluents were in random matches.
+    """
+    becomes = {}
+    first = {np.zeros_like(values[0]).tobytes(): FALSE} if len(values) else {}
+    for net, words in enumerate(values, 1):
+        inverted = int(words[0, 0] & np.uint64(1))
+        key = (words ^ _ONES if inverted else words).tobytes()
+        literal = first.setdefault(key, 2 * net + inverted)
+        if literal >> 1 != net:
+            becomes[net] = literal ^ inverted
+    return becomes
+
+
+def equality(net: int, literal: int) -> list[Guess]:
+    """The guesses that together mean that a fluent equals a literal."""
+    if literal in (FALSE, TRUE):
+        return [Guess(1, (2 * net + literal,))]
+    return [Guess(2, (2 * net, literal ^ 1)), Guess(2, (2 * net + 1, literal))]
+
+
+def exclusive_fluents(circuit: Circuit, values: Words) -> list[Guess]:
+    """Fluents that differ in some arguments only: at most one and at least one of them held."""
+    members: dict[tuple[object, ...], list[int]] = {}
+    for net, fluent in enumerate(circuit.fluents, 1):
+        shape, leaves = _shape(parse_term(fluent))
+        for varied in _varied(len(leaves)):
+            kept = tuple(None if i in varied else leaf for i, leaf in enumerate(leaves))
+            members.setdefault((shape, kept), []).append(net)
+    guesses: dict[Guess, None] = {}
+    for nets in members.values():
+        if len(nets) < 2:
+            continue
+        literals = tuple(2 * net for net in nets)
+        at_most_one, at_least_one = _counts(values[np.array(nets) - 1])
+        if at_most_one:
+            guesses[Guess(2, literals)] = None
+        if at_least_one:
+            guesses[Guess(0, literals)] = None
+    return list(guesses)
+
+
+def strongest(guesses: Iterable[Guess]) -> list[Guess]:
+    """The guesses about groups that do not follow from others of them.
+
+    At most one of a group means at most one of a part of it, and at least one of it at least
+    one of anything it is part of.
+    """
+    kept: list[Guess] = []
+    sets: dict[tuple[int, int], list[frozenset[int]]] = {}
+    for guess in sorted(guesses, key=lambda x: -len(x.literals) if x.least else len(x.literals)):
+        members = frozenset(guess.literals)
+        known = (each for x in guess.literals for each in sets.get((guess.least, x), ()))
+        if any(members <= each if guess.least else each <= members for each in known):
+            continue
+        kept.append(guess)
+        for literal in guess.literals if guess.least else guess.literals[:1]:
+            sets.setdefault((guess.least, literal), []).append(members)
+    return kept
+
+
+def never_together(circuit: Circuit, values: Words) -> list[Guess]:
+    """Literals of fluents that are in one gate, such that one was never true with the other.
+
+    Where they never hold together the gate is never true, and where one never holds without
+    the other, the gate can do without the other.
+    """
+    num_fluents = len(circuit.fluents)
+    pairs: dict[tuple[int, int], None] = {}
+    for gate in gates_of(circuit):
+        inputs = [literal for literal in gate if literal >> 1 <= num_fluents]
+        if 1 < len(inputs) <= MAX_PAIRED:
+            pairs.update(dict.fromkeys(combinations(inputs, 2)))
+    guesses: dict[Guess, None] = {}
+    for one, other in pairs:
+        for literals in ((one, other), (one, other ^ 1), (one ^ 1, other)):
+            words = values[(literals[0] >> 1) - 1] ^ (_ONES if literals[0] & 1 else _NONE)
+            others = values[(literals[1] >> 1) - 1] ^ (_ONES if literals[1] & 1 else _NONE)
+            # What is constant by itself is guessed elsewhere.
+            if not (words & others).any() and words.any() and others.any():
+                guesses[Guess(2, literals)] = None
+    return list(guesses)[:MAX_PAIRS]
+
+
+def _counts(values: Words) -> tuple[bool, bool]:
+    """Whether at most one, and whether at least one, of some fluents held everywhere."""
+    once = np.zeros_like(values[0])
+    twice = False
+    for words in values:
+        twice = twice or bool((once & words).any())
+        once |= words
+    return not twice, bool((once == _ONES).all())
+
+
+def _shape(term: Term) -> tuple[str, list[str]]:
+    """A term without its constants, and these from left to right."""
+    leaves: list[str] = []
+
+    def walk(inner: Term, depth: int) -> str:
+        if isinstance(inner, Compound) and depth:
+            return f"({inner.name} {' '.join(walk(arg, depth - 1) for arg in inner.args)})"
+        leaves.append(str(inner))
+        return "_"
+
+    return walk(term, MAX_DEPTH), leaves
+
+
+def _varied(num_leaves: int) -> list[tuple[int, ...]]:
+    """The sets of arguments that may differ within a group."""
+    if num_leaves > MAX_ARGUMENTS:
+        return []
+    sizes = [
+        size for size in range(1, num_leaves + 1) if size <= MAX_VARIED or size >= num_leaves - 1
+    ]
+    return [each for size in sizes for each in combinations(range(num_leaves), size)]

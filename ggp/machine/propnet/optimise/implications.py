@@ -1,0 +1,197 @@
+"""Literals that follow from others of the same gate, or from where a gate is used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from ggp.machine.propnet.circuit import FALSE, Circuit
+from ggp.machine.propnet.optimise.draft import Draft
+from ggp.machine.propnet.optimise.knowledge import Knowledge, moves_of_roles
+
+MAX_FOLLOWING = 128
+"""Literals that are remembered to follow from one literal."""
+
+MAX_COMPARED = 8
+"""Literals of gates that are compared with each other."""
+
+_NOTHING: frozenset[int] = frozenset()
+
+
+def drop_implied(circuit: Circuit, knowledge: Knowledge) -> Circuit:
+    """Drop literals that follow from others.
+
+    A gate that is used once, and inverted, need only be right where the other literals of the
+    gate that uses it hold. A move that is made is legal, and the role makes no other; moves
+    are made only where the game is not over; some fluents exclude each other.
+    """
+    return _Implied(Draft(circuit), knowledge).run()
+
+
+class _Implied:
+    def __init__(self, draft: Draft, knowledge: Knowledge) -> None:
+        circuit = draft.circuit
+        self._draft = draft
+        self._fan_out = draft.fan_out()
+        # What follows from each literal, itself left out.
+        self._following: list[frozenset[int]] = [_NOTHING] * (2 * draft.first_net)
+        for nets, _ in knowledge.groups_of_nets(circuit):
+            if len(nets) <= MAX_FOLLOWING:
+                others = frozenset(2 * net + 1 for net in nets)
+                for net in nets:
+                    self._following[2 * net] |= others - {2 * net + 1}
+        for one, other in knowledge.pairs_of_literals(circuit):
+            self._following[one] |= {other ^ 1}
+            self._following[other] |= {one ^ 1}
+        for net, gate in enumerate(draft.gates, draft.first_net):
+            if draft.in_loop(net):
+                self._following += (_NOTHING, _NOTHING)
+            else:
+                self._following += (self._of_all(gate), self._of_any(gate))
+        self._moves = set()
+        for outputs, moves in zip(circuit.legal, moves_of_roles(circuit), strict=True):
+            others = frozenset(2 * net + 1 for net in moves)
+            for move, legal in zip(moves, outputs.literals.tolist(), strict=True):
+                self._moves.add(2 * move)
+                self._following[2 * move] = self._of_all([legal])
+                if len(moves) <= MAX_FOLLOWING:
+                    self._following[2 * move] |= others - {2 * move + 1}
+        # What holds where a gate matters.
+        self._where: dict[int, set[int]] = {}
+        self._denied_by: dict[int, frozenset[int]] = {}
+
+    def run(self) -> Circuit:
+        draft, circuit = self._draft, self._draft.circuit
+        while_running = {circuit.terminal ^ 1, *self._following[circuit.terminal ^ 1]}
+        for literals in (circuit.next, *(outputs.literals for outputs in circuit.sees)):
+            for root in literals.tolist():
+                if self._fan_out[root >> 1] == 1:
+                    self._where[root >> 1] = while_running
+        for net in reversed(list(draft.free_gates())):
+            self._shorten(net)
+        return draft.finish()
+
+    def _of_all(self, literals: Sequence[int]) -> frozenset[int]:
+        """What holds where all literals do."""
+        found = frozenset(literals).union(*(self._following[x] for x in literals))
+        return found if len(found) <= MAX_FOLLOWING else frozenset(literals)
+
+    def _of_any(self, literals: Sequence[int]) -> frozenset[int]:
+        """What holds where one of the literals does not."""
+        common: frozenset[int] | None = None
+        for literal in literals:
+            follows = self._following[literal ^ 1]
+            common = follows if common is None else common & follows
+            if not common:
+                break
+        return common or _NOTHING
+
+    def _shorten(self, net: int) -> None:
+        draft = self._draft
+        where = self._where.pop(net, _NOTHING)
+        known = set(where)
+        literals: list[int] = []
+        # What is known comes from the outside or from literals that are kept.
+        for literal in sorted(draft.gates[net - draft.first_net], key=self._order):
+            if literal in known:
+                continue
+            literals.append(literal)
+            if any(x ^ 1 in known for x in (literal, *self._following[literal])):
+                draft.change(net, [FALSE])
+                return
+            known.add(literal)
+            known |= self._following[literal]
+        literals = _without_weaker(draft, self._reduced(literals, where))
+        if set(literals) != set(draft.gates[net - draft.first_net]):
+            draft.change(net, literals)
+        # Gates that are shortened here themselves may only rely on those before them.
+        known = set(where)
+        inner = []
+        for literal in literals:
+            if self._fan_out[literal >> 1] == 1 and self._inverted(literal) is not None:
+                inner.append(literal)
+            else:
+                known.add(literal)
+                known |= self._following[literal]
+        for literal in inner:
+            self._where[literal >> 1] = known
+            if not self._following[literal] <= known:
+                known = known | self._following[literal]
+
+    def _order(self, literal: int) -> tuple[int, int]:
+        """Moves, gates from the top down, fluents."""
+        if literal in self._moves:
+            return 0, literal
+        if literal >> 1 >= self._draft.first_net:
+            return 1 + (literal & 1), -literal
+        return 3 + (literal & 1), literal
+
+    def _inverted(self, literal: int) -> tuple[int, ...] | None:
+        """The literals of a gate that a literal inverts."""
+        return self._draft.gate(literal >> 1) if literal & 1 else None
+
+    def _reduced(self, literals: list[int], where: AbstractSet[int]) -> list[int]:
+        """Literals, with what is left of inverted gates where the others hold."""
+        known = set(where)
+        # What inverted gates say, which are no reason for themselves: how many say it.
+        reasons: dict[int, int] = {}
+        for literal in literals:
+            if self._inverted(literal) is None:
+                known.add(literal)
+                known |= self._following[literal]
+            else:
+                for x in (literal, *self._following[literal]):
+                    reasons[x] = reasons.get(x, 0) + 1
+        reduced = []
+        for literal in literals:
+            gate = self._inverted(literal)
+            if gate is None:
+                reduced.append(literal)
+                continue
+            own = (literal, *self._following[literal])
+            for x in own:
+                reasons[x] -= 1
+                if not reasons[x]:
+                    del reasons[x]
+            denied = self._denied(literal >> 1)
+            if not denied.isdisjoint(known) or not denied.isdisjoint(reasons):
+                continue
+            rest = [inner for inner in gate if inner not in known and inner not in reasons]
+            if len(rest) > 1:
+                reduced.append(literal)
+                for x in own:
+                    reasons[x] = reasons.get(x, 0) + 1
+                continue
+            reduced.append(rest[0] ^ 1 if rest else FALSE)
+            # This net is now used here as well.
+            self._fan_out[reduced[-1] >> 1] += 1
+            self._where.pop(reduced[-1] >> 1, None)
+            known.add(reduced[-1])
+            known |= self._following[reduced[-1]]
+        return reduced
+
+    def _denied(self, net: int) -> frozenset[int]:
+        """The literals that cannot hold where a gate does."""
+        if net not in self._denied_by:
+            self._denied_by[net] = frozenset(x ^ 1 for x in self._following[2 * net])
+        return self._denied_by[net]
+
+
+def _without_weaker(draft: Draft, literals: list[int]) -> list[int]:
+    """Without `~(a & b & c)` where there is `~(a & b)`."""
+    inverted = {}
+    for literal in literals:
+        gate = draft.gate(literal >> 1) if literal & 1 else None
+        if gate is not None and len(gate) <= MAX_COMPARED:
+            inverted[literal] = frozenset(gate)
+    if len(inverted) < 2:
+        return literals
+    by_first: dict[int, list[int]] = {}
+    for literal, inner in inverted.items():
+        by_first.setdefault(min(inner), []).append(literal)
+    weaker = set()
+    for literal, inner in inverted.items():
+        for first in inner:
+            if any(inverted[other] < inner for other in by_first.get(first, ())):
+                weaker.add(literal)
+    return [literal for literal in literals if literal not in weaker]

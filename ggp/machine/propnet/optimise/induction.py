@@ -1,0 +1,168 @@
+"""Guesses proved by induction: they hold initially, and no legal step breaks any of them.
+
+All guesses are assumed of a state, and some are found to fail after a step. They go, and the
+others have to do without them; when none fails any more, all that are left are proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.optimise.guesses import Guess
+from ggp.machine.propnet.optimise.knowledge import moves_of_roles
+from ggp.machine.propnet.optimise.solver import Additions, Example, Limit, Solver
+from ggp.machine.propnet.optimise.work import Work
+
+REFUTE_CONFLICTS = 1_000
+PROVE_CONFLICTS = 5_000
+PROVE_SOME_CONFLICTS = 2_000
+"""How hard to look for failing guesses: at first, at last, and at last for some of them."""
+
+CHUNK = 24
+"""Guesses that are proved together where that is too hard for all at once."""
+
+
+def prove(
+    circuit: Circuit,
+    guesses: Sequence[Guess],
+    known: Sequence[Guess],
+    work: Work,
+    until: int,
+) -> list[Guess]:
+    """The guesses that hold together in every reachable state; none if the work runs out.
+
+    Args:
+        circuit: of a game.
+        guesses: what to prove.
+        known: what has been proved before.
+        work: what is counted.
+        until: the `work.spent` at which to stop.
+    """
+    left = [guess for guess in guesses if guess.may_be(circuit.initial)]
+    # Assumptions that can be taken back save rounds, but make proofs long.
+    step = _Step(circuit, left, known, work, retractable=True)
+    step.drop_refuted(Limit(REFUTE_CONFLICTS, until))
+    while step.guesses() and work.spent < until:
+        left = step.guesses()
+        step = _Step(circuit, left, known, work, retractable=False)
+        # Work that runs out leaves guesses that nobody has looked at.
+        if step.drop_unproved(until) and step.guesses() == left:
+            return left
+    return []
+
+
+class _Step:
+    """One step from a state of which guesses are assumed."""
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        guesses: Sequence[Guess],
+        known: Sequence[Guess],
+        work: Work,
+        *,
+        retractable: bool,
+    ) -> None:
+        self._guesses = guesses
+        self._retractable = retractable
+        self._left = dict.fromkeys(range(len(guesses)))
+        roots = [circuit.terminal, *(x for each in circuit.legal for x in each.literals.tolist())]
+        for guess in guesses:
+            roots += [int(circuit.next[(x >> 1) - 1]) for x in guess.literals]
+        self._work = work
+        self._solver = Solver(circuit, roots, work)
+        self._asked: list[int] = []
+        self._fails: list[int] = []
+        with self._solver.add() as add:
+            assume_legal_moves(circuit, self._solver, add)
+            for guess in known:
+                sign = [self._solver.sign(x) for x in guess.literals]
+                add.forbid([_wrong(guess, sign, add)])
+            for guess in guesses:
+                sign = [self._solver.sign(x) for x in guess.literals]
+                after = [
+                    self._solver.sign(int(circuit.next[(x >> 1) - 1]) ^ (x & 1))
+                    for x in guess.literals
+                ]
+                asked = add.free()
+                add.forbid([_wrong(guess, sign, add), *([asked] if retractable else [])])
+                self._asked.append(asked)
+                self._fails.append(add.all_of([asked, _wrong(guess, after, add)]))
+            self._chunks = [
+                range(start, min(start + CHUNK, len(guesses)))
+                for start in range(0, len(guesses), CHUNK)
+            ]
+            self._chunk_fails = [
+                add.any_of([self._fails[place] for place in chunk]) for chunk in self._chunks
+            ]
+            self._some_fail = add.any_of(self._chunk_fails)
+
+    def guesses(self) -> list[Guess]:
+        """Those that are left."""
+        return [self._guesses[place] for place in self._left]
+
+    def drop_refuted(self, limit: Limit) -> None:
+        """Drop guesses that are easily seen to fail."""
+        self._drop(self._some_fail, limit)
+
+    def drop_unproved(self, until: int) -> bool:
+        """Drop guesses that fail, or may; whether there was work for all of them."""
+        if self._drop(self._some_fail, Limit(PROVE_CONFLICTS, until)):
+            return True
+        limit = Limit(PROVE_SOME_CONFLICTS, until)
+        for chunk, fails in zip(self._chunks, self._chunk_fails, strict=True):
+            if self._drop(fails, limit):
+                continue
+            for place in chunk:
+                if self._work.spent >= until:
+                    return False
+                if place in self._left and not self._drop(self._fails[place], limit):
+                    self._left.pop(place, None)
+        return True
+
+    def _drop(self, fails: int, limit: Limit) -> bool:
+        """Drop guesses as long as `fails` can be; whether it is certain that it cannot."""
+        while self._left:
+            failed = self._failing(fails, limit)
+            if not failed:
+                return failed is not None
+        return True
+
+    def _failing(self, fails: int, limit: Limit) -> list[int] | None:
+        """Drop and return guesses that fail in an example where `fails` holds.
+
+        None if it is too hard to say whether there is one.
+        """
+        failed: list[int] = []
+
+        def collect(example: Example) -> None:
+            failed.extend(i for i in self._left if example(self._fails[i]))
+
+        assumed = [
+            sign if place in self._left else -sign
+            for place, sign in enumerate(self._asked)
+            if self._retractable or place not in self._left
+        ]
+        found = self._solver.find([*assumed, fails], collect, limit)
+        for place in failed:
+            del self._left[place]
+        return None if found is None else failed
+
+
+def _wrong(guess: Guess, signs: Sequence[int], add: Additions) -> int:
+    """The sign of a guess being wrong."""
+    if guess.least == 0:
+        return add.all_of([-sign for sign in signs])
+    return add.all_of(signs) if guess.least == len(signs) else add.two_of(signs)
+
+
+def assume_legal_moves(circuit: Circuit, solver: Solver, add: Additions) -> None:
+    """Every role makes exactly one legal move, and the game is not over."""
+    add.forbid([solver.sign(circuit.terminal)])
+    for outputs, nets in zip(circuit.legal, moves_of_roles(circuit), strict=True):
+        moves = [solver.sign(2 * net) for net in nets]
+        add.forbid([add.two_of(moves)])
+        add.forbid([-move for move in moves])
+        for move, legal in zip(moves, outputs.literals.tolist(), strict=True):
+            add.forbid([move, -solver.sign(legal)])

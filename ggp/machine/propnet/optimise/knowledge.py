@@ -1,0 +1,65 @@
+"""What passes tell each other about a game."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.optimise.work import Work
+
+
+class Group(NamedTuple):
+    """Fluents of which at most one holds in every reachable state; exactly one if `exact`."""
+
+    members: tuple[str, ...]
+    exact: bool
+
+
+class Pair(NamedTuple):
+    """Fluents that never have these values together in any reachable state."""
+
+    names: tuple[str, str]
+    values: tuple[bool, bool]
+
+
+@dataclass
+class Knowledge:
+    """What is known of a game, whatever its circuit looks like.
+
+    Attributes:
+        work: what may be done, and how much of it was.
+        groups: fluents that exclude each other.
+        pairs: other fluents, or their negations, that do.
+    """
+
+    work: Work
+    groups: tuple[Group, ...] = ()
+    pairs: tuple[Pair, ...] = ()
+
+    def groups_of_nets(self, circuit: Circuit) -> Iterator[tuple[list[int], bool]]:
+        """The groups as nets of a circuit, and whether exactly one of each holds."""
+        net_of = {name: net for net, name in enumerate(circuit.fluents, 1)}
+        constant = frozenset(circuit.constant)
+        for group in self.groups:
+            nets = [net_of[name] for name in group.members if name in net_of]
+            if nets and constant.isdisjoint(group.members):
+                yield nets, group.exact
+
+    def pairs_of_literals(self, circuit: Circuit) -> Iterator[tuple[int, int]]:
+        """The pairs as literals of a circuit that never hold together."""
+        net_of = {name: net for net, name in enumerate(circuit.fluents, 1)}
+        for (one, other), (value, other_value) in self.pairs:
+            if one in net_of and other in net_of:
+                yield 2 * net_of[one] + (not value), 2 * net_of[other] + (not other_value)
+
+
+def moves_of_roles(circuit: Circuit) -> list[range]:
+    """The nets of the moves of each role."""
+    first = 1 + len(circuit.fluents)
+    ranges = []
+    for outputs in circuit.legal:
+        ranges.append(range(first, first + len(outputs.names)))
+        first += len(outputs.names)
+    return ranges

@@ -1,0 +1,97 @@
+"""Nets that say the same, and literals that say nothing new, by sampling and proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.optimise.draft import Draft
+from ggp.machine.propnet.optimise.evidence import Evidence
+from ggp.machine.propnet.optimise.knowledge import Knowledge
+from ggp.machine.propnet.optimise.work import Work
+
+MAX_GATES = 8_000
+"""Larger circuits are left alone."""
+
+SHARE = 0.3
+MAX_STEPS = 2_000_000
+"""How much of the work that is left may be done here, and how much at most."""
+
+
+def sweep(circuit: Circuit, knowledge: Knowledge) -> Circuit:
+    """Merge nets that agree in every reachable state, and drop literals that others imply.
+
+    What depends on moves need only be right where legal moves are made.
+    """
+    if circuit.num_gates > MAX_GATES:
+        return circuit
+    draft = Draft(circuit)
+    work = knowledge.work
+    until = work.until(SHARE, MAX_STEPS)
+    evidence = Evidence(draft, knowledge, until)
+    _merge(draft, evidence, work, until)
+    _drop_literals(draft, evidence, work, until)
+    return draft.finish()
+
+
+def _merge(draft: Draft, evidence: Evidence, work: Work, until: int) -> None:
+    """Let nets become the one of least effort among those they agree with."""
+    # A list, because evidence grows.
+    for net, literal in list(_alike(draft, evidence)):
+        if work.spent > until:
+            break
+        if all(
+            evidence.never(net, [2 * net + inverted, literal ^ inverted ^ 1]) for inverted in (0, 1)
+        ):
+            draft.becomes[net] = literal
+
+
+def _alike(draft: Draft, evidence: Evidence) -> Iterator[tuple[int, int]]:
+    """Nets, and literals of other nets that were always the same in random matches."""
+    values, running = evidence.values, evidence.running
+    efforts = _efforts(draft)
+    order = sorted(range(len(efforts)), key=lambda net: (efforts[net], net))
+    found: tuple[dict[bytes, int], dict[bytes, int]] = ({}, {})
+    for net in order:
+        inverted = int(values[net, 0] & np.uint64(1))
+        words = evidence.words(2 * net + inverted)
+        # The first lane runs, so that leaving out others does not change its bit.
+        while_running = (words & running).tobytes()
+        moves_matter = evidence.moves_matter[net]
+        key = while_running if moves_matter else words.tobytes()
+        literal = found[moves_matter].setdefault(key, 2 * net + inverted)
+        if literal >> 1 != net:
+            if draft.gate(net) is not None:
+                yield net, literal ^ inverted
+        elif not moves_matter:
+            found[True].setdefault(while_running, literal)
+
+
+def _drop_literals(draft: Draft, evidence: Evidence, work: Work, until: int) -> None:
+    """Drop literals that hold wherever the others of a gate do."""
+    for net in draft.free_gates():
+        if net in draft.becomes:
+            continue
+        if work.spent > until:
+            break
+        gate = draft.gates[net - draft.first_net]
+        kept = list(gate)
+        for literal in sorted(gate, reverse=True):
+            others = [x for x in kept if x != literal]
+            if evidence.never(net, [*others, literal ^ 1]):
+                kept = others
+        if len(kept) < len(gate):
+            draft.change(net, kept)
+
+
+def _efforts(draft: Draft) -> list[int]:
+    """How many gates each net depends on, itself included."""
+    below = [0] * (draft.first_net + len(draft.gates))
+    for net, gate in enumerate(draft.gates, draft.first_net):
+        mask = 1 << net - draft.first_net
+        for literal in gate:
+            mask |= below[literal >> 1]
+        below[net] = mask
+    return [mask.bit_count() for mask in below]

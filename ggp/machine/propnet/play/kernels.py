@@ -1,0 +1,230 @@
+"""Evaluating tapes on blocks of lanes, and moving lanes in and out of blocks.
+
+A block is a flat array of rows of `words_of(width)` words: bit b of word w of a row is lane
+`64 * w + b`. Packed states are the other way round: `[L, ceil(F / 64)]`, bit f of a lane is
+fluent f.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.machine.jit import inlined, kernel
+from ggp.machine.propnet.play.layout import I32, U64, Tape, Wires
+from ggp.machine.propnet.play.vectors import (
+    band,
+    but_not,
+    bxor,
+    count_ones,
+    load,
+    lowest_one,
+    out_of_line,
+    reduce_or,
+    splat,
+    store,
+    words_of,
+)
+
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+@inlined
+def run_tape(tape: Tape, rows: U64, width: tuple[int, ...]) -> None:
+    """Evaluate the gates of a tape in every lane of a block."""
+    out_of_line()
+    words = words_of(width)
+    at = 0
+    for s in range(len(tape.segments)):
+        first, end = tape.segments[s, 0], tape.segments[s, 1]
+        if tape.segments[s, 2]:
+            at = _run_loop(tape, first, end, at, rows, width)
+            continue
+        for g in range(first, end):
+            value = splat(_ALL, width)
+            for _ in range(tape.plus[g]):
+                value = band(value, load(rows, np.int64(tape.inputs[at]) * words, width))
+                at += 1
+            for _ in range(tape.minus[g]):
+                value = but_not(value, load(rows, np.int64(tape.inputs[at]) * words, width))
+                at += 1
+            store(rows, np.int64(tape.outputs[g]) * words, value)
+
+
+@inlined
+def _run_loop(
+    tape: Tape, first: int, end: int, start: int, rows: U64, width: tuple[int, ...]
+) -> int:
+    """Evaluate a loop to its least fixpoint; returns where the inputs of the next gate are.
+
+    The gates are evaluated as in `run_tape`, written out again: as a function of its own, that
+    part halves the speed of playouts (`ggp bench` on breakthrough).
+    """
+    out_of_line()
+    words = words_of(width)
+    for g in range(first, end):
+        store(rows, np.int64(tape.outputs[g]) * words, splat(tape.initial[g], width))
+    changes = True
+    at = start
+    while changes:
+        changes = False
+        at = start
+        for g in range(first, end):
+            value = splat(_ALL, width)
+            for _ in range(tape.plus[g]):
+                value = band(value, load(rows, np.int64(tape.inputs[at]) * words, width))
+                at += 1
+            for _ in range(tape.minus[g]):
+                value = but_not(value, load(rows, np.int64(tape.inputs[at]) * words, width))
+                at += 1
+            out = np.int64(tape.outputs[g]) * words
+            if reduce_or(bxor(value, load(rows, out, width))):
+                changes = True
+                store(rows, out, value)
+    return at
+
+
+@inlined
+def transpose(bits: U64) -> None:
+    """Turn a 64 x 64 square of bits (64 words) over its diagonal, in place."""
+    mask = np.uint64(0x00000000FFFFFFFF)
+    size = 32
+    while size:
+        shift = np.uint64(size)
+        for start in range(0, 64, 2 * size):
+            for k in range(start, start + size):
+                swap = ((bits[k] >> shift) ^ bits[k + size]) & mask
+                bits[k] ^= swap << shift
+                bits[k + size] ^= swap
+        size >>= 1
+        mask ^= mask << np.uint64(size)
+
+
+@inlined
+def load_lanes(
+    packed: U64,
+    first: int,
+    count: int,
+    row_of: I32,
+    rows: U64,
+    at: int,
+    words: int,
+    square: U64,
+) -> None:
+    """Copy packed states `first .. first + count` to lanes from `at` on of a block.
+
+    Bits of rows from lane `at` on must be zero. `row_of`: `[F]` row of each fluent, -1 where
+    it is not wanted. `square`: `[64]` scratch.
+    """
+    out_of_line()
+    for start in range(0, count, 64):
+        num = min(64, count - start)
+        word, shift = (at + start) >> 6, np.uint64((at + start) & 63)
+        for block in range(packed.shape[1]):
+            for lane in range(num):
+                square[lane] = packed[first + start + lane, block]
+            for lane in range(num, 64):
+                square[lane] = 0
+            transpose(square)
+            for bit in range(min(64, len(row_of) - 64 * block)):
+                row = np.int64(row_of[64 * block + bit])
+                if row < 0:
+                    continue
+                rows[row * words + word] |= square[bit] << shift
+                if shift and num + np.int64(shift) > 64:
+                    rows[row * words + word + 1] |= square[bit] >> (np.uint64(64) - shift)
+
+
+@inlined
+def store_lanes(
+    rows: U64, wires: Wires, count: int, packed: U64, first: int, words: int, square: U64
+) -> None:
+    """Pack K literals of lanes 0 .. count of a block into `packed[first ...]`, `[L, K / 64]`."""
+    out_of_line()
+    num = len(wires.rows)
+    for start in range(0, count, 64):
+        word = start >> 6
+        for block in range(packed.shape[1]):
+            size = min(64, num - 64 * block)
+            for bit in range(size):
+                k = 64 * block + bit
+                square[bit] = rows[np.int64(wires.rows[k]) * words + word] ^ wires.inverted[k]
+            for bit in range(size, 64):
+                square[bit] = 0
+            transpose(square)
+            for lane in range(min(64, count - start)):
+                packed[first + start + lane, block] = square[lane]
+
+
+@kernel
+def query(
+    packed: U64,
+    row_of: I32,
+    tape: Tape,
+    wires: Wires,
+    num_rows: int,
+    out: U64,
+    width: tuple[int, ...],
+) -> None:
+    """Evaluate K literals of every state: `out[L, ceil(K / 64)]`."""
+    words = words_of(width)
+    rows = np.zeros(num_rows * words, dtype=np.uint64)
+    square = np.zeros(64, dtype=np.uint64)
+    for first in range(0, len(packed), 64 * words):
+        count = min(64 * words, len(packed) - first)
+        rows[:] = 0
+        load_lanes(packed, first, count, row_of, rows, 0, words, square)
+        run_tape(tape, rows, width)
+        store_lanes(rows, wires, count, out, first, words, square)
+
+
+@kernel
+def advance(
+    packed: U64,
+    row_of: I32,
+    moves: I32,
+    tape: Tape,
+    wires: Wires,
+    num_rows: int,
+    out: U64,
+    width: tuple[int, ...],
+) -> None:
+    """Evaluate K literals of every state and joint move: `out[L, ceil(K / 64)]`.
+
+    `moves`: `[L, R]` row of each role's move.
+    """
+    words = words_of(width)
+    rows = np.zeros(num_rows * words, dtype=np.uint64)
+    square = np.zeros(64, dtype=np.uint64)
+    for first in range(0, len(packed), 64 * words):
+        count = min(64 * words, len(packed) - first)
+        rows[:] = 0
+        load_lanes(packed, first, count, row_of, rows, 0, words, square)
+        for lane in range(count):
+            for role in range(moves.shape[1]):
+                row = np.int64(moves[first + lane, role])
+                rows[row * words + (lane >> 6)] |= np.uint64(1) << np.uint64(lane & 63)
+        run_tape(tape, rows, width)
+        store_lanes(rows, wires, count, out, first, words, square)
+
+
+@kernel
+def count_bits(packed: U64, out: np.ndarray) -> None:
+    """`out[L]`: number of bits set in each row of `packed[L, K]`."""
+    for lane in range(len(packed)):
+        total = 0
+        for block in range(packed.shape[1]):
+            total += count_ones(packed[lane, block])
+        out[lane] = total
+
+
+@kernel
+def list_bits(packed: U64, names: np.ndarray, out: np.ndarray) -> None:
+    """`names` of the bits set in each row, one row after the other."""
+    at = 0
+    for lane in range(len(packed)):
+        for block in range(packed.shape[1]):
+            word = packed[lane, block]
+            while word:
+                out[at] = names[64 * block + lowest_one(word)]
+                at += 1
+                word &= word - np.uint64(1)

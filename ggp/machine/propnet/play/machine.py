@@ -1,0 +1,385 @@
+"""The fast machine: `Machine` on a circuit of bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.errors import GDLError, MachineError, NoLegalMoveError
+from ggp.gdl import parse_term, to_kif
+from ggp.gdl.program import RANDOM
+from ggp.gdl.telling import PLAIN
+from ggp.machine.arrays import first_seen, offsets_of
+from ggp.machine.base import (
+    DEFAULT_MAX_STEPS,
+    BoolArray,
+    Chance,
+    FloatArray,
+    IntArray,
+    Playouts,
+    Ragged,
+    States,
+    Stepped,
+)
+from ggp.machine.goal_values import NO_NUMBER, GoalValues
+from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.optimise import PassReport
+from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
+from ggp.machine.propnet.play.kernels import advance, count_bits, list_bits, query
+from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, unpack, words_for
+from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
+from ggp.machine.propnet.play.queries import Queries, Query
+from ggp.machine.propnet.play.runs import LANES_A_RUN, play_all
+from ggp.machine.propnet.play.vectors import WIDTH
+from ggp.machine.rows import RowTable
+
+_T = TypeVar("_T")
+_U = TypeVar("_U")
+
+
+class PropnetMachine:
+    """`Machine` on a circuit. Not safe to use from several threads.
+
+    Args:
+        circuit: of the game.
+        is_gdl2: false for plain GDL, where every role sees the joint move.
+        told_by: the name of percepts that tell it in GDL-II, None if none do (see
+            `ggp.gdl.telling`).
+        threads: cores to use; results do not depend on it.
+        reports: how the circuit was optimised.
+    """
+
+    backend = "propnet"
+    goal_range = (0.0, 100.0)
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        *,
+        is_gdl2: bool,
+        told_by: str | None = None,
+        threads: int = 1,
+        reports: Sequence[PassReport] = (),
+    ) -> None:
+        self.roles = circuit.roles
+        self.random_role = circuit.roles.index(RANDOM) if RANDOM in circuit.roles else None
+        self.states_visited = 0
+        self.circuit = circuit
+        self.reports = tuple(reports)
+        self._is_gdl2 = is_gdl2
+        self._closed = False
+        self._threads = threads
+        self._queries = Queries(circuit)
+        self._initial = pack(circuit.initial)
+        self._moves = sorted({name for outputs in circuit.legal for name in outputs.names})
+        self._move_ids = {name: i for i, name in enumerate(self._moves)}
+        self._names = [
+            np.array([self._move_ids[name] for name in outputs.names], dtype=np.int64)
+            for outputs in circuit.legal
+        ]
+        self._percepts = PerceptTable(self._percept_names.__contains__)
+        name = PLAIN if not is_gdl2 else told_by
+        self._told = None if name is None else JointMovesTold(name)
+        self._goal_values = GoalValues(self.roles, self.random_role)
+
+    # ---------------------------------------------------------------- batches
+
+    def initial(self, num_lanes: int = 1) -> PropnetStates:
+        return self._states(np.repeat(self._initial[None], num_lanes, axis=0))
+
+    def concatenate(self, batches: Sequence[States]) -> PropnetStates:
+        packed = [self._packed(batch) for batch in batches]
+        joined = np.concatenate([self._initial[None][:0], *packed])
+        # Of single lanes it may come in Fortran order, for which kernels would be compiled anew.
+        return self._states(np.ascontiguousarray(joined))
+
+    def groups(self, states: States) -> IntArray:
+        packed = self._packed(states)
+        return RowTable(packed.shape[1]).numbers(packed)
+
+    # ---------------------------------------------------------------- semantics
+
+    def terminal(self, states: States) -> BoolArray:
+        found = self._ask(self._queries.terminal, self._packed(states))
+        return np.asarray(found[:, 0] != 0)
+
+    def goals(self, states: States) -> FloatArray:
+        asked = self._queries.goals
+        found = self._ask(asked, self._packed(states))
+        values = np.zeros((len(found), len(self.roles)))
+        for role, outputs in enumerate(self.circuit.goals):
+            # Lanes with the same goal values are settled together.
+            rows = asked.part(found, role)
+            first, group = first_seen(rows.view(np.int64))
+            held = unpack(rows[first], len(outputs.names))
+            settled = [
+                self._goal_values.settle(role, [outputs.names[k] for k in np.flatnonzero(lane)])
+                for lane in held
+            ]
+            values[:, role] = np.array(settled, dtype=np.float64)[group]
+        return values
+
+    def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
+        asked = self._queries.legal(role)
+        packed = self._packed(states)
+        found = self._ask(asked, packed)
+        over = asked.part(found, 1)[:, 0] != 0
+        moves = np.ascontiguousarray(asked.part(found, 0))
+        moves[over] = 0
+        counts = np.zeros(len(packed), dtype=np.int64)
+        count_bits(moves, counts)
+        stuck = (counts == 0) & ~over
+        if not allow_stuck and stuck.any():
+            lane = self._states(packed[np.argmax(stuck)][None])
+            raise NoLegalMoveError(self.roles[role], self.fluents(lane)[0])
+        offsets = offsets_of(counts)
+        values = np.zeros(offsets[-1], dtype=np.int64)
+        list_bits(moves, self._names[role], values)
+        return Ragged(offsets, values)
+
+    def chance(self, states: States) -> Chance:
+        if self.random_role is None:
+            none = np.zeros(0, dtype=np.int64)
+            return Chance(np.zeros(len(states) + 1, dtype=np.int64), none, np.zeros(0))
+        offsets, moves = self.legal(states, self.random_role, allow_stuck=True)
+        counts = np.diff(offsets)
+        return Chance(offsets, moves, np.repeat(1.0 / np.maximum(counts, 1), counts))
+
+    def step(self, states: States, joint_moves: IntArray) -> Stepped:
+        packed = self._packed(states)
+        asked = self._queries.step
+        joint_moves = np.asarray(joint_moves)
+        rows = self._rows_of_moves(joint_moves, len(packed))
+        out = np.zeros((len(packed), asked.starts[-1]), dtype=np.uint64)
+
+        def run(first: int, end: int) -> None:
+            advance(
+                packed[first:end],
+                asked.row_of,
+                rows[first:end],
+                asked.tape,
+                asked.wires,
+                asked.num_rows,
+                out[first:end],
+                WIDTH,
+            )
+
+        self._split(run, len(packed))
+        self.states_visited += len(packed)
+        successors = self._states(np.ascontiguousarray(asked.part(out, 0)))
+        if not self._is_gdl2:
+            seen = self._joint_percepts.ids(joint_moves.astype(np.uint64))
+            return Stepped(successors, np.repeat(seen[:, None], len(self.roles), axis=1))
+        percepts = np.zeros((len(packed), len(self.roles)), dtype=np.int64)
+        for role, table in enumerate(self._role_percepts):
+            if table is not None:
+                percepts[:, role] = table.ids(asked.part(out, 1 + role))
+        return Stepped(successors, percepts)
+
+    def playout(
+        self,
+        states: States,
+        rng: np.random.Generator,
+        max_steps: int = DEFAULT_MAX_STEPS,
+        max_seconds: float | None = None,
+    ) -> Playouts:
+        plan, packed = self._queries.playout, self._packed(states)
+        queue = play_all(plan, packed, rng, max_steps, max_seconds, self._map)
+        self.states_visited += int(queue.steps.sum())
+        self._settle_goals(queue)
+        return Playouts(queue.goals, queue.steps, queue.finished)
+
+    # ---------------------------------------------------------------- terms
+
+    def move_id(self, move: str) -> int | None:
+        return self._move_ids.get(_canonical(move))
+
+    def move_text(self, move: int) -> str:
+        if not 0 <= move < len(self._moves):
+            raise MachineError(f"there is no move number {move}")
+        return self._moves[move]
+
+    def percept_id(self, percepts: Sequence[str]) -> int | None:
+        return self._percepts.find(list(map(_canonical, percepts)))
+
+    def percept_texts(self, percept: int) -> tuple[str, ...]:
+        try:
+            return self._percepts.texts(percept)
+        except KeyError:
+            raise MachineError(f"there is no set of percepts number {percept}") from None
+
+    def told_moves(self, percepts: IntArray) -> IntArray | None:
+        return None if self._told is None else self._told.of(self, percepts)
+
+    def fluents(self, states: States) -> list[tuple[str, ...]]:
+        held = unpack(self._packed(states), len(self.circuit.fluents))
+        names = self.circuit.fluents
+        always = self.circuit.constant
+        return [
+            tuple(sorted([*always, *(names[f] for f in np.flatnonzero(lane))])) for lane in held
+        ]
+
+    @property
+    def playout_plan(self) -> PlayoutPlan:
+        """What random playouts evaluate."""
+        return self._queries.playout
+
+    def cones(self) -> list[dict[str, str | int]]:
+        """Gates and literals of what is evaluated together, by name."""
+        queries = self._queries
+        tapes = {
+            "playout, every step: legal and terminal": queries.playout.look,
+            "playout, every step: next": queries.playout.act,
+            "playout, at the end: goals": queries.playout.judge,
+            "step: next and sees": queries.step.tape,
+        }
+        return [
+            {"name": name, "gates": len(tape.outputs), "literals": len(tape.inputs)}
+            for name, tape in tapes.items()
+        ]
+
+    def warm_up(self) -> None:
+        """Load or compile every kernel and lay out every query, so that no later call waits."""
+        states = self.initial(2)
+        self.groups(states)
+        RowTable(1).numbers(np.arange(1000, dtype=np.uint64)[:, None])  # a table that grows
+        self._ask(self._queries.goals, states.packed)
+        legal = [self.legal(states, role, allow_stuck=True) for role in range(len(self.roles))]
+        if all(len(moves[0]) for moves in legal):
+            self.step(states, np.array([[moves[0][0] for moves in legal]] * 2))
+        rng = np.random.default_rng(0)
+        play_all(self._queries.playout, states.packed, rng, 2, None, self._map)
+        self.states_visited = 0
+
+    def close(self) -> None:
+        self._closed = True
+
+    # ---------------------------------------------------------------- private
+
+    def _rows_of_moves(self, joint_moves: IntArray, num_lanes: int) -> NDArray[np.int32]:
+        """`[L, R]` row in `Queries.step` of each move."""
+        if joint_moves.shape != (num_lanes, len(self.roles)):
+            raise MachineError(
+                f"joint moves of shape {joint_moves.shape} for {num_lanes} lanes and "
+                f"{len(self.roles)} roles"
+            )
+        if joint_moves.size and (joint_moves.min() < 0 or joint_moves.max() >= len(self._moves)):
+            wrong = joint_moves[(joint_moves < 0) | (joint_moves >= len(self._moves))]
+            raise MachineError(f"there is no move number {wrong[0]}")
+        rows = self._move_rows[np.arange(len(self.roles)), joint_moves]
+        if rows.size and rows.min() < 0:
+            lane, role = np.argwhere(rows < 0)[0]
+            move = self.move_text(int(joint_moves[lane, role]))
+            raise MachineError(f"{self.roles[role]} never has the move {move}")
+        return np.asarray(rows)
+
+    @cached_property
+    def _move_rows(self) -> NDArray[np.int32]:
+        """`[R, M]` row in `Queries.step` of each move of each role, -1 where it has no such."""
+        rows = np.full((len(self.roles), len(self._moves)), -1, dtype=np.int32)
+        for role, names in enumerate(self._names):
+            first = self._queries.first_move_row + self._queries.role_moves[role]
+            rows[role, names] = np.arange(first, first + len(names))
+        return rows
+
+    @cached_property
+    def _percept_names(self) -> frozenset[str]:
+        if self._is_gdl2:
+            return frozenset(name for outputs in self.circuit.sees for name in outputs.names)
+        return frozenset(
+            f"(did {role} {name})"
+            for role, outputs in zip(self.roles, self.circuit.legal, strict=True)
+            for name in outputs.names
+        )
+
+    @cached_property
+    def _role_percepts(self) -> list[RowPercepts | None]:
+        return [
+            RowPercepts(self._percepts, words_for(len(outputs.names)), _speller(outputs.names))
+            if outputs.names
+            else None
+            for outputs in self.circuit.sees
+        ]
+
+    @cached_property
+    def _joint_percepts(self) -> RowPercepts:
+        def spell(row: Packed) -> tuple[str, ...]:
+            return joint_percepts(self.roles, [self._moves[move] for move in row.tolist()])
+
+        return RowPercepts(self._percepts, len(self.roles), spell)
+
+    def _states(self, packed: Packed) -> PropnetStates:
+        return PropnetStates(self, packed)
+
+    def _packed(self, states: States) -> Packed:
+        if self._closed:
+            raise MachineError("this machine is closed; build another one")
+        if not isinstance(states, PropnetStates) or states.owner is not self:
+            raise MachineError("these states belong to another machine")
+        return states.packed
+
+    def _ask(self, asked: Query, packed: Packed) -> Packed:
+        out = np.zeros((len(packed), asked.starts[-1]), dtype=np.uint64)
+
+        def run(first: int, end: int) -> None:
+            query(
+                packed[first:end],
+                asked.row_of,
+                asked.tape,
+                asked.wires,
+                asked.num_rows,
+                out[first:end],
+                WIDTH,
+            )
+
+        self._split(run, len(packed))
+        return out
+
+    def _split(self, run: Callable[[int, int], None], num_lanes: int) -> None:
+        """Run over all lanes, on all cores if that is worth it."""
+        size = max(-(-num_lanes // self._threads), LANES_A_RUN)
+        self._map(lambda first: run(first, min(first + size, num_lanes)), range(0, num_lanes, size))
+
+    def _map(self, function: Callable[[_T], _U], items: Sequence[_T]) -> list[_U]:
+        if self._threads == 1 or len(items) < 2:
+            return [function(item) for item in items]
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(function, items))
+
+    def _settle_goals(self, queue: Queue) -> None:
+        """What unusual goal values of playouts count as."""
+        warn = self._goal_values
+        low, high = self.goal_range
+        for role in range(len(self.roles)):
+            if queue.faults[role, 0]:
+                warn.several(role)
+            if queue.faults[role, 1]:
+                warn.none(role)
+            values = queue.goals[:, role]
+            no_number = np.isnan(values)
+            if no_number.any():
+                warn.no_number(role)
+                values[no_number] = NO_NUMBER
+            outside = (values < low) | (values > high)
+            if outside.any():
+                warn.outside(role, float(values[np.argmax(outside)]))
+
+
+def _canonical(text: str) -> str:
+    try:
+        return to_kif(parse_term(text))
+    except GDLError:
+        return text
+
+
+def _speller(names: tuple[str, ...]) -> Callable[[Packed], tuple[str, ...]]:
+    def spell(row: Packed) -> tuple[str, ...]:
+        return tuple(names[k] for k in np.flatnonzero(unpack(row[None], len(names))[0]))
+
+    return spell

@@ -1,0 +1,67 @@
+"""Ids of sets of percepts: from bits to numbers without building terms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.base import IntArray
+from ggp.machine.rows import RowTable
+
+Spell = Callable[[NDArray[np.uint64]], tuple[str, ...]]
+"""The percepts, sorted, that a row of words stands for."""
+
+
+class PerceptTable:
+    """Ids of sets of percepts; id 0 is the empty set. Roles share the ids of equal sets.
+
+    Args:
+        known: whether a percept is one that any rule could make.
+    """
+
+    def __init__(self, known: Callable[[str], bool]) -> None:
+        self._known = known
+        self._texts: list[tuple[str, ...]] = [()]
+        self._ids: dict[tuple[str, ...], int] = {(): 0}
+
+    def texts(self, percepts: int) -> tuple[str, ...]:
+        """The percepts of a set, sorted; KeyError if there is no such set."""
+        if not 0 <= percepts < len(self._texts):
+            raise KeyError(percepts)
+        return self._texts[percepts]
+
+    def find(self, percepts: Sequence[str]) -> int | None:
+        """The id of a set of percepts, None if no rule could make one of them."""
+        key = tuple(sorted(set(percepts)))
+        if key not in self._ids and not all(map(self._known, key)):
+            return None
+        return self.number(key)
+
+    def number(self, key: tuple[str, ...]) -> int:
+        """The id of a set of percepts given in order."""
+        found = self._ids.get(key)
+        if found is None:
+            found = self._ids[key] = len(self._texts)
+            self._texts.append(key)
+        return found
+
+
+class RowPercepts:
+    """The percept ids of rows of words, each of which always stands for the same set."""
+
+    def __init__(self, table: PerceptTable, words: int, spell: Spell) -> None:
+        self._table = table
+        self._spell = spell
+        self._rows = RowTable(words)
+        self._ids = np.zeros(0, dtype=np.int64)
+
+    def ids(self, rows: NDArray[np.uint64]) -> IntArray:
+        """`[L]` id of each row."""
+        numbers = self._rows.numbers(rows)
+        if len(self._rows) > len(self._ids):
+            new = self._rows.rows[len(self._ids) :]
+            ids = [self._table.number(self._spell(row)) for row in new]
+            self._ids = np.concatenate([self._ids, np.array(ids, dtype=np.int64)])
+        return self._ids[numbers]

@@ -1,0 +1,161 @@
+"""What a machine asks a circuit, laid out for kernels when it is first asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.gdl.program import RANDOM
+from ggp.machine.goal_values import number_or_nan
+from ggp.machine.propnet.circuit import FALSE, Circuit, Literals, Outputs
+from ggp.machine.propnet.play.blocks import PlayoutPlan
+from ggp.machine.propnet.play.layout import I32, U64, Layout, Tape, Wires, cone
+from ggp.machine.propnet.play.packed import words_for
+
+
+@dataclass(frozen=True)
+class Query:
+    """Literals to evaluate for every state (and joint move).
+
+    Attributes:
+        row_of: `[F]` row of each fluent.
+        tape: what to run.
+        wires: where the literals are; groups begin at a multiple of 64.
+        num_rows: rows in all.
+        starts: `[groups + 1]` word at which each group of literals begins.
+    """
+
+    row_of: I32
+    tape: Tape
+    wires: Wires
+    num_rows: int
+    starts: NDArray[np.int64]
+
+    def part(self, packed: U64, group: int) -> U64:
+        """The words of one group of literals."""
+        return packed[:, self.starts[group] : self.starts[group + 1]]
+
+
+class Queries:
+    """The questions there are about one circuit."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.circuit = circuit
+        self._legal: dict[int, Query] = {}
+        self._num_fluents = len(circuit.fluents)
+        ends = np.cumsum([0, *(len(outputs.names) for outputs in circuit.legal)])
+        self.role_moves = ends.astype(np.int32)
+
+    def legal(self, role: int) -> Query:
+        """The legal moves of a role in one group, `terminal` in the next."""
+        if role not in self._legal:
+            outputs = self.circuit.legal[role].literals
+            self._legal[role] = self._query([outputs, self._terminal])
+        return self._legal[role]
+
+    @cached_property
+    def terminal(self) -> Query:
+        """One group with `terminal`."""
+        return self._query([self._terminal])
+
+    @cached_property
+    def goals(self) -> Query:
+        """A group of goal values for each role."""
+        return self._query([outputs.literals for outputs in self.circuit.goals])
+
+    @cached_property
+    def step(self) -> Query:
+        """The next state, then a group of percepts for each role.
+
+        Rows from `first_move_row` on are those of the moves, role after role.
+        """
+        sees = [outputs.literals for outputs in self.circuit.sees]
+        return self._query([self.circuit.next, *sees], moves=True)
+
+    @property
+    def first_move_row(self) -> int:
+        """Row of the first move of the first role in `step`."""
+        return 1 + self._num_fluents
+
+    @property
+    def _terminal(self) -> Literals:
+        return np.array([self.circuit.terminal], dtype=np.int32)
+
+    def _query(self, groups: list[Literals], *, moves: bool = False) -> Query:
+        circuit = self.circuit
+        inputs = range(1, 1 + (circuit.num_inputs if moves else self._num_fluents))
+        layout = Layout(circuit, inputs)
+        padded = []
+        for group in groups:
+            literals = np.full(64 * words_for(len(group)), FALSE, dtype=np.int32)
+            literals[: len(group)] = group
+            padded.append(literals)
+        starts = np.cumsum([0, *(len(literals) // 64 for literals in padded)])
+        row_of = np.arange(1, 1 + self._num_fluents, dtype=np.int32)
+        tape, wires = layout.tape(np.concatenate(padded))
+        return Query(row_of, tape, wires, layout.num_rows, starts.astype(np.int64))
+
+    @cached_property
+    def playout(self) -> PlayoutPlan:
+        """What random playouts need: only fluents that matter for how a game goes on."""
+        circuit = self.circuit
+        look = np.concatenate([self._terminal, *(outputs.literals for outputs in circuit.legal)])
+        goals = np.concatenate([outputs.literals for outputs in circuit.goals])
+        matter = _fluents_that_matter(circuit, np.concatenate([look, goals]))
+        moves = np.arange(1 + self._num_fluents, 1 + circuit.num_inputs)
+        layout = Layout(circuit, [*(1 + matter).tolist(), *moves.tolist()])
+        looking, seen = layout.tape(look)
+        judging, judged = layout.tape(goals, keep=False)
+        acting, following = layout.tape(circuit.next[matter], keep=False)
+        inputs = circuit.next[matter] >> 1 <= self._num_fluents
+        copies, copied = layout.copies(circuit.next[matter][inputs])
+        following.rows[inputs] = copied.rows
+        following.inverted[inputs] = copied.inverted
+        row_of = np.full(self._num_fluents, -1, dtype=np.int32)
+        row_of[matter] = np.arange(1, 1 + len(matter))
+        return PlayoutPlan(
+            look=looking,
+            act=_joined(acting, copies),
+            judge=judging,
+            num_rows=layout.num_rows,
+            row_of=row_of,
+            state_rows=row_of[matter],
+            next=following,
+            terminal=Wires(seen.rows[:1], seen.inverted[:1]),
+            role_moves=self.role_moves,
+            legal=Wires(seen.rows[1:], seen.inverted[1:]),
+            move_rows=np.arange(1 + len(matter), 1 + len(matter) + len(moves), dtype=np.int32),
+            role_goals=_ends(circuit.goals),
+            goals=judged,
+            goal_values=np.array(
+                [number_or_nan(name) for outputs in circuit.goals for name in outputs.names]
+            ),
+            turns=max(1, sum(role != RANDOM for role in circuit.roles)),
+        )
+
+
+def _ends(groups: tuple[Outputs, ...]) -> I32:
+    return np.cumsum([0, *(len(outputs.names) for outputs in groups)]).astype(np.int32)
+
+
+def _joined(first: Tape, second: Tape) -> Tape:
+    """One tape after the other."""
+    shift = np.array([len(first.plus), len(first.plus), 0], dtype=np.int32)
+    segments = np.concatenate([first.segments, second.segments + shift])
+    return Tape(
+        segments,
+        np.concatenate([first.plus, second.plus]),
+        np.concatenate([first.minus, second.minus]),
+        np.concatenate([first.inputs, second.inputs]),
+        np.concatenate([first.outputs, second.outputs]),
+        np.concatenate([first.initial, second.initial]),
+    )
+
+
+def _fluents_that_matter(circuit: Circuit, targets: Literals) -> NDArray[np.int64]:
+    """The fluents that some literals depend on, in this state or through later ones."""
+    reached = cone(circuit, targets, through_time=True)
+    return np.flatnonzero(reached[1 : 1 + len(circuit.fluents)])
