@@ -18,8 +18,13 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 _KERNEL_FILES = (
-    *("blocks", "choice", "jit", "kernels", "layout", "playouts", "row_table", "vectors"),
+    *("jit", "rows"),
+    *(
+        f"propnet/play/{name}"
+        for name in ("block_playouts", "blocks", "choice", "kernels", "layout", "vectors")
+    ),
 )
+"""Modules beside this one that kernels are made of."""
 
 _log = logging.getLogger(__name__)
 
@@ -61,7 +66,7 @@ def _digest_of_kernels() -> str:
     """Changes whenever a file changes that kernels are made of."""
     digest = blake2b(digest_size=16)
     for name in _KERNEL_FILES:
-        digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
+        digest.update((Path(__file__).parent / f"{name}.py").read_bytes())
     return digest.hexdigest()
 
 
