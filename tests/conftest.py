@@ -6,15 +6,27 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.support.commands import end_started
 
 
+# The machine may be busy, and kernels may have to be compiled.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Circuits are cached apart from those of the user, and only while tests run."""
+    """Circuits are cached apart from those of the user, and only while tests run.
+
+    Processes that share the tests share their circuits too.
+    """
     before = os.environ.get("GGP_CACHE_DIR")
-    os.environ["GGP_CACHE_DIR"] = str(tmp_path_factory.mktemp("circuits"))
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "circuits"
+    folder.mkdir(exist_ok=True)
+    os.environ["GGP_CACHE_DIR"] = str(folder)
     yield
     if before is None:
         del os.environ["GGP_CACHE_DIR"]
