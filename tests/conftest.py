@@ -10,7 +10,6 @@ from hypothesis import settings
 
 from tests.support.commands import end_started
 
-
 # The machine may be busy, and kernels may have to be compiled.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")

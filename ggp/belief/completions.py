@@ -3,6 +3,20 @@
 For an entry (a state) and our own move, a completion is a joint move with our move in it. It
 matches if it gives exactly our percepts and does not end the game. Few completions are listed,
 many are drawn at random without replacement.
+
+We check, and see that the other one bets. Of each state, every move of the other is tried:
+
+    state            our move  other's  random   we see        prior
+    other has king   check     bet      noop     bet           1 * 1/2 * 1   matches
+                     check     check    noop     (the end)                   does not
+    other has jack   check     bet      noop     bet           1 * 1/2 * 1   matches
+
+Our own move has prior 1 because we chose it. Had it been drawn for us, it would have 1 / (our legal
+moves there).
+
+Where 40 completions are too many to list and 2 are wanted, they are drawn until the third match. If
+that is the ninth draw, 2 / (9 - 1) of all match, as an estimate without bias: so each of the two
+that are kept stands for 40 * 1/4 / 2 = 5, and weighs five times its prior.
 """
 
 from __future__ import annotations

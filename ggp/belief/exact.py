@@ -1,4 +1,16 @@
-"""Exact information sets: enumerated once for each incomplete path, while they are small."""
+"""Exact information sets: enumerated once for each incomplete path, while they are small.
+
+The set of a path is made of that of the path without its last turn: every state is stepped by every
+joint move that gives the role its percepts. So a bag that moves on with its match, and thousands of
+bags of simulated roles, need one turn each, and share what they find: sets are kept by path
+(`SetTable`).
+
+    path          ()        (noop/dealt q)       (noop/dealt q, check/)      ...
+    set           1 state   2 states             4 states                    known, so never again
+
+A set that comes out larger than the limit is not kept; its size is remembered instead, and what
+continues it is not tried either, until a sample of it looks small again (`enumerate_shrunk`).
+"""
 
 from __future__ import annotations
 

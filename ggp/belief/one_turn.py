@@ -1,4 +1,17 @@
-"""One turn of belief for many sets of particles at once."""
+"""One turn of belief for many sets of particles at once.
+
+Every entry of every set is completed by moves of the others that give our percepts; what comes of
+an entry are its children. Equal children are one, and what is too many is thinned:
+
+    entries (weight)     completions that match (prior)     children (weight)
+    s1 (1/2)             a (1/3), b (1/3)                   t1 (1/6 + 1/4), t2 (1/6)
+    s2 (1/2)             c (1/2)
+
+where a and c lead to the same state t1. The weights sum to 7/12, the probability of what we saw;
+normalised they are 5/7 and 2/7. (For beliefs with views t1 would be two entries if a and c
+tell another role different things.) A set stays exact for as long as nothing had to be drawn or
+thinned. All sets go side by side, and none's result depends on its neighbours.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,11 @@ of the lighter ones a systematic sample that keeps each with probability weight 
 weigh c. c is such that K are kept. No entry is kept twice, and among all unbiased choices this
 one changes the weights least (Fearnhead & Clifford, J. R. Statist. Soc. B 65, 2003, section 3).
 
+Weights .5, .3, .1, .06, .04 and K = 3: the threshold is c = .2, because .5 and .3 are above it and
+the other three make (.1 + .06 + .04) / .2 = 1 place. The first two stay as they are; of the others
+one stays, with probability .5, .3 and .2, and weighs .2. Every expectation is what it was:
+.5 * .2 = .1, and so on.
+
 Sets of similar size are worked on side by side, as rows of a matrix: sums go along a row, one
 entry after the other, so that no set's result depends on its neighbours. Shapes: S sets, N
 entries, E entries in a row.

@@ -2,6 +2,16 @@
 
 All guesses are assumed of a state, and some are found to fail after a step. They go, and the
 others have to do without them; when none fails any more, all that are left are proved.
+
+An example: a cell is never both x and o (g1), a finished row stays finished (g2), and somebody
+guessed that x never has more marks than o (g3), since it was so in all random matches that ended at
+once. The solver is asked for a state in which g1, g2 and g3 hold, and a legal step after which one
+of them does not. It finds one for g3, which goes. Asked again with g1 and g2 assumed, it finds
+none: they hold initially, and every step from a state where they hold keeps them. That is a proof
+by induction over the length of a match. Guesses may need each other: so all are assumed at first,
+and one is dropped at a time, never the other way round.
+
+Running out of work proves nothing: what was not looked at is dropped, all of it (`prove`).
 """
 
 from __future__ import annotations

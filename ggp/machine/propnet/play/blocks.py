@@ -1,4 +1,17 @@
-"""What playouts work on: a queue of states, and a block of those that are side by side now."""
+"""What playouts work on: a queue of states, and a block of those that are side by side now.
+
+A row of a block holds one net of 1,024 lanes, a bit each. Lanes end at different times, and a lane
+that has ended costs as much as one that plays on. So when enough have ended they are judged
+together, the others are squeezed to the beginning of the block, and new ones of the queue follow:
+
+    lanes       a b c d e f g h        ended: b, d, e, h
+    squeezed    a c f g . . . .        six rounds of moving bits down by 1, 2, 4, ... places
+    refilled    a c f g i j k l        `lane_of` remembers which place of the queue each lane has
+
+Squeezing moves whole rows by the same masks (the "compress" of Hacker's Delight, section 7-4), so it
+costs a few instructions a row and not one a lane. Lanes that begin together stay in step: where
+roles take turns, rows of moves that nobody can make are then skipped for the whole block.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,17 @@ Numbers of lanes are *sliced*: plane j holds bit j of every lane's number. Legal
 counted in sliced numbers, a uniform number below the count is drawn for each lane by rejection
 (exactly uniform), and counting down from it meets the chosen move: a few vector instructions
 for each move and 1,024 lanes, where a scan would take that for each lane.
+
+An example of four lanes, written from the left, and three moves:
+
+    legal: move a   1 0 1 1        count, bit 0   1 1 0 1     as numbers  3 1 2 1
+           move b   1 1 0 0        count, bit 1   1 0 1 0
+           move c   1 0 1 0
+    drawn below the count           2 0 0 0
+    counting down: a is legal in lanes 0, 2, 3; there 2 0 0 becomes 1 - -: lanes 2 and 3 were at
+    0 and choose a. b: lane 0 goes from 1 to 0, lane 1 was at 0 and chooses b. c: lane 0 chooses it.
+
+A lane "was at 0" if the borrow runs through all its planes, which is what is left in `x` below.
 """
 
 from __future__ import annotations
@@ -81,6 +92,7 @@ def count_legal(
     used = 2
     store(planes, 2 * words, ones)
     for m in range(first, end, 2):
+        # Two moves at a time: a full adder for both costs less than two half adders.
         x = bxor(
             load(rows, np.int64(wires.rows[m]) * words, width), splat(wires.inverted[m], width)
         )
@@ -94,6 +106,7 @@ def count_legal(
             )
             ones = bxor(half, y)
             carry = bor(carry, band(half, y))
+        # Bits 0 and 1 stay in registers; carries beyond them are rare, and memory waits for them.
         above = band(twos, carry)
         twos = bxor(twos, carry)
         j = 2
@@ -134,6 +147,8 @@ def draw_below(
     for j in range(used - 1, -1, -1):
         needed = bor(needed, load(scratch, j * words, width))
         store(scratch, above + j * words, needed)
+    # A lane that drew too high draws again, and only that lane: less than half of those that need
+    # n bits do. So the numbers are exactly uniform, which a multiplication would not make them.
     waiting = load(lanes, 0, width)
     while reduce_or(waiting):
         over = splat(np.uint64(0), width)
@@ -165,6 +180,8 @@ def pick(
         x = bxor(
             load(rows, np.int64(wires.rows[m]) * words, width), splat(wires.inverted[m], width)
         )
+        # Subtract 1 where the move is legal. A borrow that no plane stops means the number was 0:
+        # this is the move. The number is then below 0, and no later move can meet it again.
         for j in range(used):
             old = load(planes, j * words, width)
             store(planes, j * words, bxor(old, x))
