@@ -8,7 +8,7 @@ together, the others are squeezed to the beginning of the block, and new ones of
     squeezed    a c f g . . . .        six rounds of moving bits down by 1, 2, 4, ... places
     refilled    a c f g i j k l        `lane_of` remembers which place of the queue each lane has
 
-Squeezing moves whole rows by the same masks (the "compress" of Hacker's Delight, section 7-4), so it
+Squeezing moves whole rows by the same masks (the "compress" of Hacker's Delight, 7-4), so it
 costs a few instructions a row and not one a lane. Lanes that begin together stay in step: where
 roles take turns, rows of moves that nobody can make are then skipped for the whole block.
 """
