@@ -48,7 +48,7 @@ from ggp.protocol.messages import (
 )
 from ggp.protocol.session import Ask, Session, default_margin_s
 from ggp.protocol.spelling import Outline, outline
-from ggp.protocol.transitions import State
+from ggp.protocol.transitions import MatchState
 from ggp.protocol.turns import History
 
 MAX_REMEMBERED = 32
@@ -223,7 +223,9 @@ class Lobby:
     def forget(self, now: float) -> tuple[int, ...]:
         """Forget matches gone silent; gives those that needed a worker."""
         silent = [each for each in self._by_serial.values() if each.silent_at_s < now]
-        over = [s for s in self._by_serial.values() if s.state is State.OVER and s not in silent]
+        over = [
+            s for s in self._by_serial.values() if s.state is MatchState.OVER and s not in silent
+        ]
         ended = tuple(each.serial for each in silent if each.is_live)
         for each in (*silent, *over[: max(0, len(over) - MAX_REMEMBERED)]):
             self._drop(each)
@@ -245,7 +247,7 @@ class Lobby:
 
     def _receive_start(self, start: Start, now: float, rules: Outline | None) -> Receipt:
         before = self._by_id.get(start.match_id)
-        if before is None or before.state is State.OVER:
+        if before is None or before.state is MatchState.OVER:
             if self.is_busy:
                 note = f"busy: as many matches as allowed are played ({len(self.live)})"
                 return Receipt(start, reply=BUSY, notes=(note,))

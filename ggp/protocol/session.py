@@ -14,7 +14,7 @@ from ggp.errors import LocalProtocolError
 from ggp.protocol.messages import BUSY, NIL, READY, Abort, Dialect, Play, Start, Stop
 from ggp.protocol.path import Answered, Path, Reading
 from ggp.protocol.spelling import Outline, canonical, outline
-from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, State
+from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 from ggp.protocol.turns import History
 
 MIN_MARGIN_S = 0.5
@@ -71,7 +71,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Reaction:
     """What to do about a message: `reply` or `ask` is given, unless the match is replaced.
 
     Attributes:
@@ -142,7 +142,7 @@ class Session:
         self.start, self.serial = start, serial
         self.role = canonical(start.role)
         self.outline = outline(start.rules) if rules is None else rules
-        self.state = State.ABSENT
+        self.state = MatchState.ABSENT
         self.dialect: Dialect | None = None
         self.heard_at_s = 0.0
         self._path = Path(self.outline, self.role)
@@ -168,7 +168,7 @@ class Session:
         most = MAX_UNPLAYED_S if self.dialect is None else MAX_SILENCE_S
         return self.heard_at_s + min(SILENCE_CLOCKS * clocks + SILENCE_S, most)
 
-    def receive(self, message: Start | Play | Stop | Abort, now: float) -> Outcome:
+    def receive(self, message: Start | Play | Stop | Abort, now: float) -> Reaction:
         """What to do about a message of this match.
 
         Raises:
@@ -200,7 +200,7 @@ class Session:
         else:
             self._close(ask)
             text = READY
-        if self.state is State.OVER:
+        if self.state is MatchState.OVER:
             self.outline = _NO_RULES  # this was the last that had to be spelled
         return text
 
@@ -222,8 +222,8 @@ class Session:
         if question is not None:
             question.is_lost, question.in_time = True, False
 
-    def _receive_start(self, start: Start, now: float) -> Outcome:
-        if self.state in (State.ABSENT, State.OVER):
+    def _receive_start(self, start: Start, now: float) -> Reaction:
+        if self.state in (MatchState.ABSENT, MatchState.OVER):
             event = Event.START
         elif start == self.start:
             event = Event.START_AGAIN
@@ -233,20 +233,20 @@ class Session:
         match action:
             case Action.ASK_READY:
                 ask, _ = self._ask(now, wants_move=False)
-                return Outcome(event, action, ask=ask, notes=self._odd_start())
+                return Reaction(event, action, ask=ask, notes=self._odd_start())
             case Action.SAY_READY:
                 self._path.started_again = True
                 note = "start again: the match goes on"
-                return Outcome(event, action, reply=READY, notes=(note,))
+                return Reaction(event, action, reply=READY, notes=(note,))
             case Action.REPEAT:
                 return self._as_before(event, self._open)
             case Action.SAY_BUSY:
                 note = "a start with the same match id and other content: busy"
-                return Outcome(event, action, reply=BUSY, notes=(note,))
-        return Outcome(event, action)
+                return Reaction(event, action, reply=BUSY, notes=(note,))
+        return Reaction(event, action)
 
-    def _receive_play(self, play: Play, now: float) -> Outcome:
-        if self.state is State.OVER:
+    def _receive_play(self, play: Play, now: float) -> Reaction:
+        if self.state is MatchState.OVER:
             return self._receive_late(play)
         answers = {turn: each.answered(now) for turn, each in self._questions.items()}
         reading = self._path.read(play, answers)
@@ -261,30 +261,30 @@ class Session:
                     self._questions = {t: q for t, q in self._questions.items() if t in kept}
                 doubts = self._path.doubts(play)
                 ask, released = self._ask(now, wants_move=True, doubts=doubts, heard=hash(play))
-                return Outcome(reading.event, action, ask=ask, released=released, notes=notes)
+                return Reaction(reading.event, action, ask=ask, released=released, notes=notes)
             case Action.REPEAT:
                 if reading.event is Event.PLAY_LATE:
                     self._path.follow(play, reading, answers)
                 question = self._questions.get(reading.turn)
                 return self._as_before(reading.event, question, notes)
-        return Outcome(reading.event, action, reply=BUSY, notes=notes)
+        return Reaction(reading.event, action, reply=BUSY, notes=notes)
 
-    def _receive_late(self, play: Play) -> Outcome:
+    def _receive_late(self, play: Play) -> Reaction:
         """What to do about a turn of a match that is over: it may be the last that comes twice."""
         latest = reversed(self._questions.values())
         heard = hash(play)
         reply = next((each.reply for each in latest if each.heard == heard), None)
         event = Event.PLAY_NEXT if reply is None else Event.PLAY_AGAIN
-        return Outcome(event, self._step(event), reply=reply or BUSY)
+        return Reaction(event, self._step(event), reply=reply or BUSY)
 
-    def _receive_end(self, message: Stop | Abort) -> Outcome:
+    def _receive_end(self, message: Stop | Abort) -> Reaction:
         was_live = self.is_live
         event = Event.STOP if isinstance(message, Stop) else Event.ABORT
         action = self._step(event)
         released = self._release()
         if was_live:
             self._shrink(must_spell=released is not None)
-        return Outcome(event, action, reply=action.value, released=released)
+        return Reaction(event, action, reply=action.value, released=released)
 
     def _shrink(self, *, must_spell: bool) -> None:
         """Keep only what messages that come late are answered with: many matches that are over
@@ -354,16 +354,16 @@ class Session:
 
     def _as_before(
         self, event: Event, question: _Question | None, notes: tuple[str, ...] = ()
-    ) -> Outcome:
+    ) -> Reaction:
         """The answer that was given, or the question that is open; of a turn that was never
         answered, those of the latest."""
         if question is None or (question.reply is None and question.ask is None):
             question = self._open or self._questions.get(len(self.history))
         if question is not None and question.ask is not None:
             question.is_lost = False
-            return Outcome(event, Action.REPEAT, ask=question.ask, notes=notes)
+            return Reaction(event, Action.REPEAT, ask=question.ask, notes=notes)
         reply = None if question is None else question.reply
-        return Outcome(event, Action.REPEAT, reply=reply or BUSY, notes=notes)
+        return Reaction(event, Action.REPEAT, reply=reply or BUSY, notes=notes)
 
     def _spelled(self, move: str | None) -> str:
         return NIL if move is None else self.outline.spell(move)

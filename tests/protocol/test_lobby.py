@@ -29,7 +29,7 @@ from ggp.protocol.messages import (
     print_message,
 )
 from ggp.protocol.session import MAX_SILENCE_S, MAX_UNPLAYED_S, Ask
-from ggp.protocol.turns import Turn
+from ggp.protocol.turns import PathTurn
 from tests.protocol.doubles import LocalWorker, Referee
 
 RULES = "(role white) (role black) (<= (legal ?p move) (role ?p)) (<= terminal (true over))"
@@ -209,7 +209,7 @@ def test_few_matches_that_are_over_are_remembered() -> None:
 
 
 def test_giving_a_lobby_the_same_again_restores_it() -> None:
-    def replay() -> tuple[Turn, ...]:
+    def replay() -> tuple[PathTurn, ...]:
         lobby = Lobby("ggp")
         begin(lobby)
         for now, text in enumerate(("(PLAY m NIL)", "(PLAY m (move move))"), 1):

@@ -1,6 +1,6 @@
 """The matches of a server: texts of requests in, texts of replies out.
 
-Joins the lobby, which knows what to say, with the teams of workers, which know what to play.
+Joins the lobby, which knows what to say, with the pairs of workers, which know what to play.
 Nothing here thinks, so a reply that needs no thought comes at once.
 """
 
@@ -8,31 +8,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 
 from ggp.console import installed_version
 from ggp.gdl.source import printable
-from ggp.protocol.background import Background
-from ggp.protocol.limits import ServerLimits
-from ggp.protocol.lobby import Lobby, Opening, Receipt, Text, read_text
-from ggp.protocol.match_log import DEFAULT_LIMIT_BYTES, LogFolder, MatchLog
+from ggp.protocol.lobby import Lobby, Opening, Receipt
 from ggp.protocol.messages import BUSY, Abort, Message, Start, Stop
-from ggp.protocol.orders import Setup
-from ggp.protocol.process import Crew
-from ggp.protocol.restore import SERVER_ENDED, Restored, reading_of, restore
-from ggp.protocol.session import Ask, default_margin_s
-from ggp.protocol.supervisor import Team, grounding_s, log_choice, seed_of
+from ggp.protocol.session import Ask
+from ggp.server.background import Background
+from ggp.server.match_log import LogFolder, MatchLog
+from ggp.server.options import HostOptions, margin_of
+from ggp.server.orders import Setup
+from ggp.server.pair import WorkerPair, grounding_s, log_choice, seed_of
+from ggp.server.pool import WorkerPool
+from ggp.server.restore import SERVER_ENDED, Restored, reading_of, restore
+from ggp.server.text_reader import TextReader
 
 FORGET_EVERY_S = 5.0
 """How often matches gone silent are looked for."""
-
-LARGE_CHARS = 20_000
-"""Longer texts are read in a thread, so that others need not wait."""
 
 _EXAMPLE = """
 (role xplayer) (role random) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)
@@ -45,49 +39,11 @@ _EXAMPLE = """
 """
 """A game for which every kernel is needed."""
 
-_BEGINNING = re.compile(r"[\s(]*(start|play|stop|abort)\s+([^\s()]+)[\s()]", re.IGNORECASE)
-
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class HostOptions:
-    """How a server plays.
-
-    Attributes:
-        player: a player spec.
-        name: what it calls itself.
-        matches: at once.
-        margin_s: what is kept of every clock; None for the default.
-        backend: of the thinkers' machines.
-        seed: of all random choices.
-        memory_bytes: of each worker.
-        log_folder: for logs of matches; None for none.
-        log_limit_bytes: of all files in that folder; matches that begin beyond have no log.
-        confined: whether workers give up rights.
-        quiet: whether what libraries print in workers is dropped.
-        warm_kernels: whether to fill the cache of compiled kernels at the start; workers that
-            gave up rights cannot, and would compile them for every match.
-        limits: on what strangers may ask.
-    """
-
-    player: str
-    name: str = "ggp"
-    matches: int = 1
-    margin_s: float | None = None
-    backend: str = "auto"
-    seed: int = 0
-    memory_bytes: int = 4 << 30
-    log_folder: Path | None = None
-    log_limit_bytes: float = DEFAULT_LIMIT_BYTES
-    confined: bool = True
-    quiet: bool = True
-    warm_kernels: bool = False
-    limits: ServerLimits = field(default_factory=ServerLimits)
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
+class HostReply:
     """What is sent back.
 
     Attributes:
@@ -100,11 +56,11 @@ class Reply:
 
 
 @dataclass(slots=True)
-class _Match:
+class _HostedMatch:
     """A match that has workers."""
 
     opening: Opening
-    team: Team
+    pair: WorkerPair
     log: MatchLog
     seed: int
 
@@ -124,25 +80,24 @@ class Host:
             limits=options.limits.messages,
             margin_s=margin_of(options.margin_s),
         )
-        self.crew = Crew(
+        self.pool = WorkerPool(
             options.memory_bytes,
             spares=options.matches,
             confined=options.confined,
             quiet=options.quiet,
         )
         self._logs = LogFolder(options.log_folder, options.log_limit_bytes)
-        self._matches: dict[int, _Match] = {}
+        self._matches: dict[int, _HostedMatch] = {}
         self._answers: dict[int, asyncio.Task[str]] = {}
         self._waiting: dict[int, int] = {}
         self._background = Background()
-        self._reader = ThreadPoolExecutor(1)
-        self._reading = 0
+        self._texts = TextReader(self.lobby, options.limits)
 
     async def open(self) -> None:
         """Get ready for matches, and go on with those a server before this one left."""
-        self.crew.open()
+        self.pool.open()
         if self.options.warm_kernels:
-            self._background.start(self.crew.warm_kernels(self._setup(_EXAMPLE, "xplayer", 0, 0)))
+            self._background.start(self.pool.warm_kernels(self._setup(_EXAMPLE, "xplayer", 0, 0)))
         if self.options.log_folder is not None:
             for restored in restore(self.options.log_folder, self.lobby, time.monotonic()):
                 self._resume(restored)
@@ -152,7 +107,7 @@ class Host:
         """Answer all open questions at once."""
         for number in self._answers:
             for match in self._matches.values():
-                match.team.hurry(number)
+                match.pair.hurry(number)
 
     async def close(self) -> None:
         """End all matches; a server that is started with the same logs goes on with them."""
@@ -163,10 +118,10 @@ class Host:
         await asyncio.gather(*answers, return_exceptions=True)
         for serial in list(self._matches):
             await self._end(serial, SERVER_ENDED)
-        await self.crew.close()
-        self._reader.shutdown(wait=False, cancel_futures=True)
+        await self.pool.close()
+        self._texts.close()
 
-    async def reply(self, text: str, peer: str = "", came_s: float | None = None) -> Reply:
+    async def reply(self, text: str, peer: str = "", came_s: float | None = None) -> HostReply:
         """The reply to a text, as soon as it must be given.
 
         If it is cancelled, the connection broke; the answer is found all the same.
@@ -177,18 +132,14 @@ class Host:
             came_s: when it began to come, on `time.monotonic`; now if None.
         """
         came_s = time.monotonic() if came_s is None else came_s
-        limits = self.options.limits.messages
-        if len(text) <= LARGE_CHARS:
-            read = read_text(text, limits)
-        elif self._is_hopeless(text) or self._reading >= self.options.limits.long_texts:
-            return Reply(BUSY, refused=True)
-        else:
-            read = await self._read_long(text)
+        read = await self._texts.read(text)
+        if read is None:
+            return HostReply(BUSY, refused=True)
         receipt = self.lobby.receive(read, came_s)
         self._follow(receipt, text, peer)
         if receipt.refusal is not None:
             _log.warning("%s: refused: %s", peer, printable(receipt.refusal))
-            return Reply(receipt.refusal, refused=True)
+            return HostReply(receipt.refusal, refused=True)
         match = None if receipt.match is None else self._matches.get(receipt.match)
         if receipt.ask is None:
             reply = receipt.reply or ""
@@ -202,29 +153,9 @@ class Host:
         _log.debug("%s > %s", peer, reply)
         for serial in receipt.ended:
             self._background.start(self._end(serial, _why_ended(receipt.message)))
-        return Reply(reply)
+        return HostReply(reply)
 
     # ---------------------------------------------------------------- private
-
-    def _is_hopeless(self, text: str) -> bool:
-        """Whether a long text is of a match that is not played, so that it need not be read."""
-        found = _BEGINNING.match(text, 0, 2000)
-        if found is None:
-            return False
-        kind, match_id = found.groups()
-        if self.lobby.knows(match_id):
-            return False
-        return kind.lower() != "start" or self.lobby.is_busy
-
-    async def _read_long(self, text: str) -> Text:
-        """A text read by one thread, which does not slow the others down much."""
-        self._reading += 1
-        try:
-            limits = self.options.limits.messages
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._reader, read_text, text, limits)
-        finally:
-            self._reading -= 1
 
     def _follow(self, receipt: Receipt, text: str, peer: str) -> None:
         """Do what a receipt asks for besides the reply."""
@@ -240,7 +171,7 @@ class Host:
                 match.log.write("note", text=note)
         for number in receipt.released:
             if match is not None:
-                match.team.hurry(number)
+                match.pair.hurry(number)
         for serial in receipt.ended:
             if serial != receipt.match:
                 self._background.start(self._end(serial, "silent"))
@@ -267,16 +198,16 @@ class Host:
         match = self._matches[opening.match] = self._new_match(opening, log)
         log.write("resumed")
         _log.warning("match %s goes on: we are %s", printable(match_id), opening.role)
-        match.team.start(time.monotonic() + opening.start.play_clock_s)
+        match.pair.start(time.monotonic() + opening.start.play_clock_s)
         ask = restored.ask
         if ask is not None:
-            match.team.catch_up(ask.history)
+            match.pair.catch_up(ask.history)
 
-    def _new_match(self, opening: Opening, log: MatchLog) -> _Match:
+    def _new_match(self, opening: Opening, log: MatchLog) -> _HostedMatch:
         start = opening.start
         seed = seed_of(self.options.seed, start.match_id, opening.role)
         setup = self._setup(start.rules, opening.role, start.start_clock_s, seed)
-        return _Match(opening, Team(self.crew, setup, log), log, seed)
+        return _HostedMatch(opening, WorkerPair(self.pool, setup, log), log, seed)
 
     def _setup(self, rules: str, role: str, start_clock_s: float, seed: int) -> Setup:
         options = self.options
@@ -318,11 +249,11 @@ class Host:
         try:
             if ask.wants_move:
                 clock_s = match.opening.start.play_clock_s
-                choice = await match.team.choose(ask, ask.asked_at_s + clock_s)
+                choice = await match.pair.choose(ask, ask.asked_at_s + clock_s)
                 move, believed = choice.move, reading_of(ask, choice.reading)
                 log_choice(match.log, ask.turn, choice)
             else:
-                await match.team.get_ready(ask.number, ask.deadline_s)
+                await match.pair.get_ready(ask.number, ask.deadline_s)
         except Exception as error:  # a bug of ours must not cost the match
             _log.exception("match %s", printable(match.opening.start.match_id))
             match.log.write("note", text=f"{type(error).__name__}: {error}")
@@ -334,20 +265,13 @@ class Host:
             _log.info("match %s ends: %s", printable(match.opening.start.match_id), why)
             match.log.write("end", why=why)
             match.log.close()
-            await match.team.close()
+            await match.pair.close()
 
     async def _forget(self) -> None:
         while True:
             await asyncio.sleep(FORGET_EVERY_S)
             for serial in self.lobby.forget(time.monotonic()):
                 await self._end(serial, "silent")
-
-
-def margin_of(margin_s: float | None) -> Callable[[float], float]:
-    """What is kept of a clock: so many seconds, but at most half of it; None for the default."""
-    if margin_s is None:
-        return default_margin_s
-    return lambda clock_s: min(margin_s, clock_s / 2)
 
 
 def _log_sent(log: MatchLog, reply: str, came_s: float, turn: int | None = None) -> None:

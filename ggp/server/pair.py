@@ -17,13 +17,14 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from ggp.players import Decision
-from ggp.protocol.hand import SIMPLE_PLAYER, Hand
-from ggp.protocol.match_log import MatchLog
 from ggp.protocol.messages import NIL
-from ggp.protocol.orders import Report, Setup, decision_json
-from ggp.protocol.process import Crew
 from ggp.protocol.session import Ask
 from ggp.protocol.turns import History
+from ggp.server.lines import decision_json
+from ggp.server.match_log import MatchLog
+from ggp.server.orders import MoveReport, Setup
+from ggp.server.pool import WorkerPool
+from ggp.server.slot import SIMPLE_PLAYER, WorkerSlot
 
 THINKER, UNDERSTUDY = "thinker", "understudy"
 
@@ -61,21 +62,21 @@ class Choice:
     reading: int = 0
 
 
-class Team:
+class WorkerPair:
     """The workers of one match.
 
     Args:
-        crew: where processes come from.
+        pool: where processes come from.
         setup: the match, for the thinker.
         log: told what happens.
     """
 
-    def __init__(self, crew: Crew, setup: Setup, log: MatchLog) -> None:
+    def __init__(self, pool: WorkerPool, setup: Setup, log: MatchLog) -> None:
         self._news = asyncio.Event()
         self._log = log
-        self._thinker = Hand(THINKER, crew, setup, log, self._news.set)
+        self._thinker = WorkerSlot(THINKER, pool, setup, log, self._news.set)
         simple = replace(setup, player=SIMPLE_PLAYER, backend="prolog")
-        self._understudy = Hand(UNDERSTUDY, crew, simple, log, self._news.set, is_last=True)
+        self._understudy = WorkerSlot(UNDERSTUDY, pool, simple, log, self._news.set, is_last=True)
         self._number = 0
         self._asked = 0
         self._hurried = 0
@@ -238,5 +239,5 @@ def seed_of(seed: int, match_id: str, role: str) -> int:
     return int.from_bytes(blake2b(text, digest_size=8).digest())
 
 
-def _choice(source: str, report: Report) -> Choice:
+def _choice(source: str, report: MoveReport) -> Choice:
     return Choice(report.decision.move, source, report.final, report.decision)
