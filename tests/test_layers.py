@@ -60,6 +60,9 @@ def imported(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"relative import in {path}"
             names.add(node.module or "")
+            if node.module == "ggp":  # a part of it, not the package
+                names.discard("ggp")
+                names.update(f"ggp.{alias.name}" for alias in node.names)
     return {name for name in names if name.split(".")[0] in ("ggp", "match_runner", "tests")}
 
 

@@ -43,11 +43,12 @@ from ggp.protocol.messages import (
     Preview,
     Start,
     Stop,
-    info_reply,
-    parse_message,
 )
-from ggp.protocol.session import Ask, Session, default_margin_s
-from ggp.protocol.spelling import Outline, outline
+from ggp.protocol.printing import info_reply
+from ggp.protocol.questions import Ask, default_margin_s
+from ggp.protocol.reading import Text, read_text
+from ggp.protocol.session import Session
+from ggp.protocol.spelling import Outline
 from ggp.protocol.transitions import MatchState
 from ggp.protocol.turns import History
 
@@ -97,31 +98,6 @@ class Receipt:
     ended: tuple[int, ...] = ()
     released: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """What a text says: all that takes long to find out of a long one.
-
-    Attributes:
-        message: None if it is refused.
-        rules: those of a start message.
-        refusal: why it is refused.
-    """
-
-    message: Message | None
-    rules: Outline | None = None
-    refusal: str | None = None
-
-
-def read_text(text: str, limits: MessageLimits | None = None) -> Text:
-    """What a text says. Never raises; can be called from any thread."""
-    try:
-        message = parse_message(text, limits)
-        rules = outline(message.rules, limits) if isinstance(message, Start) else None
-    except RemoteProtocolError as error:
-        return Text(None, refusal=str(error))
-    return Text(message, rules)
 
 
 class Lobby:

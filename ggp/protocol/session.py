@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from ggp.errors import LocalProtocolError
 from ggp.protocol.messages import BUSY, NIL, READY, Abort, Dialect, Play, Start, Stop
 from ggp.protocol.path import Answered, Path, Reading
+from ggp.protocol.questions import Ask, Question, default_margin_s
 from ggp.protocol.spelling import Outline, canonical, outline
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 from ggp.protocol.turns import History
 
-MIN_MARGIN_S = 0.5
-MARGIN_SHARE = 0.1
 SILENCE_CLOCKS = 2
 SILENCE_S = 60.0
 
@@ -34,49 +33,12 @@ MAX_REPEATED = 8
 _NO_RULES = Outline((), False, {})
 
 
-def default_margin_s(clock_s: float) -> float:
-    """What is kept of a clock for the way: a tenth or 0.5 s, but at most half of it."""
-    return min(max(MIN_MARGIN_S, MARGIN_SHARE * clock_s), clock_s / 2)
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """A question for the worker of a match, and when the server must have the answer.
-
-    Attributes:
-        number: of this question; no two of a lobby share one.
-        match: serial number of the match in its lobby.
-        wants_move: whether a move is wanted; else only to get ready, which is answered when
-            the worker is, or at the deadline.
-        history: our incomplete path so far. A worker that has observed a beginning of it
-            observes the rest; any other begins anew: the history was rewritten.
-        asked_at_s: when the message came.
-        deadline_s: when to send the answer at the latest: the clock less the margin.
-        doubts: other readings of what the server told, likeliest first: histories to try if
-            no particle fits `history`. Tell `answer` which one was believed.
-    """
-
-    number: int
-    match: int
-    wants_move: bool
-    history: History
-    asked_at_s: float
-    deadline_s: float
-    doubts: tuple[History, ...] = ()
-
-    @property
-    def turn(self) -> int:
-        """How many turns were played before the one that is asked for."""
-        return len(self.history)
-
-
 @dataclass(frozen=True, slots=True)
 class Reaction:
     """What to do about a message: `reply` or `ask` is given, unless the match is replaced.
 
     Attributes:
         event: what the message means.
-        action: what is done about it.
         reply: to be sent at once.
         ask: to be answered by the worker.
         released: number of the question nobody waits for any more, if one was open.
@@ -84,30 +46,10 @@ class Reaction:
     """
 
     event: Event
-    action: Action
     reply: str | None = None
     ask: Ask | None = None
     released: int | None = None
     notes: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Question:
-    """An `Ask`, held only while it is open, and what became of it."""
-
-    number: int
-    ends_at_s: float
-    ask: Ask | None
-    heard: int | None = None  # hash of the play message; the message may be long
-    submitted: str | None = None
-    reply: str | None = None
-    in_time: bool = False
-    is_lost: bool = False
-
-    def answered(self, now: float) -> Answered:
-        waits = now <= self.ends_at_s
-        is_open = self.ask is not None and waits
-        return Answered(self.submitted, self.in_time, is_open, self.is_lost and waits)
 
 
 class Session:
@@ -148,8 +90,8 @@ class Session:
         self._path = Path(self.outline, self.role)
         self._next_number = next_number
         self._margin_s = margin_s
-        self._questions: dict[int, _Question] = {}  # by turn
-        self._open: _Question | None = None
+        self._questions: dict[int, Question] = {}  # by turn
+        self._open: Question | None = None
 
     @property
     def history(self) -> History:
@@ -233,17 +175,17 @@ class Session:
         match action:
             case Action.ASK_READY:
                 ask, _ = self._ask(now, wants_move=False)
-                return Reaction(event, action, ask=ask, notes=self._odd_start())
+                return Reaction(event, ask=ask, notes=self._odd_start())
             case Action.SAY_READY:
                 self._path.started_again = True
                 note = "start again: the match goes on"
-                return Reaction(event, action, reply=READY, notes=(note,))
+                return Reaction(event, reply=READY, notes=(note,))
             case Action.REPEAT:
                 return self._as_before(event, self._open)
             case Action.SAY_BUSY:
                 note = "a start with the same match id and other content: busy"
-                return Reaction(event, action, reply=BUSY, notes=(note,))
-        return Reaction(event, action)
+                return Reaction(event, reply=BUSY, notes=(note,))
+        return Reaction(event)
 
     def _receive_play(self, play: Play, now: float) -> Reaction:
         if self.state is MatchState.OVER:
@@ -261,13 +203,13 @@ class Session:
                     self._questions = {t: q for t, q in self._questions.items() if t in kept}
                 doubts = self._path.doubts(play)
                 ask, released = self._ask(now, wants_move=True, doubts=doubts, heard=hash(play))
-                return Reaction(reading.event, action, ask=ask, released=released, notes=notes)
+                return Reaction(reading.event, ask=ask, released=released, notes=notes)
             case Action.REPEAT:
                 if reading.event is Event.PLAY_LATE:
                     self._path.follow(play, reading, answers)
                 question = self._questions.get(reading.turn)
                 return self._as_before(reading.event, question, notes)
-        return Reaction(reading.event, action, reply=BUSY, notes=notes)
+        return Reaction(reading.event, reply=BUSY, notes=notes)
 
     def _receive_late(self, play: Play) -> Reaction:
         """What to do about a turn of a match that is over: it may be the last that comes twice."""
@@ -275,7 +217,8 @@ class Session:
         heard = hash(play)
         reply = next((each.reply for each in latest if each.heard == heard), None)
         event = Event.PLAY_NEXT if reply is None else Event.PLAY_AGAIN
-        return Reaction(event, self._step(event), reply=reply or BUSY)
+        self._step(event)
+        return Reaction(event, reply=reply or BUSY)
 
     def _receive_end(self, message: Stop | Abort) -> Reaction:
         was_live = self.is_live
@@ -284,7 +227,7 @@ class Session:
         released = self._release()
         if was_live:
             self._shrink(must_spell=released is not None)
-        return Reaction(event, action, reply=action.value, released=released)
+        return Reaction(event, reply=action.value, released=released)
 
     def _shrink(self, *, must_spell: bool) -> None:
         """Keep only what messages that come late are answered with: many matches that are over
@@ -316,7 +259,7 @@ class Session:
         deadline_s = now + clock_s - self._margin_s(clock_s)
         number = self._next_number()
         ask = Ask(number, self.serial, wants_move, self.history, now, deadline_s, doubts)
-        self._open = _Question(number, now + clock_s, ask, heard)
+        self._open = Question(number, now + clock_s, ask, heard)
         if wants_move:
             self._questions[ask.turn] = self._open
         return ask, released
@@ -330,7 +273,7 @@ class Session:
         self._step(Event.ANSWERED)
         return True
 
-    def _believe(self, ask: Ask, history: History, question: _Question) -> _Question:
+    def _believe(self, ask: Ask, history: History, question: Question) -> Question:
         """Another history holds; the question that was to be answered according to it."""
         self._path.believe(history)
         del self._questions[ask.turn]
@@ -338,7 +281,7 @@ class Session:
         meant.number = ask.number
         return meant
 
-    def _find(self, ask: Ask) -> _Question | None:
+    def _find(self, ask: Ask) -> Question | None:
         question = self._questions.get(ask.turn)
         if question is not None and question.number == ask.number:
             return question
@@ -353,7 +296,7 @@ class Session:
         return question.number
 
     def _as_before(
-        self, event: Event, question: _Question | None, notes: tuple[str, ...] = ()
+        self, event: Event, question: Question | None, notes: tuple[str, ...] = ()
     ) -> Reaction:
         """The answer that was given, or the question that is open; of a turn that was never
         answered, those of the latest."""
@@ -361,9 +304,9 @@ class Session:
             question = self._open or self._questions.get(len(self.history))
         if question is not None and question.ask is not None:
             question.is_lost = False
-            return Reaction(event, Action.REPEAT, ask=question.ask, notes=notes)
+            return Reaction(event, ask=question.ask, notes=notes)
         reply = None if question is None else question.reply
-        return Reaction(event, Action.REPEAT, reply=reply or BUSY, notes=notes)
+        return Reaction(event, reply=reply or BUSY, notes=notes)
 
     def _spelled(self, move: str | None) -> str:
         return NIL if move is None else self.outline.spell(move)

@@ -11,34 +11,22 @@ import logging
 import time
 from dataclasses import dataclass
 
-from ggp.console import installed_version
 from ggp.gdl.source import printable
 from ggp.protocol.lobby import Lobby, Opening, Receipt
 from ggp.protocol.messages import BUSY, Abort, Message, Start, Stop
-from ggp.protocol.session import Ask
+from ggp.protocol.questions import Ask
 from ggp.server.background import Background
+from ggp.server.hosted_match import HostedMatch, kernels_setup
 from ggp.server.match_log import LogFolder, MatchLog
 from ggp.server.options import HostOptions, margin_of
-from ggp.server.orders import Setup
-from ggp.server.pair import WorkerPair, grounding_s, log_choice, seed_of
 from ggp.server.pool import WorkerPool
-from ggp.server.restore import SERVER_ENDED, Restored, reading_of, restore
+from ggp.server.restore import SERVER_ENDED, Restored, restore
 from ggp.server.text_reader import TextReader
 
 FORGET_EVERY_S = 5.0
 """How often matches gone silent are looked for."""
 
-_EXAMPLE = """
-(role xplayer) (role random) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)
-(<= (legal xplayer (guess ?x)) (succ ?x ?y)) (<= (legal random (pick ?x)) (succ ?x ?y))
-(<= (sees xplayer (told ?x)) (does random (pick ?x)) (true (step 0)))
-(<= (next (step ?y)) (true (step ?x)) (succ ?x ?y))
-(<= (next right) (does xplayer (guess ?x)) (does random (pick ?x)))
-(<= terminal (true (step 3))) (<= (goal xplayer 100) (true right))
-(<= (goal xplayer 0) (not (true right))) (goal random 0)
-"""
-"""A game for which every kernel is needed."""
-
+_NO_LOG = MatchLog(None, "")
 _log = logging.getLogger(__name__)
 
 
@@ -53,16 +41,6 @@ class HostReply:
 
     text: str
     refused: bool = False
-
-
-@dataclass(slots=True)
-class _HostedMatch:
-    """A match that has workers."""
-
-    opening: Opening
-    pair: WorkerPair
-    log: MatchLog
-    seed: int
 
 
 class Host:
@@ -87,7 +65,7 @@ class Host:
             quiet=options.quiet,
         )
         self._logs = LogFolder(options.log_folder, options.log_limit_bytes)
-        self._matches: dict[int, _HostedMatch] = {}
+        self._matches: dict[int, HostedMatch] = {}
         self._answers: dict[int, asyncio.Task[str]] = {}
         self._waiting: dict[int, int] = {}
         self._background = Background()
@@ -96,10 +74,11 @@ class Host:
     async def open(self) -> None:
         """Get ready for matches, and go on with those a server before this one left."""
         self.pool.open()
-        if self.options.warm_kernels:
-            self._background.start(self.pool.warm_kernels(self._setup(_EXAMPLE, "xplayer", 0, 0)))
-        if self.options.log_folder is not None:
-            for restored in restore(self.options.log_folder, self.lobby, time.monotonic()):
+        options = self.options
+        if options.warm_kernels:
+            self._background.start(self.pool.warm_kernels(kernels_setup(options)))
+        if options.log_folder is not None:
+            for restored in restore(options.log_folder, self.lobby, time.monotonic()):
                 self._resume(restored)
         self._background.start(self._forget())
 
@@ -140,16 +119,10 @@ class Host:
         if receipt.refusal is not None:
             _log.warning("%s: refused: %s", peer, printable(receipt.refusal))
             return HostReply(receipt.refusal, refused=True)
-        match = None if receipt.match is None else self._matches.get(receipt.match)
-        if receipt.ask is None:
-            reply = receipt.reply or ""
-            if match is not None:
-                _log_sent(match.log, reply, came_s)
-        else:
-            reply = await self._wait(receipt.ask)
-            if match is not None:
-                turn = receipt.ask.turn if receipt.ask.wants_move else None
-                _log_sent(match.log, reply, came_s, turn)
+        (_, log), ask = self._match_of(receipt), receipt.ask
+        reply = receipt.reply or "" if ask is None else await self._wait(ask)
+        turn = {"turn": ask.turn} if ask is not None and ask.wants_move else {}
+        log.write("sent", text=reply, seconds=round(time.monotonic() - came_s, 4), **turn)
         _log.debug("%s > %s", peer, reply)
         for serial in receipt.ended:
             self._background.start(self._end(serial, _why_ended(receipt.message)))
@@ -161,65 +134,34 @@ class Host:
         """Do what a receipt asks for besides the reply."""
         _log.debug("%s < %s", peer, printable(text[:1000]))
         if receipt.began is not None:
-            self._begin(receipt.began)
-        match = None if receipt.match is None else self._matches.get(receipt.match)
-        if match is not None:
-            match.log.write("received", text=text, peer=peer)
+            new_log = self._logs.begin(receipt.began.start.match_id)
+            self._new_match(receipt.began, new_log).begin()
+        match, log = self._match_of(receipt)
+        log.write("received", text=text, peer=peer)
         for note in receipt.notes:
             _log.warning("%s: %s", peer, printable(note))
-            if match is not None:
-                match.log.write("note", text=note)
-        for number in receipt.released:
-            if match is not None:
+            log.write("note", text=note)
+        if match is not None:
+            for number in receipt.released:
                 match.pair.hurry(number)
         for serial in receipt.ended:
             if serial != receipt.match:
                 self._background.start(self._end(serial, "silent"))
 
-    def _begin(self, opening: Opening) -> None:
-        start = opening.start
-        log = self._logs.begin(start.match_id)
-        match = self._matches[opening.match] = self._new_match(opening, log)
-        log.begin(
-            match=start.match_id,
-            role=opening.role,
-            player=self.options.player,
-            seed=match.seed,
-            start_clock_s=start.start_clock_s,
-            play_clock_s=start.play_clock_s,
-            version=installed_version(),
-        )
-        _log.info("match %s begins: we are %s", printable(start.match_id), opening.role)
-
     def _resume(self, restored: Restored) -> None:
         opening = restored.opening
-        match_id = opening.start.match_id
-        log = self._logs.resume(restored.path, match_id, restored.began_s)
-        match = self._matches[opening.match] = self._new_match(opening, log)
-        log.write("resumed")
-        _log.warning("match %s goes on: we are %s", printable(match_id), opening.role)
-        match.pair.start(time.monotonic() + opening.start.play_clock_s)
-        ask = restored.ask
-        if ask is not None:
-            match.pair.catch_up(ask.history)
+        log = self._logs.resume(restored.path, opening.start.match_id, restored.began_s)
+        self._new_match(opening, log).resume(restored.ask)
 
-    def _new_match(self, opening: Opening, log: MatchLog) -> _HostedMatch:
-        start = opening.start
-        seed = seed_of(self.options.seed, start.match_id, opening.role)
-        setup = self._setup(start.rules, opening.role, start.start_clock_s, seed)
-        return _HostedMatch(opening, WorkerPair(self.pool, setup, log), log, seed)
+    def _new_match(self, opening: Opening, log: MatchLog) -> HostedMatch:
+        match = HostedMatch(opening, self.options, self.pool, log)
+        self._matches[opening.match] = match
+        return match
 
-    def _setup(self, rules: str, role: str, start_clock_s: float, seed: int) -> Setup:
-        options = self.options
-        return Setup(
-            rules=rules,
-            role=role,
-            player=options.player,
-            backend=options.backend,
-            seed=seed,
-            grounding_s=grounding_s(start_clock_s),
-            memory_bytes=options.memory_bytes,
-        )
+    def _match_of(self, receipt: Receipt) -> tuple[HostedMatch | None, MatchLog]:
+        """The match that a receipt is about, and where to write of it."""
+        match = self._matches.get(receipt.match or 0)  # serial numbers begin with 1
+        return match, _NO_LOG if match is None else match.log
 
     async def _wait(self, ask: Ask) -> str:
         """The answer to a question, which may come for several connections."""
@@ -243,40 +185,19 @@ class Host:
 
     async def _answer(self, ask: Ask) -> str:
         match = self._matches.get(ask.match)
-        if match is None:
-            return self.lobby.answer(ask, None, time.monotonic())
-        move, believed = None, None
-        try:
-            if ask.wants_move:
-                clock_s = match.opening.start.play_clock_s
-                choice = await match.pair.choose(ask, ask.asked_at_s + clock_s)
-                move, believed = choice.move, reading_of(ask, choice.reading)
-                log_choice(match.log, ask.turn, choice)
-            else:
-                await match.pair.get_ready(ask.number, ask.deadline_s)
-        except Exception as error:  # a bug of ours must not cost the match
-            _log.exception("match %s", printable(match.opening.start.match_id))
-            match.log.write("note", text=f"{type(error).__name__}: {error}")
+        move, believed = (None, None) if match is None else await match.answer(ask)
         return self.lobby.answer(ask, move, time.monotonic(), believed)
 
     async def _end(self, serial: int, why: str) -> None:
         match = self._matches.pop(serial, None)
         if match is not None:
-            _log.info("match %s ends: %s", printable(match.opening.start.match_id), why)
-            match.log.write("end", why=why)
-            match.log.close()
-            await match.pair.close()
+            await match.end(why)
 
     async def _forget(self) -> None:
         while True:
             await asyncio.sleep(FORGET_EVERY_S)
             for serial in self.lobby.forget(time.monotonic()):
                 await self._end(serial, "silent")
-
-
-def _log_sent(log: MatchLog, reply: str, came_s: float, turn: int | None = None) -> None:
-    fields = {} if turn is None else {"turn": turn}
-    log.write("sent", text=reply, seconds=round(time.monotonic() - came_s, 4), **fields)
 
 
 def _why_ended(message: Message | None) -> str:

@@ -7,30 +7,19 @@ comes from it. So every field is read as what its class says it is, or the line 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar, get_args
 from weakref import WeakKeyDictionary
 
 from ggp.errors import LocalProtocolError
 from ggp.players.base import Decision, MoveValue
-from ggp.protocol.turns import History, PathTurn
-from ggp.server.orders import (
-    Answer,
-    AreYouThere,
-    Failed,
-    GaveUp,
-    Here,
-    MachineBuilt,
-    MoveReport,
-    Order,
-    Said,
-    Setup,
-    Think,
-    Up,
-)
+from ggp.protocol.turns import PathTurn
+from ggp.server import orders
+from ggp.server.orders import Answer, Order
 
-_T = TypeVar("_T", bound=Order | Answer)
+_T = TypeVar("_T")
 
 MAX_MOVE_CHARS = 100_000
 """Longest move that is sent on."""
@@ -38,10 +27,8 @@ MAX_MOVE_CHARS = 100_000
 MAX_SHOWN_VALUES = 500
 """Moves of a value table that are passed on, the best first."""
 
-_ORDERS: Mapping[str, type[Order]] = {each.kind: each for each in (Setup, Think, AreYouThere)}
-_ANSWERS: Mapping[str, type[Answer]] = {
-    each.kind: each for each in (Up, Here, MachineBuilt, Failed, MoveReport, GaveUp, Said)
-}
+_ORDERS: Mapping[str, type[Order]] = {each.kind: each for each in get_args(Order)}
+_ANSWERS: Mapping[str, type[Answer]] = {each.kind: each for each in get_args(Answer)}
 
 _written: WeakKeyDictionary[PathTurn, str] = WeakKeyDictionary()
 """JSON of turns that are alive: workers that take the place of others hear all turns, which may be
@@ -51,10 +38,10 @@ megabytes, and nobody else is answered while they are written."""
 def to_line(message: Order | Answer) -> bytes:
     """A message as a line."""
     told = {each.name: getattr(message, each.name) for each in fields(message)}
-    if isinstance(message, MoveReport):
+    if isinstance(message, orders.MoveReport):
         told["decision"] = decision_json(message.decision)
     turns = ""
-    if isinstance(message, Think):
+    if isinstance(message, orders.Think):
         turns = f', "turns": [{", ".join(map(_turn_json, told.pop("turns")))}]'
     return f"{json.dumps({'kind': message.kind, **told})[:-1]}{turns}}}\n".encode()
 
@@ -94,41 +81,33 @@ def _turn_json(turn: PathTurn) -> str:
     return text
 
 
+def _read(line: bytes, kinds: Mapping[str, type[_T]]) -> _T:
+    try:
+        told = json.loads(line)
+        return _made(kinds[told["kind"]], told)
+    except (TypeError, KeyError, ValueError, OverflowError, RecursionError) as error:
+        raise LocalProtocolError(f"a malformed line: {line[:80]!r}: {error!r}") from error
+
+
+def _made(kind: type[_T], told: Mapping[str, Any]) -> _T:
+    """A value of a dataclass out of JSON: each field is what its annotation says."""
+    names = {each.name: str(each.type) for each in fields(kind)}  # type: ignore[arg-type]
+    return kind(**{name: _READERS[of](told[name]) for name, of in names.items()})
+
+
 def _decision(told: Mapping[str, Any]) -> Decision:
-    fault, move = told["fault"], str(told["move"])
-    if len(move) > MAX_MOVE_CHARS or not move.isprintable():
-        raise ValueError(f"a move that is not one line of text: {move[:80]!r}")
-    return Decision(
-        move=move,
-        values=tuple(_value(each) for each in told["values"]),
-        particles=int(told["particles"]),
-        exact=bool(told["exact"]),
-        states_visited=int(told["states_visited"]),
-        seconds=float(told["seconds"]),
-        fault=None if fault is None else str(fault),
-    )
+    decision = _made(Decision, told)
+    if len(decision.move) > MAX_MOVE_CHARS or not decision.move.isprintable():
+        raise ValueError(f"a move that is not one line of text: {decision.move[:80]!r}")
+    return decision
 
 
-def _value(told: Mapping[str, Any]) -> MoveValue:
-    value, stderr = told["value"], told["stderr"]
-    return MoveValue(
-        str(told["move"]),
-        None if value is None else float(value),
-        None if stderr is None else float(stderr),
-        int(told["visits"]),
-    )
+def _each(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda values: tuple(read(value) for value in values)
 
 
-def _turns(values: Sequence[Mapping[str, Any]]) -> History:
-    return tuple(PathTurn(**{**each, "percepts": _percepts(each["percepts"])}) for each in values)
-
-
-def _percepts(values: Sequence[str] | None) -> tuple[str, ...] | None:
-    return None if values is None else tuple(values)
-
-
-def _texts(values: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(str(value) for value in values)
+def _or_none(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else read(value)
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
@@ -136,18 +115,12 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "int": int,
     "float": float,
     "bool": bool,
-    "tuple[str, ...]": _texts,
-    "History": _turns,
+    "str | None": _or_none(str),
+    "float | None": _or_none(float),
+    "tuple[str, ...]": _each(str),
+    "tuple[str, ...] | None": _or_none(_each(str)),
+    "tuple[MoveValue, ...]": _each(partial(_made, MoveValue)),
+    "History": _each(partial(_made, PathTurn)),
     "Decision": _decision,
 }
-"""What makes a field of a value of JSON, by the type the class gives it."""
-
-
-def _read(line: bytes, kinds: Mapping[str, type[_T]]) -> _T:
-    try:
-        told = json.loads(line)
-        found = kinds[told["kind"]]
-        read = {each.name: _READERS[str(each.type)](told[each.name]) for each in fields(found)}
-        return found(**read)
-    except (TypeError, KeyError, ValueError, OverflowError, RecursionError) as error:
-        raise LocalProtocolError(f"a malformed line: {line[:80]!r}: {error!r}") from error
+"""What makes a field of a value of JSON, by the annotation of the field."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ggp.protocol.forms import MessageLimits
-from ggp.protocol.session import default_margin_s
+from ggp.protocol.questions import default_margin_s
 
 DEFAULT_LOG_BYTES = 10 << 30
 """Of all logs in a folder."""

@@ -18,7 +18,7 @@ from hashlib import blake2b
 
 from ggp.players import Decision
 from ggp.protocol.messages import NIL
-from ggp.protocol.session import Ask
+from ggp.protocol.questions import Ask
 from ggp.protocol.turns import History
 from ggp.server.lines import decision_json
 from ggp.server.match_log import MatchLog

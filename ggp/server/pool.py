@@ -14,8 +14,9 @@ import time
 
 from ggp import children
 from ggp.errors import BackendUnavailableError
+from ggp.server import orders
 from ggp.server.background import Background
-from ggp.server.orders import Answer, Failed, GaveUp, MoveReport, Setup, Think
+from ggp.server.orders import Answer, Setup, Think
 from ggp.server.worker_process import WorkerProcess, start_worker
 
 WATCH_EVERY_S = 0.5
@@ -72,8 +73,8 @@ class WorkerPool:
         through = asyncio.Event()
 
         def hear(answer: Answer) -> None:
-            if isinstance(answer, Failed | GaveUp) or (
-                isinstance(answer, MoveReport) and answer.final
+            if isinstance(answer, orders.Failed | orders.GaveUp) or (
+                isinstance(answer, orders.MoveReport) and answer.final
             ):
                 through.set()
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from ggp.errors import GGPError
 from ggp.protocol.lobby import Lobby, Opening
-from ggp.protocol.session import Ask
+from ggp.protocol.questions import Ask
 from ggp.protocol.turns import History
 from ggp.server.match_log import FORMAT, SUFFIX
 

@@ -14,19 +14,9 @@ from dataclasses import replace
 
 from ggp.errors import BackendUnavailableError
 from ggp.protocol.turns import History
+from ggp.server import orders
 from ggp.server.match_log import MatchLog
-from ggp.server.orders import (
-    Answer,
-    AreYouThere,
-    Failed,
-    GaveUp,
-    MachineBuilt,
-    MoveReport,
-    Said,
-    Setup,
-    Think,
-    Up,
-)
+from ggp.server.orders import Answer, Setup, Think
 from ggp.server.pool import WorkerPool
 from ggp.server.worker_process import WorkerProcess
 
@@ -78,7 +68,7 @@ class WorkerSlot:
         self.built = False
         self.warm = False
         self.failed = False
-        self.report: MoveReport | None = None
+        self.report: orders.MoveReport | None = None
         self.idle = False  # nothing more will come of the present order
         self.lost = False  # and nothing sound came
         self._given = 0
@@ -108,7 +98,7 @@ class WorkerSlot:
         if self._is_last and process is not None:
             now_s = time.monotonic()
             if process.is_up:
-                process.send(AreYouThere())
+                process.send(orders.AreYouThere())
             in_s = min(LISTEN_S, LISTEN_SHARE * max(0.0, deadline_s - now_s))
             asyncio.get_running_loop().call_later(in_s, self._kill_unless_heard, process, now_s)
 
@@ -188,28 +178,28 @@ class WorkerSlot:
 
     def _hear(self, answer: Answer) -> None:
         match answer:
-            case MachineBuilt():
+            case orders.MachineBuilt():
                 self._tell("built", f"{answer.backend}, {answer.seconds:.2f} s")
                 self.built = True
                 self._warm_up()
-            case Failed():
+            case orders.Failed():
                 self._tell("failed", answer.error)
                 self.failed = self.idle = True
                 self._calm()
-            case MoveReport():
+            case orders.MoveReport():
                 self._hear_report(answer)
-            case GaveUp():
+            case orders.GaveUp():
                 self._tell("gave up", answer.error)
                 self._finish(answer.number, lost=True)
-            case Up():
+            case orders.Up():
                 self._tell("runs", _shown(answer.rights))
-            case Said():
+            case orders.Said():
                 self._log.write(
                     "said", worker=self.name, level=answer.level[:20], text=answer.text[:1000]
                 )
         self._changed()
 
-    def _hear_report(self, report: MoveReport) -> None:
+    def _hear_report(self, report: orders.MoveReport) -> None:
         if self._order is not None and report.number == self._order.number:
             self.report = report
         if report.final:

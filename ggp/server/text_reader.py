@@ -10,7 +10,8 @@ import asyncio
 import re
 from concurrent.futures import ThreadPoolExecutor
 
-from ggp.protocol.lobby import Lobby, Text, read_text
+from ggp.protocol.lobby import Lobby
+from ggp.protocol.reading import Text, read_text
 from ggp.server.options import ServerLimits
 
 LARGE_CHARS = 20_000

@@ -27,19 +27,9 @@ import ggp.machine.prolog.machine  # noqa: F401
 from ggp.children import die_with, own_answers
 from ggp.errors import BackendUnavailableError
 from ggp.machine.prolog.engine import engine
+from ggp.server import orders
 from ggp.server.lines import read_order, to_line
-from ggp.server.orders import (
-    EXIT_CRASHED,
-    EXIT_ENDED,
-    EXIT_OUT_OF_MEMORY,
-    Answer,
-    AreYouThere,
-    Here,
-    Said,
-    Setup,
-    Think,
-    Up,
-)
+from ggp.server.orders import Answer, Setup, Think
 from ggp.server.sandbox import restrict
 from ggp.server.worker_match import WorkerMatch, one_line
 
@@ -63,11 +53,11 @@ def main(memory: str, light: str, *writable: str) -> NoReturn:
         import_module("ggp.machine.propnet.machine")
     rights = restrict(int(memory), [Path(folder) for folder in writable]) if int(memory) else ()
     die_with(parent)  # once more: a change of credentials has undone it
-    status = EXIT_CRASHED
+    status = orders.EXIT_CRASHED
     try:
         _Worker(sys.stdin.buffer, own_answers()).run(rights)
     except MemoryError:
-        status = EXIT_OUT_OF_MEMORY
+        status = orders.EXIT_OUT_OF_MEMORY
     except BaseException as error:
         _log.error("%s: %s", type(error).__name__, error)
         traceback.print_exc()
@@ -92,7 +82,7 @@ class _Worker:
         """Obey; ends with the process."""
         _tell_logs(self)
         _start_prolog()
-        self.send(Up(rights))
+        self.send(orders.Up(rights))
         threading.Thread(target=self._read, name="ggp-orders", daemon=True).start()
         while True:
             order = self._orders.get()
@@ -111,19 +101,19 @@ class _Worker:
                 self._answers.write(line)
                 self._answers.flush()
             except (OSError, ValueError):
-                os._exit(EXIT_ENDED)  # nobody listens
+                os._exit(orders.EXIT_ENDED)  # nobody listens
 
     def _read(self) -> None:
         """Collect orders as they come."""
         try:
             for line in self._input:
                 order = read_order(line)
-                if isinstance(order, AreYouThere):
-                    self.send(Here())
+                if isinstance(order, orders.AreYouThere):
+                    self.send(orders.Here())
                 else:
                     self._orders.put(order)
         finally:
-            os._exit(EXIT_ENDED)
+            os._exit(orders.EXIT_ENDED)
 
 
 class _Teller(logging.Handler):
@@ -137,7 +127,7 @@ class _Teller(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         self._left -= 1
         if self._left >= 0:
-            self._worker.send(Said(record.levelname.lower(), one_line(record.getMessage())))
+            self._worker.send(orders.Said(record.levelname.lower(), one_line(record.getMessage())))
 
 
 def _tell_logs(worker: _Worker) -> None:

@@ -25,7 +25,8 @@ from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.players.follower import Follower
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline
-from ggp.server.orders import Answer, Failed, GaveUp, MachineBuilt, MoveReport, Setup, Think
+from ggp.server import orders
+from ggp.server.orders import Answer, Setup, Think
 
 BETWEEN_REPORTS_S = 0.05
 """Reports of the same move come no faster than this."""
@@ -70,9 +71,11 @@ class WorkerMatch:
             self._setup, self._is_told_moves = setup, told_by(program) is not None
             self._player = self._first_player(setup, machine)
         except GGPError as error:
-            self._send(Failed(one_line(str(error))))
+            self._send(orders.Failed(one_line(str(error))))
             return
-        self._send(MachineBuilt(machine.backend, machine.roles, time.monotonic() - started_s))
+        self._send(
+            orders.MachineBuilt(machine.backend, machine.roles, time.monotonic() - started_s)
+        )
 
     def take_note(self, order: Think) -> None:
         """Remember the turns of an order; the player hears of them when it is to think."""
@@ -83,7 +86,7 @@ class WorkerMatch:
     def think(self, order: Think) -> None:
         """Find a move; answers with reports, the last of them final, or `GaveUp`."""
         if self._machine is None or self._setup is None:
-            self._send(GaveUp(order.number, "there is no machine for the rules"))
+            self._send(orders.GaveUp(order.number, "there is no machine for the rules"))
             return
         self._number, self._last_report, self._best = order.number, ("", 0.0), None
         deadline = Deadline(order.deadline_s, self._clock)
@@ -92,17 +95,17 @@ class WorkerMatch:
             self._follow(self._setup, deadline)
             decision = self._player.choose(deadline)
         except GGPError as error:
-            self._send(GaveUp(order.number, one_line(str(error))))
+            self._send(orders.GaveUp(order.number, one_line(str(error))))
             return
         except MemoryError:
             raise
         except Exception as error:
             found = self._stand_in(error, deadline)
             if found is None:
-                self._send(GaveUp(order.number, f"the player raised {_named(error)}"))
+                self._send(orders.GaveUp(order.number, f"the player raised {_named(error)}"))
                 return
             decision = found
-        self._send(MoveReport(order.number, True, decision))
+        self._send(orders.MoveReport(order.number, True, decision))
 
     def _first_player(self, setup: Setup, machine: Machine) -> Player | None:
         """A player; None if making it raised, which is tried again when it is asked."""
@@ -191,7 +194,7 @@ class WorkerMatch:
         now_s = time.monotonic()
         if decision.move != move or now_s - at_s >= BETWEEN_REPORTS_S:
             self._last_report = decision.move, now_s
-            self._send(MoveReport(self._number, False, decision))
+            self._send(orders.MoveReport(self._number, False, decision))
 
 
 def _build(program: Program, setup: Setup) -> Machine:

@@ -16,16 +16,9 @@ from collections.abc import Callable
 from ggp import children
 from ggp.errors import BackendUnavailableError, ProtocolError
 from ggp.machine.propnet.cache import user_cache
+from ggp.server import orders
 from ggp.server.lines import read_answer, to_line
-from ggp.server.orders import (
-    EXIT_OUT_OF_MEMORY,
-    MAX_LINE_BYTES,
-    Answer,
-    AreYouThere,
-    Here,
-    Order,
-    Up,
-)
+from ggp.server.orders import Answer, Order
 from ggp.server.sandbox import needed
 
 START_S = 60.0
@@ -103,7 +96,7 @@ class WorkerProcess:
             self._see_it_start(now_s)
         elif self._asked_s is None:
             self._asked_s = now_s
-            self.send(AreYouThere())
+            self.send(orders.AreYouThere())
         elif now_s - self._asked_s > SILENT_S:
             self.kill("it does not answer")
 
@@ -125,9 +118,9 @@ class WorkerProcess:
             while line := await self._process.stdout.readline():
                 answer = read_answer(line)
                 self._asked_s, self.heard_s = None, time.monotonic()
-                if isinstance(answer, Up):
+                if isinstance(answer, orders.Up):
                     self.is_up, self.rights = True, answer.rights
-                if not self._silent and not isinstance(answer, Here):
+                if not self._silent and not isinstance(answer, orders.Here):
                     self.on_answer(answer)
         except (ProtocolError, ValueError, OSError) as error:
             self.kill(f"it answered nonsense: {error}")
@@ -143,7 +136,7 @@ def _ignore(_: object) -> None:
 
 
 def _how(status: int) -> str:
-    return "out of memory" if status == EXIT_OUT_OF_MEMORY else children.how_it_ended(status)
+    return "out of memory" if status == orders.EXIT_OUT_OF_MEMORY else children.how_it_ended(status)
 
 
 async def start_worker(
@@ -175,7 +168,7 @@ async def start_worker(
             stderr=asyncio.subprocess.DEVNULL if quiet else None,
             env=children.environment(needed(os.environ)),
             start_new_session=True,
-            limit=MAX_LINE_BYTES,
+            limit=orders.MAX_LINE_BYTES,
         )
     except OSError as error:
         raise BackendUnavailableError("a worker process", str(error)) from error

@@ -24,11 +24,11 @@ from ggp.protocol.messages import (
     Preview,
     Start,
     Stop,
-    info_reply,
-    parse_reply,
-    print_message,
 )
-from ggp.protocol.session import MAX_SILENCE_S, MAX_UNPLAYED_S, Ask
+from ggp.protocol.printing import info_reply, print_message
+from ggp.protocol.questions import Ask
+from ggp.protocol.reading import parse_reply
+from ggp.protocol.session import MAX_SILENCE_S, MAX_UNPLAYED_S
 from ggp.protocol.turns import PathTurn
 from tests.protocol.doubles import LocalWorker, Referee
 

@@ -8,7 +8,8 @@ import pytest
 
 from ggp.errors import LocalProtocolError, RemoteProtocolError
 from ggp.protocol.messages import MAX_TURN, Abort, Dialect, Play, Start, Stop
-from ggp.protocol.session import MAX_REPEATED, Ask, Reaction, Session, default_margin_s
+from ggp.protocol.questions import Ask, default_margin_s
+from ggp.protocol.session import MAX_REPEATED, Reaction, Session
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 from ggp.protocol.turns import PathTurn, without_assumptions
 

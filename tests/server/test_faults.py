@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from ggp.protocol.messages import WIRE_STYLES, print_message
+from ggp.protocol.messages import WIRE_STYLES
+from ggp.protocol.printing import print_message
 from ggp.server import slot, worker_process
 from ggp.server.options import HostOptions
 from tests.protocol.doubles import Referee

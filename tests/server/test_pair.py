@@ -8,7 +8,7 @@ import time
 import pytest
 
 from ggp.errors import BackendUnavailableError
-from ggp.protocol.session import Ask
+from ggp.protocol.questions import Ask
 from ggp.protocol.turns import PathTurn
 from ggp.server.match_log import MatchLog
 from ggp.server.orders import Setup
