@@ -1,4 +1,9 @@
-"""Questions to the worker of a match: what must be answered, until when, and what became of it."""
+"""Questions to the worker of a match: what must be answered, until when, and what became of it.
+
+A question is open from its message to its answer, or until a newer message shows that nobody
+waits for it any more. At most one is. Those that were answered are kept by the turn they asked
+about: the server may repeat its message, and gets the same answer.
+"""
 
 from __future__ import annotations
 
@@ -64,3 +69,71 @@ class Question:
         waits = now <= self.ends_at_s
         is_open = self.ask is not None and waits
         return Answered(self.submitted, self.in_time, is_open, self.is_lost and waits)
+
+
+class Questions:
+    """The questions of one match.
+
+    Attributes:
+        open: the one that is not answered yet.
+    """
+
+    def __init__(self) -> None:
+        self.open: Question | None = None
+        self._by_turn: dict[int, Question] = {}  # those for a move
+
+    def ask(self, question: Question) -> None:
+        """Open a question."""
+        self.open = question
+        if question.ask is not None and question.ask.wants_move:
+            self._by_turn[question.ask.turn] = question
+
+    def close(self, ask: Ask) -> bool:
+        """Take note that a question is answered; whether it was open."""
+        if self.open is None or self.open.number != ask.number:
+            return False
+        self.release()
+        return True
+
+    def release(self) -> int | None:
+        """Close the open question, if there is one; its number."""
+        question, self.open = self.open, None
+        if question is None:
+            return None
+        question.ask = None
+        return question.number
+
+    def of(self, turn: int) -> Question | None:
+        """The question for the move of a turn."""
+        return self._by_turn.get(turn)
+
+    def find(self, ask: Ask) -> Question | None:
+        """What became of a question for a move; None if its turn was taken back."""
+        question = self._by_turn.get(ask.turn)
+        if question is not None and question.number == ask.number:
+            return question
+        return next((each for each in self._by_turn.values() if each.number == ask.number), None)
+
+    def answers(self, now: float) -> dict[int, Answered]:
+        """What became of the questions for moves, by turn."""
+        return {turn: each.answered(now) for turn, each in self._by_turn.items()}
+
+    def reply_to(self, heard: int) -> str | None:
+        """The latest answer to a message in these words."""
+        latest = reversed(self._by_turn.values())
+        return next((each.reply for each in latest if each.heard == heard), None)
+
+    def move(self, question: Question, turn: int, to: int) -> Question:
+        """Take a question for that of another turn; the one that is kept for it."""
+        del self._by_turn[turn]
+        meant = self._by_turn.setdefault(to, question)
+        meant.number = question.number
+        return meant
+
+    def take_back(self, turn: int) -> None:
+        """Forget this turn and all after it."""
+        self._by_turn = {each: kept for each, kept in self._by_turn.items() if each < turn}
+
+    def keep_latest(self, number: int) -> None:
+        """Forget all but the latest few."""
+        self._by_turn = dict(list(self._by_turn.items())[-number:])

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 
 from ggp.errors import LocalProtocolError
 from ggp.protocol.messages import BUSY, NIL, READY, Abort, Dialect, Play, Start, Stop
-from ggp.protocol.path import Answered, Path, Reading
-from ggp.protocol.questions import Ask, Question, default_margin_s
+from ggp.protocol.oddities import odd_start, odd_turn
+from ggp.protocol.path import Path
+from ggp.protocol.questions import Ask, Question, Questions, default_margin_s
 from ggp.protocol.spelling import Outline, canonical, outline
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 from ggp.protocol.turns import History
@@ -90,8 +91,7 @@ class Session:
         self._path = Path(self.outline, self.role)
         self._next_number = next_number
         self._margin_s = margin_s
-        self._questions: dict[int, Question] = {}  # by turn
-        self._open: Question | None = None
+        self._questions = Questions()
 
     @property
     def history(self) -> History:
@@ -147,7 +147,7 @@ class Session:
         return text
 
     def _answer_move(self, ask: Ask, move: str | None, now: float, believed: History | None) -> str:
-        question = self._find(ask)
+        question = self._questions.find(ask)
         if question is None:
             return self._spelled(move)  # of a turn that was taken back
         was_open = self._close(ask)
@@ -155,12 +155,13 @@ class Session:
             question.submitted, question.reply = move, self._spelled(move)
             question.in_time = was_open and not question.is_lost and now <= question.ends_at_s
             if was_open and believed in ask.doubts:
-                question = self._believe(ask, believed, question)
+                self._path.believe(believed)
+                question = self._questions.move(question, ask.turn, len(believed))
         return question.reply or self._spelled(move)
 
     def undelivered(self, ask: Ask) -> None:
         """Take note that nobody got the answer to a question: all its connections broke."""
-        question = self._find(ask)
+        question = self._questions.find(ask)
         if question is not None:
             question.is_lost, question.in_time = True, False
 
@@ -175,13 +176,13 @@ class Session:
         match action:
             case Action.ASK_READY:
                 ask, _ = self._ask(now, wants_move=False)
-                return Reaction(event, ask=ask, notes=self._odd_start())
+                return Reaction(event, ask=ask, notes=odd_start(self.role, self.outline))
             case Action.SAY_READY:
                 self._path.started_again = True
                 note = "start again: the match goes on"
                 return Reaction(event, reply=READY, notes=(note,))
             case Action.REPEAT:
-                return self._as_before(event, self._open)
+                return self._as_before(event, self._questions.open)
             case Action.SAY_BUSY:
                 note = "a start with the same match id and other content: busy"
                 return Reaction(event, reply=BUSY, notes=(note,))
@@ -190,32 +191,29 @@ class Session:
     def _receive_play(self, play: Play, now: float) -> Reaction:
         if self.state is MatchState.OVER:
             return self._receive_late(play)
-        answers = {turn: each.answered(now) for turn, each in self._questions.items()}
+        answers = self._questions.answers(now)
         reading = self._path.read(play, answers)
         action = self._step(reading.event)
-        notes = self._odd_turn(play, reading, answers)
+        notes = odd_turn(reading, len(self.history), answers)
         match action:
             case Action.ASK_MOVE:
                 self.dialect = self._dialect_of(play)
                 self._path.follow(play, reading, answers)
                 if reading.event is Event.PLAY_REVISED:
-                    kept = range(reading.turn)
-                    self._questions = {t: q for t, q in self._questions.items() if t in kept}
+                    self._questions.take_back(reading.turn)
                 doubts = self._path.doubts(play)
                 ask, released = self._ask(now, wants_move=True, doubts=doubts, heard=hash(play))
                 return Reaction(reading.event, ask=ask, released=released, notes=notes)
             case Action.REPEAT:
                 if reading.event is Event.PLAY_LATE:
                     self._path.follow(play, reading, answers)
-                question = self._questions.get(reading.turn)
+                question = self._questions.of(reading.turn)
                 return self._as_before(reading.event, question, notes)
         return Reaction(reading.event, reply=BUSY, notes=notes)
 
     def _receive_late(self, play: Play) -> Reaction:
         """What to do about a turn of a match that is over: it may be the last that comes twice."""
-        latest = reversed(self._questions.values())
-        heard = hash(play)
-        reply = next((each.reply for each in latest if each.heard == heard), None)
+        reply = self._questions.reply_to(hash(play))
         event = Event.PLAY_NEXT if reply is None else Event.PLAY_AGAIN
         self._step(event)
         return Reaction(event, reply=reply or BUSY)
@@ -224,7 +222,7 @@ class Session:
         was_live = self.is_live
         event = Event.STOP if isinstance(message, Stop) else Event.ABORT
         action = self._step(event)
-        released = self._release()
+        released = self._questions.release()
         if was_live:
             self._shrink(must_spell=released is not None)
         return Reaction(event, reply=action.value, released=released)
@@ -234,7 +232,7 @@ class Session:
         are remembered, and each was as large as a stranger liked."""
         self.start = replace(self.start, rules="")
         self._path = Path(_NO_RULES, self.role)
-        self._questions = dict(list(self._questions.items())[-MAX_REPEATED:])
+        self._questions.keep_latest(MAX_REPEATED)
         if not must_spell:
             self.outline = _NO_RULES
 
@@ -254,46 +252,20 @@ class Session:
         heard: int | None = None,
     ) -> tuple[Ask, int | None]:
         """A new question, and the number of the one it makes obsolete."""
-        released = self._release()
+        released = self._questions.release()
         clock_s = self.start.play_clock_s if wants_move else self.start.start_clock_s
         deadline_s = now + clock_s - self._margin_s(clock_s)
         number = self._next_number()
         ask = Ask(number, self.serial, wants_move, self.history, now, deadline_s, doubts)
-        self._open = Question(number, now + clock_s, ask, heard)
-        if wants_move:
-            self._questions[ask.turn] = self._open
+        self._questions.ask(Question(number, now + clock_s, ask, heard))
         return ask, released
 
     def _close(self, ask: Ask) -> bool:
         """Take note that a question is answered; whether it was open."""
-        question = self._open
-        if question is None or question.number != ask.number:
+        if not self._questions.close(ask):
             return False
-        self._open = question.ask = None
         self._step(Event.ANSWERED)
         return True
-
-    def _believe(self, ask: Ask, history: History, question: Question) -> Question:
-        """Another history holds; the question that was to be answered according to it."""
-        self._path.believe(history)
-        del self._questions[ask.turn]
-        meant = self._questions.setdefault(len(history), question)
-        meant.number = ask.number
-        return meant
-
-    def _find(self, ask: Ask) -> Question | None:
-        question = self._questions.get(ask.turn)
-        if question is not None and question.number == ask.number:
-            return question
-        return next((q for q in self._questions.values() if q.number == ask.number), None)
-
-    def _release(self) -> int | None:
-        """Close the open question, which nobody waits for any more."""
-        question, self._open = self._open, None
-        if question is None:
-            return None
-        question.ask = None
-        return question.number
 
     def _as_before(
         self, event: Event, question: Question | None, notes: tuple[str, ...] = ()
@@ -301,7 +273,7 @@ class Session:
         """The answer that was given, or the question that is open; of a turn that was never
         answered, those of the latest."""
         if question is None or (question.reply is None and question.ask is None):
-            question = self._open or self._questions.get(len(self.history))
+            question = self._questions.open or self._questions.of(len(self.history))
         if question is not None and question.ask is not None:
             question.is_lost = False
             return Reaction(event, ask=question.ask, notes=notes)
@@ -315,31 +287,3 @@ class Session:
         if play.turn is not None:
             return Dialect.GDL2
         return Dialect.GDL2_OLD if self.outline.is_gdl2 else Dialect.GDL
-
-    def _odd_start(self) -> tuple[str, ...]:
-        if self.role in self.outline.roles:
-            return ()
-        known = ", ".join(self.outline.roles) or "none"
-        return (f"the rules have no role {self.role}; roles: {known}",)
-
-    def _odd_turn(
-        self, play: Play, reading: Reading, answers: dict[int, Answered]
-    ) -> tuple[str, ...]:
-        notes = []
-        turn, known, told = reading.turn, len(self.history), reading.told
-        match reading.event:
-            case Event.PLAY_GAP:
-                notes.append(f"turn {turn} comes after turn {known}: what is missing is unknown")
-            case Event.PLAY_AGAIN:
-                notes.append(f"turn {turn} again: answered as before")
-            case Event.PLAY_REVISED:
-                notes.append(f"turn {turn} is told otherwise than before: history rewritten")
-            case Event.PLAY_LATE:
-                notes.append(f"turn {turn} was missing: history rewritten")
-        if told is not None:
-            notes += [told.note] if told.note is not None else []
-            ours = answers.get(turn - 1)
-            if told.move is not None and ours is not None and told.move != ours.submitted:
-                answered = f"not {ours.submitted}" if ours.submitted else "we had not answered"
-                notes.append(f"turn {turn}: {told.move} was executed, {answered}")
-        return tuple(notes)
