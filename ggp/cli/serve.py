@@ -107,7 +107,7 @@ def serve(
     from ggp.server.host import Host
     from ggp.server.http_server import HttpServer, listen
     from ggp.server.match_log import check_folder
-    from ggp.server.options import HostOptions
+    from ggp.server.settings import HostOptions
 
     parse_spec(player)
     if log_folder is not None:

@@ -25,7 +25,7 @@ its message. All get the same answer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from ggp.errors import ConfigError, RemoteProtocolError
@@ -47,6 +47,7 @@ from ggp.protocol.messages import (
 from ggp.protocol.printing import info_reply
 from ggp.protocol.questions import Ask, default_margin_s
 from ggp.protocol.reading import Text, read_text
+from ggp.protocol.receipts import Opening, Receipt
 from ggp.protocol.session import Session
 from ggp.protocol.spelling import Outline
 from ggp.protocol.transitions import MatchState
@@ -54,50 +55,6 @@ from ggp.protocol.turns import History
 
 MAX_REMEMBERED = 32
 """Matches that are over and still remembered, for messages that come twice or late."""
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """A match that begins, and needs a worker.
-
-    Attributes:
-        match: its serial number, never used again, as in `Ask.match`.
-        start: the message. Its match id is any text without white space and parentheses.
-        role: ours, canonical.
-        is_gdl2: whether the rules look like GDL-II.
-    """
-
-    match: int
-    start: Start
-    role: str
-    is_gdl2: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What to do about a text: exactly one of `reply`, `ask` and `refusal` is given.
-
-    Attributes:
-        message: what was read; None if it was refused.
-        match: serial number of the match it is about, None if there is none.
-        reply: text to send at once.
-        ask: question for the worker of `ask.match`.
-        refusal: why it is refused, for the log and the answer.
-        began: a match that needs a worker from now on.
-        ended: serial numbers of matches whose workers are not needed any more.
-        released: numbers of questions to answer at once: the server has moved on.
-        notes: what is odd, for the log.
-    """
-
-    message: Message | None = None
-    match: int | None = None
-    reply: str | None = None
-    ask: Ask | None = None
-    refusal: str | None = None
-    began: Opening | None = None
-    ended: tuple[int, ...] = ()
-    released: tuple[int, ...] = ()
-    notes: tuple[str, ...] = ()
 
 
 class Lobby:
@@ -248,16 +205,9 @@ class Lobby:
         self, session: Session, message: Start | Play | Stop | Abort, now: float
     ) -> Receipt:
         was_live = session.is_live
-        outcome = session.receive(message, now)
-        return Receipt(
-            message,
-            session.serial,
-            reply=outcome.reply,
-            ask=outcome.ask,
-            ended=(session.serial,) if was_live and not session.is_live else (),
-            released=() if outcome.released is None else (outcome.released,),
-            notes=outcome.notes,
-        )
+        receipt = session.receive(message, now)
+        ended = (session.serial,) if was_live and not session.is_live else ()
+        return replace(receipt, message=message, match=session.serial, ended=ended)
 
     def _unknown(self, message: Play | Stop | Abort) -> Receipt:
         return Receipt(message, reply=BUSY, notes=(f"unknown match {message.match_id}: busy",))

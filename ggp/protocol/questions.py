@@ -53,7 +53,7 @@ class Ask:
 
 
 @dataclass(slots=True)
-class Question:
+class Asked:
     """An `Ask`, held only while it is open, and what became of it."""
 
     number: int
@@ -79,10 +79,10 @@ class Questions:
     """
 
     def __init__(self) -> None:
-        self.open: Question | None = None
-        self._by_turn: dict[int, Question] = {}  # those for a move
+        self.open: Asked | None = None
+        self._by_turn: dict[int, Asked] = {}  # those for a move
 
-    def ask(self, question: Question) -> None:
+    def ask(self, question: Asked) -> None:
         """Open a question."""
         self.open = question
         if question.ask is not None and question.ask.wants_move:
@@ -95,19 +95,19 @@ class Questions:
         self.release()
         return True
 
-    def release(self) -> int | None:
+    def release(self) -> tuple[int, ...]:
         """Close the open question, if there is one; its number."""
         question, self.open = self.open, None
         if question is None:
-            return None
+            return ()
         question.ask = None
-        return question.number
+        return (question.number,)
 
-    def of(self, turn: int) -> Question | None:
+    def of(self, turn: int) -> Asked | None:
         """The question for the move of a turn."""
         return self._by_turn.get(turn)
 
-    def find(self, ask: Ask) -> Question | None:
+    def find(self, ask: Ask) -> Asked | None:
         """What became of a question for a move; None if its turn was taken back."""
         question = self._by_turn.get(ask.turn)
         if question is not None and question.number == ask.number:
@@ -123,7 +123,7 @@ class Questions:
         latest = reversed(self._by_turn.values())
         return next((each.reply for each in latest if each.heard == heard), None)
 
-    def move(self, question: Question, turn: int, to: int) -> Question:
+    def move(self, question: Asked, turn: int, to: int) -> Asked:
         """Take a question for that of another turn; the one that is kept for it."""
         del self._by_turn[turn]
         meant = self._by_turn.setdefault(to, question)

@@ -8,13 +8,14 @@ was decided about duplicates, gaps and the like is in `docs/protocol.md`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ggp.errors import LocalProtocolError
 from ggp.protocol.messages import BUSY, NIL, READY, Abort, Dialect, Play, Start, Stop
 from ggp.protocol.oddities import odd_start, odd_turn
 from ggp.protocol.path import Path
-from ggp.protocol.questions import Ask, Question, Questions, default_margin_s
+from ggp.protocol.questions import Ask, Asked, Questions, default_margin_s
+from ggp.protocol.receipts import Receipt
 from ggp.protocol.spelling import Outline, canonical, outline
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 from ggp.protocol.turns import History
@@ -32,25 +33,6 @@ MAX_REPEATED = 8
 """Turns of a match that is over which are answered as before; nothing else is kept of it."""
 
 _NO_RULES = Outline((), False, {})
-
-
-@dataclass(frozen=True, slots=True)
-class Reaction:
-    """What to do about a message: `reply` or `ask` is given, unless the match is replaced.
-
-    Attributes:
-        event: what the message means.
-        reply: to be sent at once.
-        ask: to be answered by the worker.
-        released: number of the question nobody waits for any more, if one was open.
-        notes: what is odd, for the log.
-    """
-
-    event: Event
-    reply: str | None = None
-    ask: Ask | None = None
-    released: int | None = None
-    notes: tuple[str, ...] = ()
 
 
 class Session:
@@ -110,21 +92,22 @@ class Session:
         most = MAX_UNPLAYED_S if self.dialect is None else MAX_SILENCE_S
         return self.heard_at_s + min(SILENCE_CLOCKS * clocks + SILENCE_S, most)
 
-    def receive(self, message: Start | Play | Stop | Abort, now: float) -> Reaction:
-        """What to do about a message of this match.
+    def receive(self, message: Start | Play | Stop | Abort, now: float) -> Receipt:
+        """What to do about a message of this match: `reply` or `ask` is given, unless the match
+        is replaced.
 
         Raises:
             RemoteProtocolError: the match goes on beyond the limit of turns.
         """
         match message:
             case Start():
-                outcome = self._receive_start(message, now)
+                receipt = self._receive_start(message, now)
             case Play():
-                outcome = self._receive_play(message, now)
+                receipt = self._receive_play(message, now)
             case Stop() | Abort():
-                outcome = self._receive_end(message)
+                receipt = self._receive_end(message)
         self.heard_at_s = now
-        return outcome
+        return receipt
 
     def answer(
         self, ask: Ask, move: str | None, now: float, believed: History | None = None
@@ -165,7 +148,7 @@ class Session:
         if question is not None:
             question.is_lost, question.in_time = True, False
 
-    def _receive_start(self, start: Start, now: float) -> Reaction:
+    def _receive_start(self, start: Start, now: float) -> Receipt:
         if self.state in (MatchState.ABSENT, MatchState.OVER):
             event = Event.START
         elif start == self.start:
@@ -176,19 +159,19 @@ class Session:
         match action:
             case Action.ASK_READY:
                 ask, _ = self._ask(now, wants_move=False)
-                return Reaction(event, ask=ask, notes=odd_start(self.role, self.outline))
+                return Receipt(event=event, ask=ask, notes=odd_start(self.role, self.outline))
             case Action.SAY_READY:
                 self._path.started_again = True
                 note = "start again: the match goes on"
-                return Reaction(event, reply=READY, notes=(note,))
+                return Receipt(event=event, reply=READY, notes=(note,))
             case Action.REPEAT:
                 return self._as_before(event, self._questions.open)
             case Action.SAY_BUSY:
                 note = "a start with the same match id and other content: busy"
-                return Reaction(event, reply=BUSY, notes=(note,))
-        return Reaction(event)
+                return Receipt(event=event, reply=BUSY, notes=(note,))
+        return Receipt(event=event)
 
-    def _receive_play(self, play: Play, now: float) -> Reaction:
+    def _receive_play(self, play: Play, now: float) -> Receipt:
         if self.state is MatchState.OVER:
             return self._receive_late(play)
         answers = self._questions.answers(now)
@@ -203,29 +186,29 @@ class Session:
                     self._questions.take_back(reading.turn)
                 doubts = self._path.doubts(play)
                 ask, released = self._ask(now, wants_move=True, doubts=doubts, heard=hash(play))
-                return Reaction(reading.event, ask=ask, released=released, notes=notes)
+                return Receipt(event=reading.event, ask=ask, released=released, notes=notes)
             case Action.REPEAT:
                 if reading.event is Event.PLAY_LATE:
                     self._path.follow(play, reading, answers)
                 question = self._questions.of(reading.turn)
                 return self._as_before(reading.event, question, notes)
-        return Reaction(reading.event, reply=BUSY, notes=notes)
+        return Receipt(event=reading.event, reply=BUSY, notes=notes)
 
-    def _receive_late(self, play: Play) -> Reaction:
+    def _receive_late(self, play: Play) -> Receipt:
         """What to do about a turn of a match that is over: it may be the last that comes twice."""
         reply = self._questions.reply_to(hash(play))
         event = Event.PLAY_NEXT if reply is None else Event.PLAY_AGAIN
         self._step(event)
-        return Reaction(event, reply=reply or BUSY)
+        return Receipt(event=event, reply=reply or BUSY)
 
-    def _receive_end(self, message: Stop | Abort) -> Reaction:
+    def _receive_end(self, message: Stop | Abort) -> Receipt:
         was_live = self.is_live
         event = Event.STOP if isinstance(message, Stop) else Event.ABORT
         action = self._step(event)
         released = self._questions.release()
         if was_live:
-            self._shrink(must_spell=released is not None)
-        return Reaction(event, reply=action.value, released=released)
+            self._shrink(must_spell=bool(released))
+        return Receipt(event=event, reply=action.value, released=released)
 
     def _shrink(self, *, must_spell: bool) -> None:
         """Keep only what messages that come late are answered with: many matches that are over
@@ -250,14 +233,14 @@ class Session:
         wants_move: bool,
         doubts: tuple[History, ...] = (),
         heard: int | None = None,
-    ) -> tuple[Ask, int | None]:
-        """A new question, and the number of the one it makes obsolete."""
+    ) -> tuple[Ask, tuple[int, ...]]:
+        """A new question, and the numbers of those it makes obsolete."""
         released = self._questions.release()
         clock_s = self.start.play_clock_s if wants_move else self.start.start_clock_s
         deadline_s = now + clock_s - self._margin_s(clock_s)
         number = self._next_number()
         ask = Ask(number, self.serial, wants_move, self.history, now, deadline_s, doubts)
-        self._questions.ask(Question(number, now + clock_s, ask, heard))
+        self._questions.ask(Asked(number, now + clock_s, ask, heard))
         return ask, released
 
     def _close(self, ask: Ask) -> bool:
@@ -268,17 +251,17 @@ class Session:
         return True
 
     def _as_before(
-        self, event: Event, question: Question | None, notes: tuple[str, ...] = ()
-    ) -> Reaction:
+        self, event: Event, question: Asked | None, notes: tuple[str, ...] = ()
+    ) -> Receipt:
         """The answer that was given, or the question that is open; of a turn that was never
         answered, those of the latest."""
         if question is None or (question.reply is None and question.ask is None):
             question = self._questions.open or self._questions.of(len(self.history))
         if question is not None and question.ask is not None:
             question.is_lost = False
-            return Reaction(event, ask=question.ask, notes=notes)
+            return Receipt(event=event, ask=question.ask, notes=notes)
         reply = None if question is None else question.reply
-        return Reaction(event, reply=reply or BUSY, notes=notes)
+        return Receipt(event=event, reply=reply or BUSY, notes=notes)
 
     def _spelled(self, move: str | None) -> str:
         return NIL if move is None else self.outline.spell(move)

@@ -23,16 +23,16 @@ from typing import Protocol
 
 from ggp.server.host import Host
 from ggp.server.incoming import Incoming, RefusedError
-from ggp.server.options import ServerLimits
+from ggp.server.settings import ServerLimits
 
 _METHODS = "POST, GET, OPTIONS"
 _HEADERS = {
-    "Connection": "close",
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Allow-Methods": _METHODS,
-    "Access-Control-Allow-Headers": "Content-Type, Accept, Sender, Receiver",
-    "Access-Control-Max-Age": "86400",
-    "Content-Type": "text/acl; charset=utf-8",
+    "connection": "close",
+    "access-control-allow-origin": "*",
+    "access-control-allow-methods": _METHODS,
+    "access-control-allow-headers": "Content-Type, Accept, Sender, Receiver",
+    "access-control-max-age": "86400",
+    "content-type": "text/acl; charset=utf-8",
 }
 """Of every reply: pages in browsers may send messages too."""
 
@@ -218,9 +218,9 @@ class Connection:
 
 def _reply(status: int, text: str) -> bytes:
     body = text.encode("utf-8", "replace")
-    fields = {**_HEADERS, "Content-Length": len(body), "Date": formatdate(usegmt=True)}
+    fields = {**_HEADERS, "content-length": len(body), "date": formatdate(usegmt=True)}
     if status == 405:
-        fields["Allow"] = _METHODS
+        fields["allow"] = _METHODS
     lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
     lines += [f"{name}: {value}" for name, value in fields.items()]
     return "\r\n".join((*lines, "", "")).encode("ascii") + body

@@ -12,15 +12,16 @@ import time
 from dataclasses import dataclass
 
 from ggp.gdl.source import printable
-from ggp.protocol.lobby import Lobby, Opening, Receipt
+from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import BUSY, Abort, Message, Start, Stop
 from ggp.protocol.questions import Ask
+from ggp.protocol.receipts import Opening, Receipt
 from ggp.server.background import Background
 from ggp.server.hosted_match import HostedMatch, kernels_setup
 from ggp.server.match_log import LogFolder, MatchLog
-from ggp.server.options import HostOptions, margin_of
 from ggp.server.pool import WorkerPool
 from ggp.server.restore import SERVER_ENDED, Restored, restore
+from ggp.server.settings import HostOptions, margin_of
 from ggp.server.text_reader import TextReader
 
 FORGET_EVERY_S = 5.0

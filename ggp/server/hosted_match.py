@@ -7,15 +7,15 @@ import time
 
 from ggp.console import installed_version
 from ggp.gdl.source import printable
-from ggp.protocol.lobby import Opening
 from ggp.protocol.questions import Ask
+from ggp.protocol.receipts import Opening
 from ggp.protocol.turns import History
 from ggp.server.match_log import MatchLog
-from ggp.server.options import HostOptions
 from ggp.server.orders import Setup
 from ggp.server.pair import WorkerPair, grounding_s, log_choice, seed_of
 from ggp.server.pool import WorkerPool
 from ggp.server.restore import reading_of
+from ggp.server.settings import HostOptions
 
 _EXAMPLE = """
 (role xplayer) (role random) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)

@@ -23,7 +23,7 @@ from contextlib import suppress
 import h11
 
 from ggp.gdl.source import printable
-from ggp.server.options import ServerLimits
+from ggp.server.settings import ServerLimits
 
 REST_S = 0.2
 """How long the end of a body is waited for that its length does not count."""

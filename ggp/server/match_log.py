@@ -40,7 +40,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ggp.errors import ConfigError
-from ggp.server.options import DEFAULT_LOG_BYTES
+from ggp.server.settings import DEFAULT_LOG_BYTES
 
 FORMAT = 1
 

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from ggp.errors import GGPError
-from ggp.protocol.lobby import Lobby, Opening
+from ggp.protocol.lobby import Lobby
 from ggp.protocol.questions import Ask
+from ggp.protocol.receipts import Opening
 from ggp.protocol.turns import History
 from ggp.server.match_log import FORMAT, SUFFIX
 

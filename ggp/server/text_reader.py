@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.reading import Text, read_text
-from ggp.server.options import ServerLimits
+from ggp.server.settings import ServerLimits
 
 LARGE_CHARS = 20_000
 """Longer texts are read in a thread."""

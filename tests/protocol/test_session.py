@@ -9,7 +9,8 @@ import pytest
 from ggp.errors import LocalProtocolError, RemoteProtocolError
 from ggp.protocol.messages import MAX_TURN, Abort, Dialect, Play, Start, Stop
 from ggp.protocol.questions import Ask, default_margin_s
-from ggp.protocol.session import MAX_REPEATED, Reaction, Session
+from ggp.protocol.receipts import Receipt
+from ggp.protocol.session import MAX_REPEATED, Session
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 from ggp.protocol.turns import PathTurn, without_assumptions
 
@@ -33,7 +34,7 @@ class Wire:
     def state(self) -> MatchState:
         return self.session.state
 
-    def send(self, message: Start | Play | Stop | Abort, after_s: float = 1.0) -> Reaction:
+    def send(self, message: Start | Play | Stop | Abort, after_s: float = 1.0) -> Receipt:
         self.now += after_s
         self.outcome = self.session.receive(message, self.now)
         assert (self.outcome.reply is None) != (self.outcome.ask is None)
@@ -60,7 +61,7 @@ def numbered(turn: int, last_move: str | None, *items: str) -> Play:
     return Play("m", turn, last_move, items or None)
 
 
-def events(*outcomes: Reaction) -> list[Event]:
+def events(*outcomes: Receipt) -> list[Event | None]:
     return [outcome.event for outcome in outcomes]
 
 
@@ -182,7 +183,7 @@ def test_play_before_ready_is_asked_for_and_releases_the_start() -> None:
     outcome = wire.send(Play("m"))
     assert outcome.ask is not None
     assert outcome.ask.wants_move
-    assert outcome.released == start.number
+    assert outcome.released == (start.number,)
     assert wire.session.answer(start, None, wire.now) == "ready"
     assert wire.state() is MatchState.THINKING
     assert wire.answer("move") == "Move"
@@ -256,7 +257,7 @@ def test_same_percepts_after_the_clock_has_run_out_are_a_new_turn() -> None:
     assert open_ask is not None
     outcome = wire.send(told("(saw 1)"), after_s=10.5)
     assert outcome.event is Event.PLAY_NEXT
-    assert outcome.released == open_ask.number
+    assert outcome.released == (open_ask.number,)
     assert outcome.ask is not None
     assert outcome.ask.history[1] == PathTurn(None, ("(saw 1)",), None, False)
 
@@ -395,7 +396,7 @@ def test_match_that_is_over_repeats_itself_and_plays_no_more(end: Stop | Abort) 
     assert open_ask is not None
     outcome = wire.send(end)
     assert outcome.reply == ("done" if isinstance(end, Stop) else "aborted")
-    assert outcome.released == open_ask.number
+    assert outcome.released == (open_ask.number,)
     assert wire.session.answer(open_ask, "x", wire.now) == "x"
     assert wire.send(end).reply == outcome.reply
     assert wire.send(Play("m")).reply == "Move"

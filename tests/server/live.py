@@ -14,8 +14,8 @@ from typing import Any
 
 from ggp.server.host import Host
 from ggp.server.http_server import HttpServer, listen
-from ggp.server.options import HostOptions
 from ggp.server.pool import WorkerPool
+from ggp.server.settings import HostOptions
 
 PATIENCE_S = 120.0
 """How long anything may take before a test fails: machines may be busy."""

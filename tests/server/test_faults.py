@@ -17,7 +17,7 @@ import pytest
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.printing import print_message
 from ggp.server import slot, worker_process
-from ggp.server.options import HostOptions
+from ggp.server.settings import HostOptions
 from tests.protocol.doubles import Referee
 from tests.server.live import (
     GUESSING,

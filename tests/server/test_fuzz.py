@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ggp.server.options import HostOptions, ServerLimits
+from ggp.server.settings import HostOptions, ServerLimits
 from tests.server.live import GUESSING, LiveServer, live_server, read_reply, request, start
 
 MATCHES = 2

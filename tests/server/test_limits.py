@@ -16,9 +16,9 @@ from ggp.protocol.path import MAX_CHARS, MAX_GAP
 from ggp.server.host import Host
 from ggp.server.lines import read_answer, to_line
 from ggp.server.match_log import LogFolder, MatchLog
-from ggp.server.options import HostOptions
 from ggp.server.orders import MoveReport
 from ggp.server.restore import restore
+from ggp.server.settings import HostOptions
 from ggp.server.text_reader import LARGE_CHARS
 
 RULES = "(role a) (role random) (<= (sees a (p ?x)) (does random ?x)) (<= (legal a b) (true x))"

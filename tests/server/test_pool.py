@@ -17,9 +17,9 @@ from ggp.server import slot
 from ggp.server.host import Host
 from ggp.server.lines import to_line
 from ggp.server.match_log import MatchLog
-from ggp.server.options import HostOptions
 from ggp.server.orders import Setup, Up
 from ggp.server.pool import MAX_SPARES, WorkerPool
+from ggp.server.settings import HostOptions
 from ggp.server.slot import WorkerSlot
 from ggp.server.worker_process import (
     START_S,

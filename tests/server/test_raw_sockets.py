@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ggp.server.options import HostOptions, ServerLimits
+from ggp.server.settings import HostOptions, ServerLimits
 from tests.server.live import (
     GUESSING,
     LiveServer,

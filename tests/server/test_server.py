@@ -20,7 +20,7 @@ from ggp.gdl import find_game
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.server.http_server import listen
 from ggp.server.match_log import MatchLog
-from ggp.server.options import HostOptions, ServerLimits, margin_of
+from ggp.server.settings import HostOptions, ServerLimits, margin_of
 from tests.protocol.doubles import Referee
 from tests.protocol.transcripts import SCENES
 from tests.server.live import (
