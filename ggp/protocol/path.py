@@ -2,7 +2,12 @@
 
 Newer GDL-II numbers its turns. The other dialects do not, and there a message that repeats an
 earlier one is a duplicate only where it cannot be the next turn: while the server still waits
-for our answer, or where the joint move does not hold the move we answered in time.
+for our answer, or where the joint move does not hold the move we answered in time. For example:
+
+    (PLAY m NIL)         turn 0; we answer (mark 1 1)
+    (PLAY m NIL)         while we think: turn 0 again
+    (PLAY m (noop a))    turn 1, in plain GDL; our move was replaced by noop. We answer b in time
+    (PLAY m (noop a))    turn 1 again, since b is not in it; if we had answered noop: turn 2
 """
 
 from __future__ import annotations

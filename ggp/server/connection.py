@@ -19,11 +19,14 @@ import logging
 import time
 from email.utils import formatdate
 from http import HTTPStatus
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from ggp.server.host import Host
 from ggp.server.incoming import Incoming, RefusedError
 from ggp.server.settings import ServerLimits
+
+if TYPE_CHECKING:
+    from ggp.server.http_server import HttpServer
 
 _METHODS = "POST, GET, OPTIONS"
 _HEADERS = {
@@ -41,22 +44,12 @@ _CHUNK = 1 << 18
 _log = logging.getLogger(__name__)
 
 
-class Neighbours(Protocol):
-    """What a connection tells of itself, for the sake of the others."""
-
-    def received(self, connection: Connection) -> None:
-        """More of the request is there."""
-
-    def finished(self, connection: Connection) -> None:
-        """The request is complete, or will never be."""
-
-
 class Connection:
     """A connection; `serve` is its life.
 
     Args:
         host: answers messages.
-        neighbours: told of what it costs.
+        server: told of what it costs, for the sake of the others.
         reader, writer: of the socket.
 
     Attributes:
@@ -67,11 +60,11 @@ class Connection:
     def __init__(
         self,
         host: Host,
-        neighbours: Neighbours,
+        server: HttpServer,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        self._host, self._neighbours = host, neighbours
+        self._host, self._server = host, server
         self._reader, self._writer = reader, writer
         self._limits: ServerLimits = host.options.limits
         self._refusal: RefusedError | None = None
@@ -103,7 +96,7 @@ class Connection:
         self._refusal = RefusedError(status, reason)
         if self._patience is not None and not self._patience.expired():
             self._patience.reschedule(0)
-        self._neighbours.finished(self)
+        self._server.finished(self)
 
     def shut_down(self) -> None:
         """The server ends: only those that have sent their request get an answer to it."""
@@ -164,7 +157,7 @@ class Connection:
                 _log.warning("%s: the connection broke before the message was complete", self._peer)
             return "", ""
         finally:
-            self._neighbours.finished(self)
+            self._server.finished(self)
 
     async def _answer(self, text: str) -> bytes:
         """The reply to a message; if the connection breaks meanwhile, nobody waits for it."""
@@ -203,7 +196,7 @@ class Connection:
             if self._began_s is None:
                 self._began_s = time.monotonic()
             self.num_bytes += len(data)
-            self._neighbours.received(self)
+            self._server.received(self)
         return data
 
     async def _until_broken(self) -> None:

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import logging
 import time
+from hashlib import blake2b
 
 from ggp.console import installed_version
 from ggp.gdl.source import printable
 from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening
 from ggp.protocol.turns import History
+from ggp.server.lines import decision_json
 from ggp.server.match_log import MatchLog
 from ggp.server.orders import Setup
-from ggp.server.pair import WorkerPair, grounding_s, log_choice, seed_of
+from ggp.server.pair import Choice, WorkerPair
 from ggp.server.pool import WorkerPool
 from ggp.server.restore import reading_of
 from ggp.server.settings import HostOptions
+
+MIN_GROUNDING_S = 20.0
+GROUNDING_SHARE = 0.5
+MAX_GROUNDING_S = 120.0
+"""Grounding may take half of the start clock, and longer where that is short: it goes on during
+the first turns, which the understudy plays."""
 
 _EXAMPLE = """
 (role xplayer) (role random) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)
@@ -50,7 +58,7 @@ class HostedMatch:
         start = opening.start
         self.log, self._opening, self._options = log, opening, options
         self._name = printable(start.match_id)
-        self._seed = seed_of(options.seed, start.match_id, opening.role)
+        self._seed = _seed_of(options.seed, start.match_id, opening.role)
         setup = _setup(options, start.rules, opening.role, start.start_clock_s, self._seed)
         self.pair = WorkerPair(pool, setup, log)
 
@@ -82,7 +90,7 @@ class HostedMatch:
             if ask.wants_move:
                 clock_s = self._opening.start.play_clock_s
                 choice = await self.pair.choose(ask, ask.asked_at_s + clock_s)
-                log_choice(self.log, ask.turn, choice)
+                _log_choice(self.log, ask.turn, choice)
                 return choice.move, reading_of(ask, choice.reading)
             await self.pair.get_ready(ask.number, ask.deadline_s)
         except Exception as error:  # a bug of ours must not cost the match
@@ -110,6 +118,32 @@ def _setup(options: HostOptions, rules: str, role: str, start_clock_s: float, se
         player=options.player,
         backend=options.backend,
         seed=seed,
-        grounding_s=grounding_s(start_clock_s),
+        grounding_s=_grounding_s(start_clock_s),
         memory_bytes=options.memory_bytes,
+    )
+
+
+def _grounding_s(start_clock_s: float) -> float:
+    """What grounding may take."""
+    return min(max(MIN_GROUNDING_S, GROUNDING_SHARE * start_clock_s), MAX_GROUNDING_S)
+
+
+def _seed_of(seed: int, match_id: str, role: str) -> int:
+    """A seed of the match: the same for the same match, another for another."""
+    text = f"{seed} {role} {match_id}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(text, digest_size=8).digest())
+
+
+def _log_choice(log: MatchLog, turn: int, choice: Choice) -> None:
+    """Write a choice to a log."""
+    fields: dict[str, object] = dict.fromkeys(
+        ("values", "particles", "exact", "states_visited", "seconds", "fault")
+    )
+    if choice.decision is not None:
+        fields = decision_json(choice.decision)
+    log.write(
+        "decision",
+        **fields
+        | {"turn": turn, "move": choice.move, "source": choice.source, "final": choice.final}
+        | {"reading": choice.reading},
     )

@@ -1,7 +1,12 @@
 """One worker of a match, and those that replace it when it dies, hangs or takes too much memory.
 
-The new one gets the whole history. One that keeps dying before it has decided anything comes
-back later each time, and at last as a player that only looks for legal moves.
+The slot remembers the match, the process does not matter: a new one gets the setup, the whole
+history and the order that is open. From then on it is told only turns that it does not have. If it
+was told (a, b, c) and the history is now (a, x, y), because the server corrected itself, the next
+order is: keep 1, then x, y.
+
+A worker that keeps dying before it has decided anything comes back later each time, and at last
+as a player that only looks for legal moves.
 """
 
 from __future__ import annotations
