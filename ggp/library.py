@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ggp.belief import Belief as BeliefMaker
-from ggp.belief import PathTree, require_particles
+from ggp.belief import HyperPlaySampler, PathTree, require_particles
 from ggp.errors import ConfigError, IllegalMoveError
 from ggp.gdl import parse
 from ggp.gdl.games import find_game, list_games
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
 
 DEFAULT_PARTICLES = 1000
 DEFAULT_EXACT = 10_000
-
-Turn = tuple[str | None, Sequence[str] | None]
-"""What a role knows of a turn: its executed move and its percepts; None is not known."""
 
 
 def load(name_or_path_or_text: str, *, backend: str = "auto") -> Game:
@@ -120,7 +116,7 @@ class Game:
     def belief(
         self,
         role: str,
-        history: Sequence[Turn] = (),
+        history: Sequence[tuple[str | None, Sequence[str] | None]] = (),
         *,
         particles: int = DEFAULT_PARTICLES,
         exact: int = DEFAULT_EXACT,
@@ -130,7 +126,7 @@ class Game:
 
         Args:
             role: whose.
-            history: its executed move and its percepts of each turn so far.
+            history: its executed move and its percepts of each turn so far; None is not known.
             particles: how many are sampled where there are too many states.
             exact: up to this many states are enumerated instead; 0 for never.
             seed: of the sampling.
@@ -142,7 +138,7 @@ class Game:
         machine = self._machine
         number = self._player_role(role)
         tree = PathTree(machine)
-        maker = BeliefMaker(machine, tree, capacity=particles, exact=exact)
+        maker = HyperPlaySampler(machine, tree, capacity=particles, exact=exact)
         rng = np.random.default_rng(seed)
         bag = maker.start(number)
         before = machine.states_visited

@@ -25,7 +25,7 @@ MOST_TEXT = 160
 
 _FIRST_EVENT = "begin"
 
-Event = Mapping[str, Any]
+LogLine = Mapping[str, Any]
 """One line of a log."""
 
 
@@ -34,7 +34,7 @@ def is_log(path: Path) -> bool:
     return path.suffix == SUFFIX
 
 
-def read_log(path: Path) -> list[Event]:
+def read_log(path: Path) -> list[LogLine]:
     """The lines of a log; a last line that was cut off is left out.
 
     Raises:
@@ -56,7 +56,7 @@ def read_log(path: Path) -> list[Event]:
     return events
 
 
-def show_log(events: Sequence[Event], encoding: str = "utf-8") -> Iterator[RenderableType]:
+def show_log(events: Sequence[LogLine], encoding: str = "utf-8") -> Iterator[RenderableType]:
     """A match as its player saw it, message by message."""
     begin = events[0]
     yield Text.assemble(
@@ -70,7 +70,7 @@ def show_log(events: Sequence[Event], encoding: str = "utf-8") -> Iterator[Rende
         yield from _show(event, encoding)
 
 
-def _event(line: bytes, where: str) -> Event:
+def _event(line: bytes, where: str) -> LogLine:
     try:
         event = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -82,7 +82,7 @@ def _event(line: bytes, where: str) -> Event:
     return event
 
 
-def _show(event: Event, encoding: str) -> Iterator[RenderableType]:
+def _show(event: LogLine, encoding: str) -> Iterator[RenderableType]:
     def line(text: str, style: str = "") -> Text:
         return Text.assemble(Text(f"{event['t']:9.2f}  ", "dim"), plain(text, style))
 
@@ -111,7 +111,7 @@ def _show(event: Event, encoding: str) -> Iterator[RenderableType]:
             yield line(f"{other}: {json.dumps(dict(event))[:MOST_TEXT]}", "dim")
 
 
-def _decided(event: Event) -> str:
+def _decided(event: LogLine) -> str:
     by = _text(event, "source") + ("" if event.get("final", True) else ", best so far")
     turn = event.get("turn")
     number = f"turn {turn + 1}" if isinstance(turn, int) else "a turn"
@@ -123,7 +123,7 @@ def _decided(event: Event) -> str:
     return f"{text}, fallback: {_text(event, 'fault')}" if event.get("fault") else text
 
 
-def _values(event: Event, encoding: str) -> Iterator[RenderableType]:
+def _values(event: LogLine, encoding: str) -> Iterator[RenderableType]:
     """The table of values, if somebody decided between several moves."""
     if not isinstance(event.get("particles"), int):
         return
@@ -135,7 +135,7 @@ def _values(event: Event, encoding: str) -> Iterator[RenderableType]:
         yield Padding(values_table(decision, encoding), (0, 0, 0, 11), expand=False)
 
 
-def _text(event: Event, name: str) -> str:
+def _text(event: LogLine, name: str) -> str:
     """A field on one line of bounded length."""
     value = event.get(name, "unknown")
     line = " ".join((value if isinstance(value, str) else json.dumps(value)).split())

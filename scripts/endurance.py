@@ -30,7 +30,7 @@ from match_runner.log_views import read_log
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series
 from match_runner.series.store import open_store
-from match_runner.tournament.plan import read_tournament
+from match_runner.tournament.toml_file import read_tournament
 
 SERVED, OTHER = "served", "chance"
 

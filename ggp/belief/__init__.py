@@ -1,16 +1,22 @@
-"""Belief: from a role's incomplete path to weighted particles."""
+"""HyperPlaySampler: from a role's incomplete path to weighted particles."""
 
 from ggp.belief.bags import Bags, require_particles
-from ggp.belief.belief import DEFAULT_EXACT, MAX_ATTEMPTS, Belief, never
+from ggp.belief.hyperplay import DEFAULT_EXACT, MAX_ATTEMPTS, HyperPlaySampler, never
+from ggp.belief.move_models import UNIFORM, MoveModel, UniformMoves
 from ggp.belief.paths import DRAWN, PathTree
+from ggp.belief.sampler import Sampler
 
 __all__ = [
     "DEFAULT_EXACT",
     "DRAWN",
     "MAX_ATTEMPTS",
+    "UNIFORM",
     "Bags",
-    "Belief",
+    "HyperPlaySampler",
+    "MoveModel",
     "PathTree",
+    "Sampler",
+    "UniformMoves",
     "never",
     "require_particles",
 ]

@@ -58,12 +58,17 @@ class Bags:
 
     def states_of(self, bag: int) -> States:
         """The states of one bag's entries."""
-        return self.sets.states.take(self._lanes(bag))
+        return self.sets.states.take(self.lanes_of(bag))
 
     def weights_of(self, bag: int) -> FloatArray:
         """The weights of one bag's entries; they sum to 1."""
-        weights = np.exp(self.sets.log_weights[self._lanes(bag)])
+        weights = np.exp(self.sets.log_weights[self.lanes_of(bag)])
         return np.asarray(weights / weights.sum())
+
+    def draw(self, bag: int, count: int, rng: np.random.Generator) -> IntArray:
+        """`[count]` lanes of one bag's entries, drawn by weight."""
+        weights = self.weights_of(bag)
+        return self.lanes_of(bag)[rng.choice(len(weights), size=count, p=weights)]
 
     def select(self, bags: IntArray) -> Bags:
         """The bags with these indices, in this order."""
@@ -76,7 +81,8 @@ class Bags:
         sets = self.sets.renumbered(numbers)
         return Bags(self.role, numbers[self.paths], self.segment, sets)
 
-    def _lanes(self, bag: int) -> IntArray:
+    def lanes_of(self, bag: int) -> IntArray:
+        """The lanes of one bag's entries, as indices into `sets.states`."""
         s = self.segment[bag]
         return np.arange(self.sets.offsets[s], self.sets.offsets[s + 1])
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.shuffle import MAX_SIZE, shuffled
 from ggp.machine.arrays import chunks, offsets_of, segment_ids
 from ggp.machine.base import (
@@ -119,12 +120,15 @@ class Completions:
         )
 
 
-def open_moves(machine: Machine, role: int, states: States, evidence: Evidence) -> OpenMoves:
+def open_moves(
+    machine: Machine, role: int, states: States, evidence: Evidence, model: MoveModel = UNIFORM
+) -> OpenMoves:
     """The moves each role may have made, given what `role` knows of the turn.
 
     Args:
         states: L lanes.
         evidence: `[L]` what the role knows.
+        model: how the other roles move.
     """
     moves, log_probabilities = [], []
     counts = np.ones(len(states))
@@ -134,8 +138,8 @@ def open_moves(machine: Machine, role: int, states: States, evidence: Evidence) 
             options, logs = _possible(machine.chance(states))
         else:
             options = machine.legal(states, j, allow_stuck=True)
-            sizes = options.counts
-            logs = np.repeat(-np.log(np.maximum(sizes, 1)), sizes)
+            others = UNIFORM if j == role else model
+            logs = others.log_likelihoods(machine, states, j, options)
         if j == role:
             if (evidence.refused != UNKNOWN).any():
                 counts[_contains(options, evidence.refused)] = 0.0

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.growth import Grown, advance
+from ggp.belief.move_models import MoveModel
+from ggp.belief.one_turn import Grown, advance
 from ggp.belief.paths import PathTree
 from ggp.belief.segments import Segments, initial_segments, join
 from ggp.belief.table import SetTable
@@ -36,7 +37,7 @@ class ExactSets:
 
     Args:
         limit: largest set that is enumerated; 0 never enumerates.
-        keep_views: see `Belief`.
+        keep_views, model: see `HyperPlaySampler`.
         stop: when true, enumerating ends where it is.
     """
 
@@ -47,9 +48,10 @@ class ExactSets:
         limit: int,
         *,
         keep_views: bool,
+        model: MoveModel,
         stop: Callable[[], bool],
     ) -> None:
-        self._machine, self._tree = machine, tree
+        self._machine, self._tree, self._model = machine, tree, model
         self._limit = limit
         self._keep_views = keep_views
         self._stop = stop
@@ -239,6 +241,7 @@ class ExactSets:
             paths,
             capacity=limit,
             rng=np.random.default_rng(0),
+            model=self._model,
             expansion_limit=expansions,
             stop=self._stop,
         )

@@ -12,9 +12,10 @@ from ggp.cli.bench import bench
 from ggp.cli.evaluate import evaluate
 from ggp.cli.games import games
 from ggp.cli.options import verbose_option
+from ggp.cli.players import players
 from ggp.cli.rulesheets import convert, info, validate
 from ggp.cli.serve import serve
-from ggp.cli.trace import trace
+from ggp.cli.tracing import trace
 from ggp.console import CommandGroup, installed_version
 
 __all__ = ["main"]
@@ -33,5 +34,5 @@ def main(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for _command in (games, validate, info, convert, trace, evaluate, bench, serve):
+for _command in (games, players, validate, info, convert, trace, evaluate, bench, serve):
     main.add_command(_command)

@@ -13,6 +13,7 @@ from ggp.cli.options import (
     FiniteRange,
     backend_option,
     json_option,
+    limits_option,
     open_game,
     seed_option,
     threads_option,
@@ -23,7 +24,7 @@ from ggp.console import print_json, print_rich, spinner, table_of
 if TYPE_CHECKING:
     import numpy as np
 
-    from ggp.machine import Machine
+    from ggp.machine import Limits, Machine
 
 COMPARED = ("prolog", "propnet")
 """Backends that `--compare` measures, the reference first."""
@@ -48,6 +49,7 @@ _BATCH_SHARE = 0.1
 @threads_option
 @seed_option()
 @backend_option
+@limits_option
 @json_option
 @verbose_option
 def bench(
@@ -57,17 +59,18 @@ def bench(
     threads: int,
     seed: int,
     backend: str,
+    limits: Limits,
     as_json: bool,
 ) -> None:
     """Measure random playouts from the initial state."""
     if not compare:
-        result = _measured(game, seconds, seed, backend, threads)
+        result = _measured(game, seconds, seed, backend, threads, limits)
         if as_json:
             print_json(result)
         else:
             _print_table([result])
         return
-    results = [_measured(game, seconds, seed, name, threads) for name in COMPARED]
+    results = [_measured(game, seconds, seed, name, threads, limits) for name in COMPARED]
     slow, fast = (result["states_per_s"] for result in results)
     ratio = round(fast / slow, 2) if slow else None
     if as_json:
@@ -80,9 +83,11 @@ def bench(
         click.echo(f"{COMPARED[1]} plays {ratio:,} times as many states a second as {COMPARED[0]}")
 
 
-def _measured(game: str, seconds: float, seed: int, backend: str, threads: int) -> dict[str, Any]:
+def _measured(
+    game: str, seconds: float, seed: int, backend: str, threads: int, limits: Limits
+) -> dict[str, Any]:
     """One row of the table."""
-    opened = open_game(game, backend, threads)
+    opened = open_game(game, backend, threads, limits)
     import numpy as np
 
     with spinner(f"playing on {opened.machine.backend} for {seconds:g} s"):

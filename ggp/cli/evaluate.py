@@ -7,18 +7,20 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ggp.cli.histories import FORM, first_choice, read_history, recorded_history
 from ggp.cli.options import (
     FilePath,
     FiniteRange,
+    PlayerText,
     backend_option,
     json_option,
+    limits_option,
     open_game,
     read_json_list,
-    read_term,
     seed_option,
     verbose_option,
 )
@@ -28,46 +30,43 @@ from ggp.gdl.source import printable
 from ggp.launch import preload
 
 if TYPE_CHECKING:
-    from ggp.machine import Machine
-    from ggp.players import Decision, PlayerSpec
-    from ggp.players.players import BeliefPlayer
+    from ggp.machine import Limits, Machine
+    from ggp.players import Decision, Player
+    from ggp.players.base import KnownTurn
     from ggp.search.anytime import Deadline
-
-_HISTORY_FILE = 'a list of turns like {"move": "MOVE", "percepts": ["TERM", ...]}'
-_GIVE = f"give --history: {_HISTORY_FILE}"
-_MAX_FORCED_TURNS = 1000
-
-
-class Turn(NamedTuple):
-    """What a role knows of a turn; None is not known.
-
-    Attributes:
-        move: its executed move, canonical KIF.
-        percepts: its percepts, canonical KIF.
-    """
-
-    move: str | None
-    percepts: tuple[str, ...] | None
 
 
 @click.command()
 @click.argument("game")
 @click.option("--role", required=True, help="Whose moves to evaluate.")
-@click.option("--player", required=True, metavar="SPEC", help="For example hyperplay2:n=8.")
+@click.option(
+    "--player",
+    type=PlayerText(),
+    required=True,
+    metavar="SPEC",
+    help="For example hyperplay2:n=8; `ggp players` lists them.",
+)
 @click.option(
     "--history",
     type=FilePath(),
     metavar="FILE",
-    help=f"What the role did and saw so far: JSON, {_HISTORY_FILE}. "
-    "Default: it had only one legal move and saw nothing until it has a choice.",
+    help=f"What the role did and saw so far: JSON, {FORM}. Default: it had only one legal move and "
+    "saw nothing until it has a choice; where that cannot be, a random match by --seed.",
+)
+@click.option(
+    "--record", type=FilePath(), metavar="FILE", help="A recorded match, instead of --history."
+)
+@click.option(
+    "--turn", type=click.IntRange(min=1), help="Which decision of the recorded match; from 1."
 )
 @click.option(
     "--play-clock",
     type=FiniteRange(min=0, min_open=True),
     help="Seconds to think; without it the player's own numbers decide.",
 )
-@seed_option()
+@seed_option("the player, and of the random match that leads to the role's first choice")
 @backend_option
+@limits_option
 @json_option
 @verbose_option
 def evaluate(
@@ -75,142 +74,79 @@ def evaluate(
     role: str,
     player: str,
     history: Path | None,
+    record: Path | None,
+    turn: int | None,
     play_clock: float | None,
     seed: int,
     backend: str,
+    limits: Limits,
     as_json: bool,
 ) -> None:
     """Show what a player thinks of each of a role's moves."""
     preload("ggp.players")
+    import numpy as np
+
     from ggp.gdl.program import RANDOM
-    from ggp.machine import role_index
-    from ggp.players import parse_spec
+    from ggp.machine import build_machine, role_index
+    from ggp.players import make_player, parse_spec
 
     spec = parse_spec(player)
-    given = None if history is None else read_json_list(history, _HISTORY_FILE)
-    machine = open_game(game, backend).machine
-    role_number = role_index(machine, role)
-    if role_number == machine.random_role:
+    if (record is None) != (turn is None) or (record is not None and history is not None):
+        raise ConfigError("give --record FILE and --turn N together, or --history FILE, or neither")
+    given = None if history is None else read_json_list(history, FORM)
+    opened = open_game(game, backend, limits=limits)
+    machine = opened.machine
+    number = role_index(machine, role)
+    name = machine.roles[number]
+    if number == machine.random_role:
         possible = ", ".join(name for name in machine.roles if name != RANDOM)
         raise ConfigError(f"{RANDOM} plays by chance and has no values; roles: {possible}")
-    thinker = _make_player(spec, machine, role_number, seed)
+    where = ""
     with spinner(f"{player} is thinking"), _faults_told_by_us():
-        if given is None:
-            _follow_forced_moves(machine, thinker, machine.roles[role_number])
-        else:
+        if given is not None:
+            where = f"{history}: "
             turns = read_history(machine, given, str(history))
-            _follow(machine, thinker, turns, str(history))
+        elif record is not None and turn is not None:
+            where = f"{record}: "
+            turns = recorded_history(machine, record, opened.program.digest, name, turn)
+        else:
+            turns = first_choice(
+                build_machine(opened.program, machine.backend, limits), number, seed
+            )
+        thinker = make_player(spec, machine, number, np.random.default_rng(seed))
+        _follow(machine, thinker, turns, where)
         decision = thinker.choose(_deadline(play_clock), value_forced=True)
     if decision.fault is not None:
         raise GGPError(decision.fault)
-    result = _describe(decision, machine.roles[role_number], player)
+    result = _describe(decision, name, player)
     if as_json:
         print_json(result)
     else:
         _show(result)
 
 
-def read_history(machine: Machine, turns: Sequence[object], name: str) -> list[Turn]:
-    """The turns of a history, checked against the terms that the rules can make.
-
-    Args:
-        turns: as read from JSON, not yet checked.
-        name: what messages call them.
-
-    Raises:
-        ConfigError: a turn is malformed or unknown to the rules.
-    """
-    history = []
-    for number, turn in enumerate(turns):
-        try:
-            history.append(_read_turn(machine, turn))
-        except ConfigError as error:
-            raise ConfigError(f"{name}: turn {number}: {error}") from error
-    return history
-
-
-def _read_turn(machine: Machine, turn: object) -> Turn:
-    if not isinstance(turn, dict) or turn.keys() != {"move", "percepts"}:
-        raise ConfigError('a turn must be an object {"move": "MOVE", "percepts": ["TERM", ...]}')
-    move = None if turn["move"] is None else read_term(turn["move"])
-    if move is not None and machine.move_id(move) is None:
-        raise ConfigError(f"{move} is no move of this game: its rules do not know the term")
-    listed = turn["percepts"]
-    if listed is None:
-        return Turn(move, None)
-    if not isinstance(listed, list):
-        raise ConfigError("percepts must be a list of terms in strings, or null if unknown")
-    percepts = tuple(map(read_term, listed))
-    for percept in percepts:
-        if machine.percept_id([percept]) is None:
-            raise ConfigError(
-                f"{percept} is no percept of this game: its rules do not know the term"
-            )
-    return Turn(move, percepts)
-
-
-def _make_player(spec: PlayerSpec, machine: Machine, role: int, seed: int) -> BeliefPlayer:
-    import numpy as np
-
-    from ggp.players import make_player
-    from ggp.players.players import BeliefPlayer
-
-    player = make_player(spec, machine, role, np.random.default_rng(seed))
-    if not isinstance(player, BeliefPlayer):
-        raise ConfigError(f"player {spec.name} keeps no belief that could be evaluated")
-    return player
-
-
-def _follow(machine: Machine, player: BeliefPlayer, history: Sequence[Turn], name: str) -> None:
+def _follow(machine: Machine, player: Player, history: Sequence[KnownTurn], where: str) -> None:
     """Let the player live through a history.
 
     Raises:
-        ConfigError: no complete path agrees with it, or the game is over after it.
+        ConfigError: no complete path agrees with it, or the game is over after it, as far as the
+            player has a belief that tells.
     """
-    for number, turn in enumerate(history):
-        player.observe(turn.move, turn.percepts)
-        if _is_depleted(player):
-            fault = player.choose().fault
-            raise ConfigError(
-                f"{name}: turn {number}: {fault} (it is impossible, or the game is over)"
-            )
-        if not _candidates(machine, player):
-            raise ConfigError(f"{name}: turn {number}: the game is over after it")
-
-
-def _follow_forced_moves(machine: Machine, player: BeliefPlayer, name: str) -> None:
-    """Let the player make its only legal moves and see nothing until it has a choice.
-
-    Args:
-        name: of the role.
-
-    Raises:
-        ConfigError: that is not possible in this game.
-    """
-    for turn in range(_MAX_FORCED_TURNS):
-        moves = _candidates(machine, player)
-        if len(moves) > 1:
-            return
-        if not moves:
-            raise ConfigError(f"the game is over before {name} has a choice; {_GIVE}")
-        player.observe(moves[0], ())
-        if _is_depleted(player):
-            raise ConfigError(
-                f"{name} cannot play {moves[0]}, its only move in turn {turn}, "
-                f"and see nothing; {_GIVE}"
-            )
-    raise ConfigError(f"{name} has no choice in the first {_MAX_FORCED_TURNS} turns; {_GIVE}")
-
-
-def _candidates(machine: Machine, player: BeliefPlayer) -> list[str]:
-    """The moves that are legal in one of the player's particles."""
+    from ggp.players import BeliefPlayer
     from ggp.search.estimates import candidates
 
-    return [machine.move_text(m) for m in candidates(machine, player.tracker.bag).values.tolist()]
-
-
-def _is_depleted(player: BeliefPlayer) -> bool:
-    return bool(player.tracker.bag.depleted[0])
+    for number, turn in enumerate(history):
+        player.observe(turn.move, turn.percepts)
+        if not isinstance(player, BeliefPlayer):
+            continue
+        bag = player.tracker.bag
+        if bag.depleted[0]:
+            fault = player.choose().fault
+            raise ConfigError(
+                f"{where}turn {number}: {fault} (it is impossible, or the game is over)"
+            )
+        if not len(candidates(machine, bag).values):
+            raise ConfigError(f"{where}turn {number}: the game is over after it")
 
 
 def _deadline(play_clock: float | None) -> Deadline | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from ggp.console import setup_logging, spinner
 from ggp.errors import ConfigError, GDLError
@@ -20,7 +21,7 @@ from ggp.launch import preload
 if TYPE_CHECKING:
     from ggp.gdl.program import Program
     from ggp.gdl.source import Diagnostic
-    from ggp.machine import Machine
+    from ggp.machine import Limits, Machine
 
     _ParamType = click.ParamType[str]
     _PathType = click.Path[Path]
@@ -33,6 +34,9 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _PROPNET = ("ggp.machine.propnet.build", "ggp.machine.propnet.machine")
 _SLOW = {"auto": _PROPNET, "propnet": _PROPNET, "prolog": ("ggp.machine.prolog.machine",)}
 """What backends take long to import."""
+
+DEFAULT_GROUNDING_S = 20.0
+"""As in `Limits`, which is slow to import."""
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +55,7 @@ class Opened(NamedTuple):
     build_s: float
 
 
-def open_game(game: str, backend: str, threads: int = 1) -> Opened:
+def open_game(game: str, backend: str, threads: int = 1, limits: Limits | None = None) -> Opened:
     """Read a game and build its machine; says on standard error if rules were repaired."""
     from ggp.gdl.normalize import load
 
@@ -62,7 +66,7 @@ def open_game(game: str, backend: str, threads: int = 1) -> Opened:
 
     started = time.perf_counter()
     with spinner(f"building {game}"):
-        machine = build_machine(program, backend, threads=threads)
+        machine = build_machine(program, backend, limits, threads)
     build_s = time.perf_counter() - started
     _log.info("%s runs on %s, built in %.2f s", game, machine.backend, build_s)
     return Opened(program, machine, build_s)
@@ -84,19 +88,29 @@ def counted(diagnostics: Sequence[Diagnostic]) -> str:
     return ", ".join(texts) or "ok"
 
 
+def read_json(path: Path, of_what: str) -> object:
+    """The value in a JSON file.
+
+    Raises:
+        ConfigError: the file cannot be read, or is not JSON.
+    """
+    try:
+        with open(path, "rb") as file:
+            found: object = json.load(file)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} is not JSON ({error}); it must be {of_what}") from error
+    return found
+
+
 def read_json_list(path: Path, of_what: str) -> list[object]:
     """The list in a JSON file.
 
     Raises:
         ConfigError: the file cannot be read, or holds something else.
     """
-    try:
-        with open(path, "rb") as file:
-            value = json.load(file)
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{path} is not JSON ({error}); it must be {of_what}") from error
+    value = read_json(path, of_what)
     if not isinstance(value, list):
         raise ConfigError(f"{path} must be {of_what}, not {_kind(value)}")
     return value
@@ -175,6 +189,36 @@ class _Backend(_ParamType):
         return f"[{'|'.join(BACKENDS)}]"
 
 
+class PlayerText(_ParamType):
+    """A player's spec, alone or as `ROLE=SPEC`, which shells complete; it is read elsewhere."""
+
+    name = "spec"
+
+    def shell_complete(self, ctx: object, param: object, incomplete: str) -> list[CompletionItem]:
+        from ggp.players import describe_player, known_players
+
+        role, equals, spec = incomplete.partition("=")
+        if not equals or ":" in role:
+            role, equals, spec = "", "", incomplete
+        name, colon, options = spec.partition(":")
+        if not colon:
+            return [
+                CompletionItem(f"{role}{equals}{player}", help=describe_player(player).summary)
+                for player in known_players()
+                if player.startswith(name)
+            ]
+        if name not in known_players():
+            return []
+        given, comma, last = options.rpartition(",")
+        return [
+            CompletionItem(
+                f"{role}{equals}{name}:{given}{comma}{option.name}=", help=option.meaning
+            )
+            for option in describe_player(name).options
+            if option.name.startswith(last)
+        ]
+
+
 def _raise_verbosity(ctx: click.Context, param: object, value: int) -> None:
     root = ctx.find_root()
     root.meta["verbose"] = root.meta.get("verbose", 0) + value
@@ -206,6 +250,26 @@ def backend_option(command: _F) -> _F:
         default="auto",
         show_default=True,
         help="What runs the rules.",
+    )(command)
+
+
+def _limits(ctx: click.Context, param: object, seconds: float) -> Limits:
+    from ggp.machine import Limits
+
+    return Limits(grounding_seconds=seconds)
+
+
+def limits_option(command: _F) -> _F:
+    """`--grounding-seconds`: gives the command `limits` for `build_machine`."""
+    return click.option(
+        "--grounding-seconds",
+        "limits",
+        type=FiniteRange(min=0, min_open=True),
+        default=DEFAULT_GROUNDING_S,
+        show_default=True,
+        metavar="SECONDS",
+        callback=_limits,
+        help="What the fast backend may take to compile a game it has not seen.",
     )(command)
 
 

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ggp.cli.circuit import describe_circuit, print_circuit
+from ggp.cli.circuit_table import describe_circuit, print_circuit
 from ggp.cli.options import (
     backend_option,
     counted,
     hint_at_warnings,
     json_option,
+    limits_option,
     open_game,
     verbose_option,
 )
@@ -30,7 +31,7 @@ from ggp.gdl.source import Diagnostic, errors, printable
 
 if TYPE_CHECKING:
     from ggp.gdl.program import Program
-    from ggp.machine import Machine
+    from ggp.machine import Limits, Machine
 
 _SHOWN_FIELDS = ("severity", "rule", "message", "line", "column", "context")
 
@@ -87,15 +88,16 @@ def _validated(file: str, strict: bool) -> tuple[Diagnostic, ...]:
 @click.command()
 @click.argument("game")
 @backend_option
+@limits_option
 @json_option
 @verbose_option
 @click.pass_context
-def info(ctx: click.Context, game: str, backend: str, as_json: bool) -> None:
+def info(ctx: click.Context, game: str, backend: str, limits: Limits, as_json: bool) -> None:
     """Show the roles of a game, its size and what runs it.
 
     With --verbose also how the circuit of the propositional network became smaller.
     """
-    opened = open_game(game, backend)
+    opened = open_game(game, backend, limits=limits)
     result = _describe(opened.program, opened.machine)
     result["build_s"] = round(opened.build_s, 4)
     verbose = ctx.find_root().meta.get("verbose", 0) > 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ggp.gdl.dependencies import RuleGraph, relation_components
+from ggp.gdl.diagnosis import Diagnosis
 from ggp.gdl.program import (
     DOES,
     GOAL,
@@ -22,7 +23,6 @@ from ggp.gdl.program import (
     TRUE,
     NormalRule,
 )
-from ggp.gdl.report import Report
 from ggp.gdl.terms import (
     CONNECTIVES,
     Compound,
@@ -52,7 +52,7 @@ def conditions(rule: Rule) -> Iterator[Term]:
             yield term
 
 
-def check_vocabulary(rules: Sequence[Rule], report: Report) -> None:
+def check_vocabulary(rules: Sequence[Rule], report: Diagnosis) -> None:
     """Names used with several arities, and keywords with a wrong arity or in a wrong place."""
     relations: dict[str, dict[int, int]] = {}
     functions: dict[str, dict[int, int]] = {}
@@ -105,7 +105,7 @@ def _note_functions(term: Term, functions: dict[str, dict[int, int]]) -> None:
             _note_functions(arg, functions)
 
 
-def check_roles(rules: Sequence[Rule], report: Report) -> tuple[str, ...]:
+def check_roles(rules: Sequence[Rule], report: Diagnosis) -> tuple[str, ...]:
     """The roles in order of appearance; reports roles that are not given by facts."""
     roles: dict[str, None] = {}
     for rule in rules:
@@ -124,7 +124,7 @@ def check_roles(rules: Sequence[Rule], report: Report) -> tuple[str, ...]:
 
 
 def check_playable(
-    read: Sequence[Rule], rules: Sequence[NormalRule], roles: Sequence[str], report: Report
+    read: Sequence[Rule], rules: Sequence[NormalRule], roles: Sequence[str], report: Diagnosis
 ) -> None:
     """Errors without which play cannot start, and warnings for what only play would show.
 
@@ -153,7 +153,7 @@ def _is_goal(rule: NormalRule) -> bool:
     return signature(rule.head) == GOAL
 
 
-def check_dependencies(rules: Sequence[NormalRule], report: Report) -> None:
+def check_dependencies(rules: Sequence[NormalRule], report: Diagnosis) -> None:
     """Stratification, and what each keyword may depend on (GDL-II restrictions)."""
     graph = RuleGraph(rules)
     for rule, literal in graph.negative_cycles():
@@ -186,7 +186,7 @@ def check_dependencies(rules: Sequence[NormalRule], report: Report) -> None:
                 )
 
 
-def check_recursion(rules: Sequence[NormalRule], report: Report) -> None:
+def check_recursion(rules: Sequence[NormalRule], report: Diagnosis) -> None:
     """The recursion restriction: arguments of recursive calls are bound or handed down.
 
     Every argument of a recursive condition must be ground, an argument of the head, or bound

@@ -173,7 +173,7 @@ def _close_all(form: list[Token], opened: Sequence[Token], findings: Findings) -
 def _check_top_level(
     outer: Token | None, strays: list[Token], tokens: list[Token], findings: Findings
 ) -> None:
-    """Report closing parentheses that close nothing, and an outer list that is not whole."""
+    """Diagnosis closing parentheses that close nothing, and an outer list that is not whole."""
     if outer is not None:
         if strays and strays[-1] is tokens[-1]:
             strays.pop()

@@ -1,6 +1,7 @@
 """From a rulesheet as written to a `Program` that means exactly what it says.
 
-`docs/gdl-ii.md` lists each decision with its source. Every repair is reported.
+`docs/gdl-ii.md` says what is made of what rulesheets leave open or get wrong. Every repair is
+reported.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from ggp.gdl.dependencies import (
     relations_needed,
     relations_reaching,
 )
+from ggp.gdl.diagnosis import Diagnosis
 from ggp.gdl.games import read_rulesheet
+from ggp.gdl.goals import check_goal_values
 from ggp.gdl.program import (
     DISTINCT,
     DOES,
@@ -40,7 +43,6 @@ from ggp.gdl.program import (
     NormalRule,
     Program,
 )
-from ggp.gdl.report import Report
 from ggp.gdl.safety import bind_variables
 from ggp.gdl.source import Diagnostic, Rulesheet
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature, variables
@@ -60,7 +62,7 @@ def normalize(rulesheet: Rulesheet, *, strict: bool = False) -> Program:
         GDLValidationError: the rulesheet cannot be played (or, when strict, breaks a formal
             rule); the error lists all problems found.
     """
-    report = Report(rulesheet, strict=strict)
+    report = Diagnosis(rulesheet, strict=strict)
     program = _normalize(rulesheet, report)
     report.raise_errors()
     return program
@@ -79,7 +81,7 @@ def validate(rulesheet: Rulesheet, *, strict: bool = False) -> tuple[Diagnostic,
         return error.diagnostics
 
 
-def _normalize(rulesheet: Rulesheet, report: Report) -> Program:
+def _normalize(rulesheet: Rulesheet, report: Diagnosis) -> Program:
     check_vocabulary(rulesheet.rules, report)
     roles = check_roles(rulesheet.rules, report)
     rules = _unfold(_without_duplicates(rulesheet.rules, report))
@@ -93,6 +95,7 @@ def _normalize(rulesheet: Rulesheet, report: Report) -> Program:
     rules = _keep(rules, relations_needed(rules, _ROOTS))
     rules = list(dict.fromkeys(rules))
     check_playable(rulesheet.rules, rules, roles, report)
+    check_goal_values(rules, report)
     check_dependencies(rules, report)
     check_recursion(rules, report)
     is_gdl2 = RANDOM in roles or any(signature(rule.head) == SEES for rule in rulesheet.rules)
@@ -118,7 +121,7 @@ def _keep(rules: Sequence[NormalRule], relations: frozenset[Signature]) -> list[
     return [rule for rule in rules if signature(rule.head) in relations]
 
 
-def _without_duplicates(rules: Sequence[Rule], report: Report) -> list[Rule]:
+def _without_duplicates(rules: Sequence[Rule], report: Diagnosis) -> list[Rule]:
     """Drop rules that repeat an earlier one up to the names of variables."""
     seen: dict[Rule, Rule] = {}
     for rule in rules:
@@ -176,7 +179,7 @@ def _defined(rules: Sequence[NormalRule]) -> set[Signature]:
     return {signature(rule.head) for rule in rules} | {TRUE, DOES, DISTINCT}
 
 
-def _report_undefined(rules: Sequence[NormalRule], report: Report) -> None:
+def _report_undefined(rules: Sequence[NormalRule], report: Diagnosis) -> None:
     defined = _defined(rules)
     for rule in (rule for rule in rules if signature(rule.head) not in IGNORED):
         for literal in rule.body:

@@ -8,6 +8,7 @@ relation that is used is defined; and negation is stratified.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -43,6 +44,9 @@ DISTINCT: Signature = ("distinct", 2)
 
 RANDOM = "random"
 """Name of the role that stands for chance."""
+
+LEAST_GOAL, MOST_GOAL = 0.0, 100.0
+"""Bounds of goal values (Love et al. 2006)."""
 
 Atom = Symbol | Compound
 
@@ -123,6 +127,15 @@ class Program:
         """128-bit hex digest of roles and rules: equal programs have equal digests."""
         text = "\n".join((*self.roles, *map(str, self.rules)))
         return blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def number_of(text: str) -> float | None:
+    """The finite number that a name stands for; None if it is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
 
 
 def rule_variables(rule: NormalRule) -> Iterator[Variable]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+from ggp.gdl.diagnosis import Diagnosis
 from ggp.gdl.domains import Domains, Position, occurrences, position, with_uses
 from ggp.gdl.program import (
     KEYWORD_ARITY,
@@ -14,7 +15,6 @@ from ggp.gdl.program import (
     local_variables,
     rule_variables,
 )
-from ggp.gdl.report import Report
 from ggp.gdl.terms import Compound, Term, Variable, signature, variables
 
 MAX_DOMAIN = 20_000
@@ -25,7 +25,7 @@ _ROLE_POSITIONS = frozenset(
 )
 
 
-def bind_variables(rules: Sequence[NormalRule], report: Report) -> list[NormalRule]:
+def bind_variables(rules: Sequence[NormalRule], report: Diagnosis) -> list[NormalRule]:
     """Every rule with its variables bound, conditions in an order that can be evaluated.
 
     A variable that no positive condition binds is repaired, and reported: as a role argument
@@ -72,7 +72,7 @@ def order_conditions(rule: NormalRule) -> NormalRule:
 class _Ranges:
     """Literals that make an unbound variable range over something."""
 
-    def __init__(self, rules: Sequence[NormalRule], report: Report) -> None:
+    def __init__(self, rules: Sequence[NormalRule], report: Diagnosis) -> None:
         self._rules = rules
         self._report = report
         self._names: dict[tuple[Position, ...], str | None] = {}
@@ -120,7 +120,7 @@ class _Ranges:
         return self._names[places]
 
 
-def _bind_rule(rule: NormalRule, ranges: _Ranges, report: Report) -> NormalRule | None:
+def _bind_rule(rule: NormalRule, ranges: _Ranges, report: Diagnosis) -> NormalRule | None:
     bound = {v.name for x in rule.body if x.binds for v in variables(x.atom)}
     unbound = {v.name: v for v in reversed(list(rule_variables(rule))) if v.name not in bound}
     if not unbound:

@@ -24,7 +24,7 @@ def nesting(term: Term) -> int:
 
 
 def too_deep(findings: Findings, offset: int) -> None:
-    """Report that a term nests too deep."""
+    """Diagnosis that a term nests too deep."""
     findings.error("nesting", f"terms may not nest deeper than {MAX_NESTING} levels", offset)
 
 

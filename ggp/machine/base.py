@@ -97,7 +97,8 @@ class Playouts(NamedTuple):
     """How playouts ended.
 
     Attributes:
-        goals: `[L, R]` goal values, 0 in lanes that did not finish.
+        goals: `[L, R]` goal values, 0 in lanes that did not finish. A value that is not a
+            number counts as 0, with a warning: a player must not fail because of it.
         steps: `[L]` joint moves made.
         finished: `[L]` whether a terminal state was reached. A lane that was cut off by
             `max_steps`, or got stuck because a role had no legal move, is not finished.
@@ -152,11 +153,6 @@ class Machine(Protocol):
         """Name of the backend, as `--backend` takes it."""
         ...
 
-    @property
-    def initial_percepts(self) -> IntArray:
-        """`[R]` percept ids before the first move: empty in GDL, not in other backends."""
-        ...
-
     def initial(self, num_lanes: int = 1) -> States:
         """The initial state, in `num_lanes` lanes."""
         ...
@@ -169,16 +165,14 @@ class Machine(Protocol):
         """`[L]` numbers 0.. in order of first appearance: equal where states are equal."""
         ...
 
-    def hashes(self, states: States) -> NDArray[np.uint64]:
-        """`[L]` 64-bit digests of the states' fluents, the same in every process."""
-        ...
-
     def terminal(self, states: States) -> BoolArray:
         """`[L]` whether the game is over."""
         ...
 
     def goals(self, states: States) -> FloatArray:
         """`[L, R]` goal values: the highest of several, 0 for none (both with a warning).
+
+        Numbers outside `goal_range` are kept, with a warning.
 
         Raises:
             GoalError: a goal value is not a number.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 
-from ggp.errors import BackendUnavailableError, ConfigError, MachineError
+from ggp.errors import BackendUnavailableError, ConfigError, MachineError, ReasonerLimitError
 from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
 from ggp.machine.base import Limits, Machine
 
 _log = logging.getLogger(__name__)
+
+MORE_SECONDS = 4
+"""How many times longer to ground rules, in the advice given where that took too long."""
 
 
 def _prolog(program: Program, limits: Limits, threads: int) -> Machine:
@@ -44,12 +47,24 @@ def _auto(program: Program, limits: Limits, threads: int) -> Machine:
     try:
         return _propnet(program, limits, threads)
     except MachineError as error:
-        _log.warning("%s runs on Prolog, which is slower: %s", program.source.name, error)
+        _log.warning(
+            "%s runs on Prolog, which is slower: %s; %s",
+            *(program.source.name, error, _advice(error)),
+        )
         cause = error
     try:
         return _prolog(program, limits, threads)
     except BackendUnavailableError as error:
         raise BackendUnavailableError(error.tool, f"{error.hint}; and {cause}") from error
+
+
+def _advice(error: MachineError) -> str:
+    """What to do about a fast backend that cannot be built."""
+    advice = "`--backend prolog` does not try anything else"
+    if isinstance(error, ReasonerLimitError) and error.limit == "seconds":
+        more = f"`--grounding-seconds {MORE_SECONDS * error.reached:g}` tries for longer"
+        return f"{more}, {advice}"
+    return advice
 
 
 BACKENDS: Mapping[str, Callable[[Program, Limits, int], Machine]] = {
@@ -68,7 +83,7 @@ def build_machine(
     Args:
         program: normalised rules.
         backend: one of `BACKENDS`.
-        limits: bounds on the reasoners.
+        limits: bounds on the reasoners, and on the time and memory for making a circuit.
         threads: cores that one call may use, where the backend can; results are the same.
 
     Raises:

@@ -1,7 +1,42 @@
-"""Players: belief, search and clock make a move."""
+"""Players: belief, search and clock make a move.
 
-from ggp.players.base import Decision, MoveValue, Player
-from ggp.players.players import make_player
-from ggp.players.spec import PLAYERS, PlayerSpec, parse_spec
+One file a player, its options beside it: `first_legal`, `random_legal`, `hyperplay`, `hyperplay2`.
+What they have in common is in `belief_player` and `search_player`; `spec` has the registry.
+"""
 
-__all__ = ["PLAYERS", "Decision", "MoveValue", "Player", "PlayerSpec", "make_player", "parse_spec"]
+from ggp.players.base import Context, Decision, MoveValue, Player
+from ggp.players.belief_player import BeliefPlayer, Choice
+from ggp.players.options import choice, whole, wholes
+from ggp.players.search_player import SearchOptions, SearchPlayer
+from ggp.players.spec import (
+    PLAYERS,
+    PlayerInfo,
+    PlayerSpec,
+    describe_player,
+    known_players,
+    make_player,
+    parse_spec,
+    takes_states,
+)
+
+__all__ = [
+    "PLAYERS",
+    "BeliefPlayer",
+    "Choice",
+    "Context",
+    "Decision",
+    "MoveValue",
+    "Player",
+    "PlayerInfo",
+    "PlayerSpec",
+    "SearchOptions",
+    "SearchPlayer",
+    "choice",
+    "describe_player",
+    "known_players",
+    "make_player",
+    "parse_spec",
+    "takes_states",
+    "whole",
+    "wholes",
+]

@@ -6,10 +6,13 @@ process than the referee.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
+from ggp.machine.base import Machine
 from ggp.search.anytime import Deadline
 
 
@@ -60,6 +63,18 @@ class Decision:
         return self.fault is None or self.particles > 0
 
 
+class KnownTurn(NamedTuple):
+    """What a role knows of a turn; None is not known.
+
+    Attributes:
+        move: its executed move, canonical KIF.
+        percepts: its percepts, canonical KIF.
+    """
+
+    move: str | None
+    percepts: Sequence[str] | None
+
+
 class Player(Protocol):
     """One role of one match."""
 
@@ -100,3 +115,30 @@ class Player(Protocol):
         a fallback, and says so.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """All that a player is given for one match; see `make_player`.
+
+    Attributes:
+        machine: its own.
+        role: index of its role.
+        rng: all its random choices.
+        clock: tells the time, in seconds.
+        report: told the best decision so far while one is being made; None if nobody asks.
+        name: what messages call the player.
+    """
+
+    machine: Machine
+    role: int
+    rng: np.random.Generator
+    clock: Callable[[], float]
+    report: Callable[[Decision], None] | None = None
+    name: str = "a player"
+
+
+PlayerClass = Callable[[Any, Context], Player]
+"""Makes a player of its options and a context. It may have the attributes `Options`, a dataclass
+as in `ggp.players.options`, and `SOURCE`, the paper it comes from; the first line of its
+docstring says what it does."""

@@ -1,78 +1,74 @@
-"""Player spec strings: `hyperplay2`, `hyperplay:n=16`, `hyperplay:particles=100,exact=0`.
+"""Player spec strings: `hyperplay2`, `hyperplay:n=16`, `my_module:MyPlayer:depth=3`.
 
-Option values are whole numbers, but for `ties=random` and `ties=prompt`. Only `states` may be
-several, one a turn: `states=900/400/50`.
+A spec names a player, then its options. A name is one of this package's players (`PLAYERS`) or
+one that an installed package offers (entry point group `ggp.players`). `module:Class` names a
+class that is in neither, found as Python finds modules, in the current folder too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
 
-from ggp.belief import DEFAULT_EXACT, MAX_ATTEMPTS
+import numpy as np
+
 from ggp.errors import ConfigError
-from ggp.search.estimates import Ties
+from ggp.machine.base import Machine
+from ggp.players.base import Context, Decision, Player, PlayerClass
+from ggp.players.first_legal import FirstLegal
+from ggp.players.hyperplay import HyperPlay
+from ggp.players.hyperplay2 import HyperPlay2
+from ggp.players.options import NoOptions, OptionInfo, describe_options, read_options
+from ggp.players.random_legal import RandomLegal
 
-_STATES = "states visited a decision, instead of counts; A/B/C for turn 1, 2, 3 and later"
-
-_TIES = "moves of equal value: random (by lot), or prompt (early wins and late losses first)"
-
-_OPTIONS: Mapping[str, Mapping[str, str]] = {
-    "legal": {},
-    "random": {},
-    "hyperplay": {
-        "n": "resource index: n^2 particles, n^4 playouts a candidate",
-        "particles": "particles of a sampled bag",
-        "playouts": "playouts a candidate for each particle",
-        "exact": "largest information set that is enumerated; 0 never",
-        "states": _STATES,
-        "ties": _TIES,
-    },
-    "hyperplay2": {
-        "n": "resource index: n particles, n^2 simulations a candidate",
-        "exact": "largest information set that is enumerated; 0 never",
-        "states": _STATES,
-        "ties": _TIES,
-    },
+PLAYERS: dict[str, PlayerClass] = {
+    "legal": FirstLegal,
+    "random": RandomLegal,
+    "hyperplay": HyperPlay,
+    "hyperplay2": HyperPlay2,
 }
-"""Every player with its options."""
+"""The players of this package, by name."""
 
-PLAYERS = tuple(_OPTIONS)
-
-_DEFAULT_N = {"hyperplay": 8, "hyperplay2": 4}
-_MAX_OPTION = 10**9
-_BAG_OF_SIMPLE_PLAYERS = 16
-_ATTEMPTS_OF_SIMPLE_PLAYERS = 10_000
+ENTRY_POINTS = "ggp.players"
+"""Group in which other packages offer players."""
 
 
 @dataclass(frozen=True)
 class PlayerSpec:
-    """A player and its resources.
+    """A player that was asked for.
 
     Attributes:
-        name: one of `PLAYERS`.
-        text: the spec as given.
-        particles: capacity of its own bag.
-        trials: playouts (hyperplay) or simulations (hyperplay2) a candidate, without a clock.
-        exact: largest information set that is enumerated.
-        max_attempts: lanes stepped in search of particles where none is left.
-        nested_particles: capacity of the bags of simulated roles.
-        nested_playouts: playouts a candidate in decisions of simulated roles.
-        states: states to visit for the decision of the first, second, ... turn of a match
-            instead of making `trials`; the last counts for all later turns. Empty: no budget.
-        ties: how it chooses among moves of equal value.
+        text: as it was asked for.
+        player: its class.
+        options: an instance of the class's `Options`.
+    """
+
+    text: str
+    player: PlayerClass
+    options: Any
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerInfo:
+    """One player, in words.
+
+    Attributes:
+        name: as specs have it.
+        summary: one line.
+        source: the paper it comes from; empty if there is none.
+        options: of it.
     """
 
     name: str
-    text: str
-    particles: int
-    trials: int
-    exact: int
-    max_attempts: int = MAX_ATTEMPTS
-    nested_particles: int = 0
-    nested_playouts: int = 0
-    states: tuple[int, ...] = ()
-    ties: Ties = Ties.RANDOM
+    summary: str
+    source: str
+    options: tuple[OptionInfo, ...]
 
 
 def parse_spec(text: str) -> PlayerSpec:
@@ -82,82 +78,106 @@ def parse_spec(text: str) -> PlayerSpec:
         ConfigError: unknown player or option, or a bad value; says what is possible.
     """
     name, _, rest = text.strip().partition(":")
-    if name not in _OPTIONS:
-        raise ConfigError(f"unknown player {name!r}; players: {', '.join(PLAYERS)}")
-    given = _split_options(name, rest)
-    options = {
-        key: _whole_number(name, key, value)
-        for key, value in given.items()
-        if key not in ("states", "ties")
-    }
-    several = given["states"].split("/") if "states" in given else []
-    states = tuple(_whole_number(name, "states", one) for one in several)
-    ties = _ties(name, given.get("ties", Ties.RANDOM))
-    _check_together(name, options, states)
-    exact = options.get("exact", DEFAULT_EXACT)
-    n = options.get("n", _DEFAULT_N.get(name, 0))
-    if name == "hyperplay2":
-        return PlayerSpec(
-            name,
-            text,
-            n,
-            n**2,
-            exact,
-            nested_particles=n,
-            nested_playouts=n**2,
-            states=states,
-            ties=ties,
-        )
-    if name == "hyperplay":
-        particles = options.get("particles", n**2)
-        if "particles" in options or "playouts" in options:
-            trials = particles * options.get("playouts", n**2)
-        else:
-            trials = n**4
-        return PlayerSpec(name, text, particles, trials, exact, states=states, ties=ties)
-    return PlayerSpec(
-        name, text, _BAG_OF_SIMPLE_PLAYERS, 0, DEFAULT_EXACT, _ATTEMPTS_OF_SIMPLE_PLAYERS
+    player = PLAYERS.get(name) or _offered(name)
+    if player is None:
+        attribute, _, options = rest.partition(":")
+        if not attribute.isidentifier():
+            raise ConfigError(
+                f"unknown player {name!r}; players: {', '.join(known_players())}, or module:Class"
+            )
+        name, rest = f"{name}:{attribute}", options
+        player = _imported(name)
+    return PlayerSpec(text.strip(), player, read_options(_options_of(player), name, rest))
+
+
+def make_player(
+    spec: PlayerSpec,
+    machine: Machine,
+    role: int,
+    rng: np.random.Generator,
+    clock: Callable[[], float] = time.monotonic,
+    report: Callable[[Decision], None] | None = None,
+) -> Player:
+    """A player for one match.
+
+    Args:
+        spec: which player, with which options.
+        machine: its own; a machine shared with somebody who knows more than the player does
+            changes none of its decisions, but makes `states_visited` count both.
+        role: index of its role.
+        rng: all its random choices.
+        clock: measures `Decision.seconds`.
+        report: told the best decision so far while one is being made: at once a candidate
+            that is legal in most particles, by weight, then what each round of search says.
+    """
+    return spec.player(spec.options, Context(machine, role, rng, clock, report, spec.text))
+
+
+def takes_states(spec: PlayerSpec) -> bool:
+    """Whether the player can be given a budget of states: the option `states`."""
+    return any(info.name == "states" for info in describe_options(type(spec.options)))
+
+
+def known_players() -> tuple[str, ...]:
+    """The names of all players that need no module: ours, then those of installed packages."""
+    offered = sorted(each.name for each in entry_points(group=ENTRY_POINTS))
+    return (*PLAYERS, *(name for name in offered if name not in PLAYERS))
+
+
+def describe_player(name: str) -> PlayerInfo:
+    """A player in words.
+
+    Raises:
+        ConfigError: there is no such player.
+    """
+    player = parse_spec(name).player
+    summary = (player.__doc__ or "").strip().partition("\n")[0]
+    return PlayerInfo(
+        name, summary, getattr(player, "SOURCE", ""), describe_options(_options_of(player))
     )
 
 
-def _split_options(name: str, text: str) -> dict[str, str]:
-    """The options as they are written; an empty value where there is none."""
-    known = _OPTIONS[name]
-    given: dict[str, str] = {}
-    for item in filter(None, (part.strip() for part in text.split(","))):
-        key, _, value = item.partition("=")
-        if key not in known:
-            possible = ", ".join(known) or "none"
-            raise ConfigError(f"unknown option {key!r} of player {name}; options: {possible}")
-        if key in given:
-            raise ConfigError(f"option {key!r} of player {name} is given twice")
-        given[key] = value
-    return given
+def _options_of(player: PlayerClass) -> type[Any]:
+    options: type[Any] = getattr(player, "Options", NoOptions)
+    return options
 
 
-def _check_together(name: str, options: Mapping[str, int], states: tuple[int, ...]) -> None:
-    if "n" in options and ("particles" in options or "playouts" in options):
-        raise ConfigError(f"player {name}: give either n, or particles and playouts")
-    if states and "playouts" in options:
-        raise ConfigError(f"player {name}: give either playouts or states")
-    if options.get("n", 0) > 100:
-        raise ConfigError(f"player {name}: n must be at most 100; cost grows as its fourth power")
+def _offered(name: str) -> PlayerClass | None:
+    """A player of an installed package."""
+    for each in entry_points(group=ENTRY_POINTS, name=name):
+        try:
+            return _checked(each.load(), name)
+        except (ImportError, AttributeError) as error:
+            raise ConfigError(f"the player {name} cannot be imported: {error}") from error
+    return None
 
 
-def _ties(name: str, value: str) -> Ties:
+def _imported(name: str) -> PlayerClass:
+    """A player by module and class."""
+    module, _, attribute = name.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # worker processes get the same path
     try:
-        return Ties(value)
-    except ValueError:
-        possible = " or ".join(f"ties={each}" for each in Ties)
-        raise ConfigError(f"option 'ties' of player {name} must be {possible}") from None
-
-
-def _whole_number(name: str, key: str, value: str) -> int:
-    lowest = 0 if key == "exact" else 1
-    if not value.isascii() or not value.isdigit():
-        raise ConfigError(f"option {key!r} of player {name} needs a whole number: {key}=N")
-    if not lowest <= int(value) <= _MAX_OPTION:
+        return _checked(getattr(import_module(module), attribute), name)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise ConfigError(f"the player {name} cannot be imported: {error}") from error
         raise ConfigError(
-            f"option {key!r} of player {name} must be from {lowest} to {_MAX_OPTION}, not {value}"
+            f"unknown player {name!r}: there is no module {module!r}; players: "
+            f"{', '.join(known_players())}"
+        ) from error
+    except (ImportError, SyntaxError) as error:
+        raise ConfigError(f"the player {name} cannot be imported: {error}") from error
+    except AttributeError as error:
+        raise ConfigError(f"the module {module} has no {attribute!r}") from error
+
+
+def _checked(player: Any, name: str) -> PlayerClass:
+    missing = [method for method in ("observe", "choose") if not hasattr(player, method)]
+    if not callable(player) or missing:
+        raise ConfigError(
+            f"{name} is no player: it must be a class with the methods observe and choose, see "
+            "docs/adding-a-player.md"
         )
-    return int(value)
+    found: PlayerClass = player
+    return found

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.belief import DRAWN, Bags, Belief, PathTree, require_particles
+from ggp.belief import DRAWN, Bags, HyperPlaySampler, Sampler, require_particles
 from ggp.belief.segments import depleted_segments
 from ggp.errors import GDLError
 from ggp.gdl import parse_term, to_kif
@@ -24,7 +24,7 @@ SPARE_PARTICLES, SPARE_EXACT, SPARE_ATTEMPTS = 2_000, 20_000, 10_000_000
 _log = logging.getLogger(__name__)
 
 
-class Answer(NamedTuple):
+class Submission(NamedTuple):
     """What a role had answered in a turn: arguments of `Player.observe`, where they are told."""
 
     submitted: str | None = None
@@ -35,41 +35,22 @@ class Tracker:
     """Follows one match from one role's point of view.
 
     Args:
+        belief: samples the states the role may be in; stopped by deadlines from now on.
         machine: the player's own machine.
         role: index of its role.
-        capacity: particles of a sampled bag.
-        exact: largest information set that is enumerated.
-        keep_views: whether entries keep every role's incomplete path.
-        max_attempts: lanes stepped in search of particles where none is left.
         rng: draws particles.
     """
 
     def __init__(
-        self,
-        machine: Machine,
-        role: int,
-        *,
-        capacity: int,
-        exact: int,
-        keep_views: bool,
-        max_attempts: int,
-        rng: np.random.Generator,
+        self, belief: Sampler, machine: Machine, role: int, rng: np.random.Generator
     ) -> None:
         self.machine, self.role = machine, role
-        self.tree = PathTree(machine)
+        self.tree = belief.tree
         self._deadline: Deadline | None = None
         self._rng = rng
-        self._keep_views = keep_views
-        self.belief = Belief(
-            machine,
-            self.tree,
-            capacity=capacity,
-            exact=exact,
-            keep_views=keep_views,
-            max_attempts=max_attempts,
-            stop=self._out_of_time,
-        )
-        self._spare: Belief | None = None
+        self.belief = belief
+        self.belief.stop = self._out_of_time
+        self._spare: HyperPlaySampler | None = None
         self._prune_at = MIN_NODES
         self.bag: Bags = self.belief.start(role)
         self.last_known: Bags = self.bag
@@ -78,7 +59,7 @@ class Tracker:
         self,
         move: str | None,
         percepts: Sequence[str] | None,
-        answer: Answer,
+        answer: Submission,
         deadline: Deadline | None,
     ) -> None:
         """Advance the bag by a turn.
@@ -120,7 +101,7 @@ class Tracker:
             return None  # that there is none has been proved
         self._deadline = deadline
         if self._spare is None:
-            self._spare = Belief(
+            self._spare = HyperPlaySampler(
                 self.machine,
                 self.tree,
                 capacity=SPARE_PARTICLES,
@@ -134,7 +115,7 @@ class Tracker:
         self.last_known = found
         return found
 
-    def prune(self, *others: Belief) -> None:
+    def prune(self, *others: Sampler) -> None:
         """Forget paths that cannot come up any more, if they have become many.
 
         Args:
@@ -165,7 +146,7 @@ class Tracker:
         """A bag one turn later without any particle."""
         move, percepts, refused = (np.array([x], dtype=np.int64) for x in turn)
         paths = self.tree.extend(bag.paths, move, percepts, refused)
-        sets = depleted_segments(self.machine, 1, keep_views=self._keep_views)
+        sets = depleted_segments(self.machine, 1, keep_views=bag.sets.views is not None)
         return Bags(self.role, paths, np.zeros(1, dtype=np.int64), sets)
 
     def _out_of_time(self) -> bool:
@@ -180,7 +161,7 @@ class Tracker:
             return UNKNOWN
         return found
 
-    def _refused(self, executed: int, answer: Answer) -> int:
+    def _refused(self, executed: int, answer: Submission) -> int:
         """The last argument of `PathTree.extend`: what the answer makes of an executed move."""
         submitted, in_time = answer
         if executed == UNKNOWN:

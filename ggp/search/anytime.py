@@ -1,16 +1,9 @@
-"""Searching by counts or against a clock."""
+"""Working against a clock: deadlines, and how much to do between two looks at the clock."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
-
-from ggp.search.estimates import Estimates
-
-ROUND_SHARE = 0.1
-"""Rounds grow until one takes this share of the time that is left."""
-
 
 BETWEEN_LOOKS_S = 0.05
 """A batch of work may take this long before the clock is looked at again."""
@@ -79,52 +72,3 @@ class Pace:
                 elif took_s > BETWEEN_LOOKS_S and self._lanes > 1:
                     self._lanes //= 2
             start = end
-
-
-class Search(Protocol):
-    """Values that improve round by round."""
-
-    def round(self, count: int) -> None:
-        """Try every candidate `count` more times.
-
-        Raises:
-            OutOfTime: not all candidates could be; `estimates` has what could be done.
-        """
-        ...
-
-    def estimates(self) -> Estimates:
-        """The values so far."""
-        ...
-
-
-Report = Callable[[Estimates], None]
-"""Told the values so far, while a search goes on."""
-
-
-def run_search(
-    search: Search, count: int, deadline: Deadline | None, report: Report | None = None
-) -> Estimates:
-    """Values by count or by clock.
-
-    Without a deadline every candidate is tried `count` times. With one, `count` does not
-    matter: rounds over all candidates, growing, go on until the deadline.
-
-    Args:
-        report: told the values after each round but the last.
-    """
-    if deadline is None:
-        search.round(count)
-        return search.estimates()
-    size = 1
-    while not deadline.passed():
-        started = deadline.clock()
-        left = deadline.left_s()
-        try:
-            search.round(size)
-        except OutOfTime:
-            break
-        if deadline.clock() - started < ROUND_SHARE * left:
-            size *= 2
-        if report is not None and not deadline.passed():
-            report(search.estimates())
-    return search.estimates()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ggp.belief import UNIFORM, MoveModel
 from ggp.machine.arrays import segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
 
@@ -14,12 +15,17 @@ _TABLE_PLACES = 1 << 20
 class MoveLists:
     """The moves of a role in U lanes, with the chance of each.
 
+    Args:
+        states: may have lanes without a legal move.
+        model: how a role other than `random` moves.
+
     Attributes:
         moves: the lists.
     """
 
-    def __init__(self, machine: Machine, states: States, role: int) -> None:
-        """`states` may have lanes without a legal move: see `require`."""
+    def __init__(
+        self, machine: Machine, states: States, role: int, model: MoveModel = UNIFORM
+    ) -> None:
         self._machine, self._states, self._role = machine, states, role
         self._ends: FloatArray | None = None
         if role == machine.random_role:
@@ -30,6 +36,9 @@ class MoveLists:
                 self._ends = np.cumsum(chance.probabilities)
         else:
             self.moves = machine.legal(states, role, allow_stuck=True)
+            if model is not UNIFORM:
+                likely = model.log_likelihoods(machine, states, role, self.moves)
+                self._ends = np.cumsum(np.exp(likely))
         self.counts = self.moves.counts
 
     def draw(self, lanes: IntArray, rng: np.random.Generator) -> IntArray:
@@ -76,13 +85,19 @@ class MoveLists:
         return np.asarray(self.moves.values[self.moves.offsets[lanes] + positions])
 
 
-def random_moves(machine: Machine, states: States, role: int, rng: np.random.Generator) -> IntArray:
-    """`[L]` a random legal move in each lane: by chance for `random`, uniform for the others.
+def random_moves(
+    machine: Machine,
+    states: States,
+    role: int,
+    rng: np.random.Generator,
+    model: MoveModel = UNIFORM,
+) -> IntArray:
+    """`[L]` a random legal move in each lane: by chance for `random`, by `model` for the others.
 
     Raises:
         NoLegalMoveError: a lane is not terminal and the role has no legal move in it.
     """
-    lists = MoveLists(machine, states, role)
+    lists = MoveLists(machine, states, role, model)
     lanes = np.arange(len(states))
     return lists.at(lanes, lists.draw(lanes, rng))
 

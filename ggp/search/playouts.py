@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.belief import Bags
+from ggp.belief import UNIFORM, Bags, MoveModel
 from ggp.machine.arrays import chunks, first_seen, first_seen_columns
 from ggp.machine.base import FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, Pace, check
 from ggp.search.estimates import Estimates, Policy, Tally, best_moves, candidates
 from ggp.search.moves import MoveLists
+from ggp.search.parts import Evaluation
 from ggp.search.trials import Results, Trials, plan_trials
 
 TIMED_LANES = 32
@@ -17,6 +18,32 @@ TIMED_LANES = 32
 
 LANES_AT_ONCE = 1 << 18
 """Playouts side by side: bounds memory."""
+
+
+class RandomPlayouts:
+    """The `Evaluation` by one random playout of each state.
+
+    Playouts that do not end count as the middle of the goal range.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def values(
+        self,
+        states: States,
+        role: int,
+        rng: np.random.Generator,
+        deadline: Deadline | None = None,
+    ) -> tuple[FloatArray, IntArray]:
+        machine = self._machine
+        left_s = None if deadline is None else deadline.left_s()
+        ended = machine.playout(states, rng, max_seconds=left_s)
+        if ended.finished.all():
+            return np.ascontiguousarray(ended.goals[:, role]), ended.steps
+        check(deadline)
+        middle = sum(machine.goal_range) / 2
+        return np.where(ended.finished, ended.goals[:, role], middle), ended.steps
 
 
 class PlayoutSearch:
@@ -29,6 +56,8 @@ class PlayoutSearch:
     Args:
         bags: B bags of one role, none depleted.
         deadline: looked at during rounds.
+        evaluation: of the states after the first step.
+        model: how the others take it.
     """
 
     def __init__(
@@ -37,9 +66,11 @@ class PlayoutSearch:
         bags: Bags,
         rng: np.random.Generator,
         deadline: Deadline | None = None,
+        evaluation: Evaluation | None = None,
+        model: MoveModel = UNIFORM,
     ) -> None:
         self._machine, self._bags, self._rng = machine, bags, rng
-        self._playouts = TrialPlayouts(machine, deadline)
+        self._playouts = TrialPlayouts(machine, deadline, evaluation, model)
         self.moves = candidates(machine, bags)
         self._tally = Tally(len(self.moves.values))
 
@@ -62,13 +93,17 @@ class PlayoutSearch:
 
 
 class TrialPlayouts:
-    """Plays trials out, as many at once as the clock and memory allow.
+    """Plays trials out, as many at once as the clock and memory allow."""
 
-    Playouts that do not end count as the middle of the goal range.
-    """
-
-    def __init__(self, machine: Machine, deadline: Deadline | None = None) -> None:
-        self._machine, self._deadline = machine, deadline
+    def __init__(
+        self,
+        machine: Machine,
+        deadline: Deadline | None = None,
+        evaluation: Evaluation | None = None,
+        model: MoveModel = UNIFORM,
+    ) -> None:
+        self._machine, self._deadline, self._model = machine, deadline, model
+        self._evaluation = evaluation or RandomPlayouts(machine)
         self._pace = Pace(deadline, TIMED_LANES, LANES_AT_ONCE)
 
     def play(self, bags: Bags, results: Results, rng: np.random.Generator) -> None:
@@ -78,30 +113,19 @@ class TrialPlayouts:
             OutOfTime: the deadline has passed; some trials have their results.
         """
         for start, end in self._pace.batches(len(results.trials)):
-            states = first_steps(self._machine, bags, results.trials, start, end, rng)
-            results.add(start, *self._goals(states, bags.role, rng))
-
-    def _goals(
-        self, states: States, role: int, rng: np.random.Generator
-    ) -> tuple[FloatArray, IntArray]:
-        """`[L]` goal values of one random playout after the first step, `[L]` turns it all took.
-
-        Raises:
-            OutOfTime: the deadline has passed before they all ended.
-        """
-        machine = self._machine
-        left_s = None if self._deadline is None else self._deadline.left_s()
-        ended = machine.playout(states, rng, max_seconds=left_s)
-        turns = 1 + ended.steps
-        if ended.finished.all():
-            return np.ascontiguousarray(ended.goals[:, role]), turns
-        check(self._deadline)
-        middle = sum(machine.goal_range) / 2
-        return np.where(ended.finished, ended.goals[:, role], middle), turns
+            states = first_steps(self._machine, bags, results.trials, start, end, rng, self._model)
+            values, turns = self._evaluation.values(states, bags.role, rng, self._deadline)
+            results.add(start, values, 1 + turns)
 
 
 def first_steps(
-    machine: Machine, bags: Bags, trials: Trials, start: int, end: int, rng: np.random.Generator
+    machine: Machine,
+    bags: Bags,
+    trials: Trials,
+    start: int,
+    end: int,
+    rng: np.random.Generator,
+    model: MoveModel = UNIFORM,
 ) -> States:
     """The states after the candidate moves and random moves of the others.
 
@@ -110,12 +134,13 @@ def first_steps(
 
     Args:
         start, end: which of the trials.
+        model: how the others move.
     """
     strata, repeats = trials.part(start, end)
     moves = trials.moves[strata]
     first, place = first_seen(trials.lanes[strata])
     states = bags.sets.states.take(trials.lanes[strata][first])
-    lists = [MoveLists(machine, states, j) for j in range(len(machine.roles))]
+    lists = [MoveLists(machine, states, j, model) for j in range(len(machine.roles))]
     own = lists[bags.role].find(place, moves)
     by_chance = bool((own < 0).any()) or any(
         bool((lists[j].counts != 1).any()) for j in range(len(lists)) if j != bags.role

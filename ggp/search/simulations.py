@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.belief import DRAWN, Bags, Belief
+from ggp.belief import DRAWN, UNIFORM, Bags, MoveModel, Sampler
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.estimates import Estimates, Policy, Tally, candidates
@@ -30,6 +30,7 @@ class SimulationSearch:
         belief: makes the bags of the simulated roles.
         policy: how the simulated roles move.
         deadline: looked at during rounds, between the turns of simulations.
+        model: how the others make their first move.
         most: simulations side by side, up to `MAX_SIMULATIONS`: fewer where a turn of many takes
             too long.
     """
@@ -38,17 +39,18 @@ class SimulationSearch:
         self,
         machine: Machine,
         bags: Bags,
-        belief: Belief,
+        belief: Sampler,
         policy: Policy,
         rng: np.random.Generator,
         deadline: Deadline | None = None,
+        model: MoveModel = UNIFORM,
         most: int = MAX_SIMULATIONS,
     ) -> None:
         if bags.sets.views is None:
             raise ValueError("incomplete-information simulations need the entries' views")
         self._machine, self._bags, self._rng, self._deadline = machine, bags, rng, deadline
         self._views = bags.sets.views
-        self._simulator = Simulator(machine, belief, policy, deadline)
+        self._simulator = Simulator(machine, belief, policy, deadline, model)
         self.moves = candidates(machine, bags)
         self._tally = Tally(len(self.moves.values))
         self._most = min(most, MAX_SIMULATIONS)
@@ -86,8 +88,14 @@ class Simulator:
     """Plays games on as if particles were true states, every role knowing only its own path."""
 
     def __init__(
-        self, machine: Machine, belief: Belief, policy: Policy, deadline: Deadline | None = None
+        self,
+        machine: Machine,
+        belief: Sampler,
+        policy: Policy,
+        deadline: Deadline | None = None,
+        model: MoveModel = UNIFORM,
     ) -> None:
+        self._model = model
         self._machine, self._belief = machine, belief
         self._policy, self._deadline = policy, deadline
         self._players = [r for r in range(len(machine.roles)) if r != machine.random_role]
@@ -112,7 +120,7 @@ class Simulator:
         submitted = {role: moves}
         for j in self._players:
             if j != role:
-                submitted[j] = random_moves(machine, states, j, rng)
+                submitted[j] = random_moves(machine, states, j, rng, self._model)
         goals = np.full(len(states), sum(machine.goal_range) / 2)
         turns = np.full(len(states), MAX_TURNS)
         lanes = np.arange(len(states))

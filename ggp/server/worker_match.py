@@ -23,6 +23,7 @@ from ggp.gdl.telling import told_by
 from ggp.machine import Limits, Machine, build_machine, role_index
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.players.follower import Follower
+from ggp.players.random_legal import RandomLegal
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline
 from ggp.server import orders
@@ -125,7 +126,7 @@ class WorkerMatch:
         """
         spec, role = parse_spec(setup.player), role_index(machine, setup.role)
         rng = np.random.default_rng(setup.seed)
-        if follow and self._is_told_moves and spec.name == "random":
+        if follow and self._is_told_moves and spec.player is RandomLegal:
             return Follower(machine, role, rng)
         return make_player(spec, machine, role, rng, report=self._report)
 

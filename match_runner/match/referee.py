@@ -31,7 +31,7 @@ from match_runner.remote.remote_players import (
     new_match_id,
 )
 from match_runner.remote.servers import Replacement
-from match_runner.remote.wire import Told
+from match_runner.remote.wire import LastTurn
 
 _log = logging.getLogger(__name__)
 
@@ -132,7 +132,7 @@ class _Match:
         self._state: States = self._machine.initial(1)
         self._players: dict[int, Player] = {}
         self._news: dict[int, _News] = {}
-        self._told: dict[int, Told] = {}
+        self._told: dict[int, LastTurn] = {}
         self._turns: list[TurnRecord] = []
         self._times_s: list[float] = []
         self._faults: list[Fault] = []
@@ -187,7 +187,7 @@ class _Match:
         percepts = [machine.percept_texts(int(p)) for p in stepped.percepts[0]]
         self._state = stepped.states
         for role in answers:
-            self._told[role] = Told(texts[role], percepts[role], texts)
+            self._told[role] = LastTurn(texts[role], percepts[role], texts)
         for role in self._players:
             answer = answers[role]
             self._news[role] = _News(

@@ -12,7 +12,7 @@ import numpy as np
 
 from ggp.errors import ConfigError
 from ggp.gdl.program import RANDOM, Program
-from ggp.machine import Machine, build_machine
+from ggp.machine import Limits, Machine, build_machine
 from ggp.players import Player, PlayerSpec, make_player, parse_spec
 from match_runner.remote.post import Address, is_address, parse_address
 from match_runner.remote.remote_players import Remotes
@@ -106,14 +106,16 @@ def read_roles(texts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, str]
     return named
 
 
-def build_machines(program: Program, backend: str = "auto") -> tuple[Machine, ...]:
+def build_machines(
+    program: Program, backend: str = "auto", limits: Limits | None = None
+) -> tuple[Machine, ...]:
     """The referee's machine and one for each role, as `set_up` takes them.
 
     Raises:
         ConfigError: unknown backend.
         MachineError: a machine cannot be built.
     """
-    return tuple(build_machine(program, backend) for _ in range(1 + len(program.roles)))
+    return tuple(build_machine(program, backend, limits) for _ in range(1 + len(program.roles)))
 
 
 def set_up(

@@ -78,7 +78,7 @@ def parse_address(text: str) -> Address:
     return Address(host, port or DEFAULT_PORT)
 
 
-class Outcome(StrEnum):
+class PostResult(StrEnum):
     """What came of a message."""
 
     ANSWERED = "answered"
@@ -88,7 +88,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class PostReply:
     """What came back for a message.
 
     Attributes:
@@ -97,7 +97,7 @@ class Reply:
         seconds: from when the connection stood to the end.
     """
 
-    outcome: Outcome
+    outcome: PostResult
     text: str
     seconds: float
 
@@ -116,7 +116,7 @@ async def post(
     connecting: ConnectingTime,
     limit_s: float,
     names: Names,
-) -> Reply:
+) -> PostReply:
     """Send a message and read what comes back; never raises for what the player does.
 
     Args:
@@ -131,9 +131,9 @@ async def post(
             reader, writer = await _connect(address, names)
     except TimeoutError:
         text = f"accepted no connection within {clock() - started:.1f} s"
-        return Reply(Outcome.UNREACHABLE, text, 0.0)
+        return PostReply(PostResult.UNREACHABLE, text, 0.0)
     except (OSError, ValueError) as error:
-        return Reply(Outcome.UNREACHABLE, f"cannot be connected to: {_reason(error)}", 0.0)
+        return PostReply(PostResult.UNREACHABLE, f"cannot be connected to: {_reason(error)}", 0.0)
     finally:
         connecting.spend(clock() - started)
     started = clock()
@@ -142,11 +142,11 @@ async def post(
         async with asyncio.timeout(limit_s):
             await _exchange(reader, writer, request_bytes(body, address, server), server, data)
     except TimeoutError:
-        return Reply(Outcome.LATE, _silence(data, limit_s), clock() - started)
+        return PostReply(PostResult.LATE, _silence(data, limit_s), clock() - started)
     except OSError as error:
         if not data:
             text = f"broke the connection off: {_reason(error)}"
-            return Reply(Outcome.UNREACHABLE, text, clock() - started)
+            return PostReply(PostResult.UNREACHABLE, text, clock() - started)
     finally:
         writer.transport.abort()  # closing must not wait for a peer that does not read
     return read_reply(bytes(data), server, clock() - started)
@@ -194,14 +194,14 @@ def _is_whole(data: bytearray) -> bool:
     return length is not None and len(data) - end.end() >= int(length[1])
 
 
-def read_reply(data: bytes, server: Server, seconds: float) -> Reply:
+def read_reply(data: bytes, server: Server, seconds: float) -> PostReply:
     """Take a reply apart as the server would."""
 
-    def malformed(text: str) -> Reply:
-        return Reply(Outcome.MALFORMED, text, seconds)
+    def malformed(text: str) -> PostReply:
+        return PostReply(PostResult.MALFORMED, text, seconds)
 
     if not data:
-        return Reply(Outcome.UNREACHABLE, "closed the connection without an answer", seconds)
+        return PostReply(PostResult.UNREACHABLE, "closed the connection without an answer", seconds)
     if len(data) > MAX_REPLY_BYTES:
         return malformed(f"sent more than {MAX_REPLY_BYTES:,} bytes")
     status, end = _STATUS.match(data), _HEADER_END.search(data)
@@ -216,7 +216,7 @@ def read_reply(data: bytes, server: Server, seconds: float) -> Reply:
         if len(body) < int(length[1]):
             return malformed("sent less than its Content-Length says")
         body = body[: int(length[1])]
-    return Reply(Outcome.ANSWERED, body.decode("utf-8", "replace"), seconds)
+    return PostReply(PostResult.ANSWERED, body.decode("utf-8", "replace"), seconds)
 
 
 def _silence(data: bytearray, limit_s: float) -> str:

@@ -24,9 +24,9 @@ from ggp.gdl.source import printable
 from ggp.protocol.messages import BUSY, Dialect
 from match_runner.match.records import RemoteSide
 from match_runner.remote.host_names import Names
-from match_runner.remote.post import Address, Outcome, Reply, post
+from match_runner.remote.post import Address, PostReply, PostResult, post
 from match_runner.remote.servers import DRESDEN, ConnectingTime, Server
-from match_runner.remote.wire import NotAMoveError, Told, Wire
+from match_runner.remote.wire import LastTurn, NotAMoveError, Wire
 
 DEFAULT_START_CLOCK_S = 30
 
@@ -201,10 +201,10 @@ class RemotePlayers:
         return {
             role: _trouble(reply, "when told of the match")
             for role, reply in replies
-            if reply.outcome in (Outcome.LATE, Outcome.UNREACHABLE)
+            if reply.outcome in (PostResult.LATE, PostResult.UNREACHABLE)
         }
 
-    def ask(self, turn: int, told: Mapping[int, Told]) -> dict[int, RemoteAnswer]:
+    def ask(self, turn: int, told: Mapping[int, LastTurn]) -> dict[int, RemoteAnswer]:
         """The move of each, in role order.
 
         Args:
@@ -217,13 +217,13 @@ class RemotePlayers:
         replies = self._send(bodies, self._play_clock_s + self._server.play_grace_s)
         return {role: self._answer(reply) for role, reply in replies}
 
-    def stop(self, turns: int, told: Mapping[int, Told]) -> None:
+    def stop(self, turns: int, told: Mapping[int, LastTurn]) -> None:
         """Tell all that the match is over after some turns."""
         ids = self._ids.items()
         bodies = {role: self._wire.stop(name, turns, told.get(role)) for role, name in ids}
         self._tell(bodies, self._play_clock_s + self._server.play_grace_s)
 
-    def abort(self, turns: int, told: Mapping[int, Told]) -> None:
+    def abort(self, turns: int, told: Mapping[int, LastTurn]) -> None:
         """Tell all that the match ends before its time, as far as the dialect can."""
         ids = self._ids.items()
         bodies = {
@@ -234,13 +234,13 @@ class RemotePlayers:
 
     def _tell(self, bodies: Mapping[int, str], limit_s: float) -> None:
         for role, reply in self._send(bodies, limit_s):
-            if reply.outcome is not Outcome.ANSWERED:
+            if reply.outcome is not PostResult.ANSWERED:
                 _log.info("%s %s at the end", self._roles[role], reply.text)
 
-    def _send(self, bodies: Mapping[int, str], limit_s: float) -> list[tuple[int, Reply]]:
+    def _send(self, bodies: Mapping[int, str], limit_s: float) -> list[tuple[int, PostReply]]:
         """The replies of all, asked at the same time, in role order."""
 
-        async def send_all() -> list[Reply]:
+        async def send_all() -> list[PostReply]:
             return await asyncio.gather(
                 *(
                     post(
@@ -263,8 +263,8 @@ class RemotePlayers:
             _log.debug("from %s: %s %s", self._addresses[role], reply.outcome, _shown(reply.text))
         return list(zip(roles, replies, strict=True))
 
-    def _answer(self, reply: Reply) -> RemoteAnswer:
-        if reply.outcome is not Outcome.ANSWERED:
+    def _answer(self, reply: PostReply) -> RemoteAnswer:
+        if reply.outcome is not PostResult.ANSWERED:
             return RemoteAnswer(None, None, reply.seconds, _trouble(reply, "when asked to move"))
         try:
             move = self._wire.read_move(reply.text)
@@ -275,14 +275,14 @@ class RemotePlayers:
         return RemoteAnswer(move, move, reply.seconds)
 
 
-_KINDS: Mapping[Outcome, str] = {
-    Outcome.MALFORMED: "illegal",
-    Outcome.LATE: "late",
-    Outcome.UNREACHABLE: "unreachable",
+_KINDS: Mapping[PostResult, str] = {
+    PostResult.MALFORMED: "illegal",
+    PostResult.LATE: "late",
+    PostResult.UNREACHABLE: "unreachable",
 }
 
 
-def _trouble(reply: Reply, when: str) -> Trouble:
+def _trouble(reply: PostReply, when: str) -> Trouble:
     return Trouble(_KINDS[reply.outcome], f"{_shown(reply.text)} {when}")
 
 

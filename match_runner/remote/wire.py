@@ -23,7 +23,7 @@ _MOST_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LastTurn:
     """What a server may tell of the last turn.
 
     Attributes:
@@ -80,7 +80,7 @@ class Wire:
         name = self._scrambler.name(role)
         return self._printed(Start(match_id, name, self._rules, start_clock_s, play_clock_s))
 
-    def play(self, match_id: str, turn: int, told: Told | None) -> str:
+    def play(self, match_id: str, turn: int, told: LastTurn | None) -> str:
         """The text that asks for a move.
 
         Args:
@@ -89,7 +89,7 @@ class Wire:
         """
         return self._printed(self._turn(Play, match_id, turn, told))
 
-    def stop(self, match_id: str, turn: int, told: Told | None) -> str:
+    def stop(self, match_id: str, turn: int, told: LastTurn | None) -> str:
         """The text that ends a match; `turn` counts those that were played."""
         return self._printed(self._turn(Stop, match_id, turn, told))
 
@@ -116,7 +116,7 @@ class Wire:
         return to_kif(move)
 
     def _turn(
-        self, kind: type[Play] | type[Stop], match_id: str, turn: int, told: Told | None
+        self, kind: type[Play] | type[Stop], match_id: str, turn: int, told: LastTurn | None
     ) -> Message:
         number = turn if self.dialect is Dialect.GDL2 else None
         if told is None:

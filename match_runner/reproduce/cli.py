@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from ggp.cli.options import backend_option, json_option, seed_option, verbose_option
+from ggp.cli.options import backend_option, json_option, limits_option, seed_option, verbose_option
 from ggp.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -20,6 +20,7 @@ from ggp.console import (
     table_of,
 )
 from ggp.errors import GGPError
+from ggp.machine import Limits
 from match_runner.options import place_options, read_place
 from match_runner.progress import progress
 from match_runner.reproduce.figure3 import FIGURE_3
@@ -64,6 +65,7 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
 @place_options("all processors", records=False)
 @seed_option("all matches")
 @backend_option
+@limits_option
 @json_option
 @verbose_option
 def reproduce(
@@ -73,6 +75,7 @@ def reproduce(
     long: bool,
     seed: int,
     backend: str,
+    limits: Limits,
     as_json: bool,
     **asked: Any,
 ) -> int:
@@ -86,7 +89,7 @@ def reproduce(
     place = read_place(asked)
     assert place.folder is not None  # the option is required
     count = matches or (QUICK_MATCHES if quick else MATCHES)
-    settings = Settings(count, long, seed, backend, place.folder)
+    settings = Settings(count, long, seed, backend, place.folder, limits)
     begin_run(settings)
     wanted = list(EXPERIMENTS.values()) if what == ALL else [EXPERIMENTS[what]]
     jobs = place.jobs

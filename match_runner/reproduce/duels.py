@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ggp.gdl.normalize import load
 from ggp.players import Decision
 from match_runner.reproduce.results import Settings, Tell
-from match_runner.series.command import held_so_far
 from match_runner.series.comparison import ComparisonSummary, summarize
+from match_runner.series.holding import held_so_far
 from match_runner.series.outcomes import Played, decisions_of
 from match_runner.series.plan import (
     MEASURE,
@@ -86,6 +86,7 @@ def series_of(duel: Duel, settings: Settings) -> Series:
         equal_states=duel.equal_states,
         seed=settings.seed,
         backend=settings.backend,
+        limits=settings.limits,
     )
     check_series(series)
     return series

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from match_runner.reproduce.duels import Duel, PlayedDuel, play_duel, size_of
-from match_runner.reproduce.results import Claim, Line, Point, Result, Settings, States, Tell
+from match_runner.reproduce.results import Claim, Line, Point, Result, Settings, StatesRow, Tell
 from match_runner.series.intervals import Interval, interval_text
 from match_runner.workers.executor import Executor
 
@@ -134,10 +134,10 @@ def point_of(
     return replace(point, opponent=other.player, opponent_states=other.effort.states)
 
 
-def states_of(series: str, at: str, played: PlayedDuel) -> list[States]:
+def states_of(series: str, at: str, played: PlayedDuel) -> list[StatesRow]:
     """What was visited in a duel with equal states; empty for others."""
     return [
-        States(
+        StatesRow(
             *(series, at, row.role, row.turn + 1, row.budget),
             player=row.visited[0],
             opponent=row.visited[1],

@@ -16,7 +16,7 @@ from match_runner.reproduce.results import (
     Point,
     Result,
     Settings,
-    States,
+    StatesRow,
 )
 from match_runner.series.intervals import interval_text
 
@@ -117,7 +117,7 @@ def _csv(points: Sequence[Point]) -> str:
     return out.getvalue()
 
 
-def _states_csv(rows: Sequence[States]) -> str:
+def _states_csv(rows: Sequence[StatesRow]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_STATES_COLUMNS)
@@ -171,7 +171,7 @@ def _section(result: Result) -> Iterator[str]:
         )
     if result.states:
         yield ""
-        yield f"States visited for each decision, by role and turn: `{result.name}-states.csv`."
+        yield f"StatesRow visited for each decision, by role and turn: `{result.name}-states.csv`."
     for failure in result.failures:
         yield ""
         yield f"**Not played:** {failure}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from ggp.machine import Limits
 from match_runner.series.intervals import Interval
 from match_runner.workers.executor import Executor
 
@@ -27,6 +28,7 @@ class Settings:
         seed: of everything.
         backend: of the machines.
         folder: where results are kept.
+        limits: on building machines.
     """
 
     matches: int
@@ -34,6 +36,7 @@ class Settings:
     seed: int
     backend: str
     folder: Path
+    limits: Limits = field(default_factory=Limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,8 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class States:
-    """States visited for decisions of one role at one turn, where they should be equal.
+class StatesRow:
+    """StatesRow visited for decisions of one role at one turn, where they should be equal.
 
     Attributes:
         series, at: the point.
@@ -137,7 +140,7 @@ class Result:
     points: tuple[Point, ...]
     claims: tuple[Claim, ...]
     lines: tuple[Line, ...] = ()
-    states: tuple[States, ...] = ()
+    states: tuple[StatesRow, ...] = ()
     failures: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:

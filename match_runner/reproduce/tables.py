@@ -10,9 +10,10 @@ from statistics import fmean, stdev
 import numpy as np
 
 from ggp.errors import MatchError
+from ggp.players.base import KnownTurn
 from match_runner.reproduce.published import HYPERPLAY, HYPERPLAY2, TABLE1, TABLE2, Number
 from match_runner.reproduce.results import Claim, Point, Result, Settings, Tell
-from match_runner.reproduce.thoughts import Thought, Turn, think
+from match_runner.reproduce.thoughts import Thought, think
 from match_runner.series.intervals import LEVEL, Interval
 from match_runner.workers.executor import Executor
 from match_runner.workers.tries import run_all
@@ -39,7 +40,7 @@ class Question:
     """
 
     player: str
-    history: Callable[[str], tuple[Turn, ...]]
+    history: Callable[[str], tuple[KnownTurn, ...]]
     rows: Callable[[str], Mapping[str, str]]
 
 
@@ -122,6 +123,7 @@ class ValueTable:
         return Thought(
             game=self.game,
             backend=settings.backend,
+            limits=settings.limits,
             role=self.role,
             player=PLAYERS[question.player],
             history=question.history(colour),
@@ -158,13 +160,13 @@ def _claim(point: Point) -> Claim:
     return Claim(f"{point.at}, {point.series}", f"paper: {value:.2f} ± {error:.2f}", ours, agrees)
 
 
-def _first_round(_: str) -> tuple[Turn, ...]:
-    return (("noop", ()),)
+def _first_round(_: str) -> tuple[KnownTurn, ...]:
+    return (KnownTurn("noop", ()),)
 
 
-def _after(move: str) -> Callable[[str], tuple[Turn, ...]]:
-    def history(colour: str) -> tuple[Turn, ...]:
-        return ("noop", ()), (move, (colour,) if move == "ask" else ())
+def _after(move: str) -> Callable[[str], tuple[KnownTurn, ...]]:
+    def history(colour: str) -> tuple[KnownTurn, ...]:
+        return KnownTurn("noop", ()), KnownTurn(move, (colour,) if move == "ask" else ())
 
     return history
 

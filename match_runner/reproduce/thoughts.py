@@ -10,11 +10,9 @@ import numpy as np
 
 from ggp.errors import MatchError
 from ggp.gdl.normalize import load
-from ggp.machine import Machine, build_machine, role_index
+from ggp.machine import Limits, Machine, build_machine, role_index
 from ggp.players import make_player, parse_spec
-
-Turn = tuple[str, tuple[str, ...]]
-"""A role's executed move and its percepts, canonical KIF."""
+from ggp.players.base import KnownTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +21,7 @@ class Thought:
 
     Attributes:
         game: name or path of the rulesheet.
-        backend: of the machine.
+        backend, limits: of the machine.
         role: who decides.
         player: spec.
         history: its turns so far.
@@ -32,9 +30,10 @@ class Thought:
 
     game: str
     backend: str
+    limits: Limits
     role: str
     player: str
-    history: tuple[Turn, ...]
+    history: tuple[KnownTurn, ...]
     seed: int
 
 
@@ -44,7 +43,7 @@ def think(thought: Thought) -> tuple[Mapping[str, float], int]:
     Raises:
         MatchError: the player could not decide.
     """
-    machine = _machine(thought.game, thought.backend)
+    machine = _machine(thought.game, thought.backend, thought.limits)
     role = role_index(machine, thought.role)
     rng = np.random.default_rng(thought.seed)
     player = make_player(parse_spec(thought.player), machine, role, rng)
@@ -58,5 +57,5 @@ def think(thought: Thought) -> tuple[Mapping[str, float], int]:
 
 
 @lru_cache(maxsize=2)
-def _machine(game: str, backend: str) -> Machine:
-    return build_machine(load(game), backend)
+def _machine(game: str, backend: str, limits: Limits) -> Machine:
+    return build_machine(load(game), backend, limits)

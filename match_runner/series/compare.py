@@ -7,22 +7,25 @@ from typing import Any
 import click
 
 from ggp.cli.options import (
+    PlayerText,
     backend_option,
     hint_at_warnings,
     json_option,
+    limits_option,
     seed_option,
     verbose_option,
 )
 from ggp.console import print_json, print_rich
 from ggp.errors import ConfigError
 from ggp.gdl.normalize import load
+from ggp.machine import Limits
 from match_runner.match.seats import read_roles
 from match_runner.options import conditions_of, conditions_options, place_options, read_place
 from match_runner.remote.post import is_address
-from match_runner.series.command import Held, hold_series
 from match_runner.series.comparison import summarize
+from match_runner.series.comparison_tables import show_comparison
+from match_runner.series.holding import Held, hold_series
 from match_runner.series.plan import Series, SeriesGame, check_series
-from match_runner.series.report import show_comparison
 
 _SEVERAL = "--players"
 _ONE = "--player"
@@ -52,6 +55,7 @@ class _SeveralPlayers(click.Command):
     _ONE,
     _SEVERAL,
     "players",
+    type=PlayerText(),
     multiple=True,
     metavar="SPEC...",
     help="Who is compared: --players SPEC SPEC, after GAME, or --player once for each; a spec or "
@@ -80,6 +84,7 @@ class _SeveralPlayers(click.Command):
 @conditions_options
 @seed_option("the whole comparison")
 @backend_option
+@limits_option
 @json_option
 @verbose_option
 def compare(
@@ -91,6 +96,7 @@ def compare(
     equal_states: bool,
     seed: int,
     backend: str,
+    limits: Limits,
     as_json: bool,
     **asked: Any,
 ) -> int:
@@ -113,6 +119,7 @@ def compare(
         equal_states=equal_states,
         seed=seed,
         backend=backend,
+        limits=limits,
     )
     check_series(series)
     _check_matches(matches, size)

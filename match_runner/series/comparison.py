@@ -9,15 +9,15 @@ from itertools import combinations
 from typing import Any
 
 from ggp.players import Decision
-from match_runner.series.budgets import Budgets
-from match_runner.series.command import Held
+from match_runner.series.equal_states import Budgets
+from match_runner.series.holding import Held
 from match_runner.series.intervals import GOALS, Interval, mean_interval
 from match_runner.series.outcomes import (
+    ContestCounts,
     Effort,
     Played,
     Round,
     Scores,
-    Tally,
     contests_of,
     decisions_of,
     effort_of,
@@ -41,7 +41,7 @@ class PlayerSummary:
 
     player: str
     score: Interval
-    tally: Tally
+    tally: ContestCounts
     effort: Effort
     by_role: Mapping[str, tuple[Interval, Effort]]
 

@@ -50,7 +50,7 @@ Scores = Mapping[int, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class ContestCounts:
     """How a player did in contests.
 
     Attributes:
@@ -113,7 +113,7 @@ def contests_of(rounds: Sequence[Round], num_players: int) -> list[Scores]:
     return contests
 
 
-def tally_of(contests: Sequence[Scores], player: int) -> Tally:
+def tally_of(contests: Sequence[Scores], player: int) -> ContestCounts:
     """How a player did in the contests it took part in."""
     margins = [
         contest[player] - max(score for other, score in contest.items() if other != player)
@@ -122,7 +122,7 @@ def tally_of(contests: Sequence[Scores], player: int) -> Tally:
     ]
     wins, draws = sum(m > 0 for m in margins), sum(m == 0 for m in margins)
     losses = len(margins) - wins - draws
-    return Tally(wins, draws, losses, share_interval(wins, len(margins)))
+    return ContestCounts(wins, draws, losses, share_interval(wins, len(margins)))
 
 
 def decisions_of(

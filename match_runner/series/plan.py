@@ -23,7 +23,8 @@ import numpy as np
 from ggp.console import installed_version
 from ggp.errors import ConfigError
 from ggp.gdl.program import RANDOM, Program
-from ggp.players import parse_spec
+from ggp.machine import Limits
+from ggp.players import PLAYERS, parse_spec, takes_states
 from match_runner.match.referee import Conditions, seed_of_match
 from match_runner.remote.post import is_address, parse_address
 from match_runner.remote.remote_players import check_clocks
@@ -34,9 +35,6 @@ MEASURED_ROUNDS = 10
 
 PLAY, MEASURE = "play", "measure"
 """Kinds of matches: those that count, and those before that only show what a player visits."""
-
-SEEKERS = ("hyperplay", "hyperplay2")
-"""Players that can be given a budget of states."""
 
 _PLAY_STREAM, _MEASURE_STREAM, _RESAMPLING_STREAM = 0, 1, 2
 _SEED_BITS = 48
@@ -85,6 +83,7 @@ class Series:
         counted_seeds: match i has the seed `seed + i`, as `play` promises; else each round has
             one derived from `seed`.
         backend: of the machines, as asked for.
+        limits: on building them; may change when a series is continued.
         version: of the package.
     """
 
@@ -95,6 +94,7 @@ class Series:
     seed: int = 0
     counted_seeds: bool = False
     backend: str = "auto"
+    limits: Limits = field(default_factory=Limits)
     version: str = field(default_factory=installed_version)
 
     @property
@@ -278,13 +278,14 @@ def _check_game(series: Series, game: SeriesGame) -> None:
 
 def _check_equal_states(players: Sequence[str]) -> None:
     for text in players:
-        if is_address(text) or parse_spec(text).name not in SEEKERS:
+        if is_address(text) or not takes_states(parse_spec(text)):
+            able = ", ".join(name for name in PLAYERS if takes_states(parse_spec(name)))
             raise ConfigError(
                 f"{text} cannot be given a budget of states, which equal states need; players that "
-                f"can have one: {', '.join(SEEKERS)}"
+                f"can have one: {able}"
             )
     for text in players[1:]:
-        if parse_spec(text).states:
+        if parse_spec(text).options.states:
             raise ConfigError(
                 f"{text} has a budget of states already; leave out its states, or equal states"
             )

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from ggp.cli.options import backend_option, json_option, seed_option, verbose_option
+from ggp.cli.options import (
+    PlayerText,
+    backend_option,
+    json_option,
+    limits_option,
+    seed_option,
+    verbose_option,
+)
 from ggp.console import print_json, print_rich, show_diagnostics, table_of
 from ggp.gdl.normalize import load
 from ggp.gdl.program import Program
+from ggp.machine import Limits
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import Conditions
 from match_runner.match.seats import read_players
 from match_runner.match.views import plain, show_errors
 from match_runner.options import conditions_of, conditions_options, place_options, read_place
 from match_runner.remote.post import is_address
-from match_runner.series.command import Held, hold_series
+from match_runner.series.holding import Held, hold_series
 from match_runner.series.intervals import Interval, interval_text, mean_interval
 from match_runner.series.plan import Series, SeriesGame, check_series, resampling_seed
 
@@ -74,6 +82,7 @@ class PlaySummary:
 @click.option(
     "--player",
     "players",
+    type=PlayerText(),
     multiple=True,
     metavar="ROLE=SPEC",
     help="Who plays a role, e.g. agent=hyperplay2:n=8 or agent=http://localhost:9147. "
@@ -84,6 +93,7 @@ class PlaySummary:
 @seed_option("the first match; the others count on from it")
 @place_options(jobs="one after the other, in this process", out="nowhere")
 @backend_option
+@limits_option
 @json_option
 @verbose_option
 def play(
@@ -92,6 +102,7 @@ def play(
     matches: int,
     seed: int,
     backend: str,
+    limits: Limits,
     as_json: bool,
     **asked: Any,
 ) -> int:
@@ -108,6 +119,7 @@ def play(
     series = series_of_roles(
         game, program, specs, matches, conditions=conditions, seed=seed, backend=backend
     )
+    series = replace(series, limits=limits)
     check_series(series)
     if not as_json:
         _show_warnings(program)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from ggp.errors import MatchError
 from match_runner.match.records import MatchRecord
-from match_runner.series.budgets import Budgets, measured_budgets, specs_of
+from match_runner.series.equal_states import Budgets, measured_budgets, specs_of
+from match_runner.series.match_task import MatchTask, play
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import (
     MEASURE,
@@ -16,7 +17,6 @@ from match_runner.series.plan import (
     plan_measurements,
 )
 from match_runner.series.store import Store
-from match_runner.series.worker import Task, play
 from match_runner.workers.executor import Executor
 from match_runner.workers.tries import run_all
 
@@ -90,13 +90,14 @@ class _Session:
             ),
         )
 
-    def _task(self, match: PlannedMatch, budgets: Budgets | None) -> Task:
+    def _task(self, match: PlannedMatch, budgets: Budgets | None) -> MatchTask:
         game = self._series.game(match.game)
-        return Task(
+        return MatchTask(
             game=game.name,
             source=game.program.source.name,
             rules=game.program.source.text,
             backend=self._series.backend,
+            limits=self._series.limits,
             players=specs_of(self._series, game, match, budgets),
             seed=match.seed,
             conditions=game.conditions,

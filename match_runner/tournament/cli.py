@@ -11,10 +11,10 @@ import click
 from ggp.cli.options import FilePath, json_option, verbose_option
 from ggp.console import print_json, print_rich
 from match_runner.options import place_options, read_place
-from match_runner.series.command import Held, hold_series
-from match_runner.tournament.plan import read_tournament
-from match_runner.tournament.report import show_tournament
+from match_runner.series.holding import Held, hold_series
+from match_runner.tournament.standing_tables import show_tournament
 from match_runner.tournament.summary import summarize
+from match_runner.tournament.toml_file import read_tournament
 
 
 @click.command()

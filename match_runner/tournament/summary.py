@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from match_runner.series.command import Held
+from match_runner.series.holding import Held
 from match_runner.series.intervals import Interval, mean_interval
 from match_runner.series.outcomes import (
+    ContestCounts,
     Played,
     Round,
     Scores,
-    Tally,
     contests_of,
     fault_counts,
     rounds_of,
@@ -42,7 +42,7 @@ class Standing:
     plays: str
     matches: int
     score: Interval
-    tally: Tally
+    tally: ContestCounts
     rating: Rating | None
     by_game: Mapping[str, Interval]
     faults: Mapping[str, int]

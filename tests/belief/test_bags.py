@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ggp.belief import Bags, Belief, PathTree
+from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
 from tests.support.enumeration import (
@@ -81,7 +81,7 @@ def bag_of(
 ) -> Bags:
     """The bag of a path, advanced turn by turn as a player does."""
     tree = PathTree(machine)
-    belief = Belief(machine, tree, capacity=capacity, exact=exact)
+    belief = HyperPlaySampler(machine, tree, capacity=capacity, exact=exact)
     rng = np.random.default_rng(seed)
     bag = belief.start(role)
     for move, percepts in path:
@@ -282,7 +282,9 @@ def paths_of_matches(
     return found + found[:3]
 
 
-def advanced(belief: Belief, role: int, paths: list[list[tuple[int, int]]], seed: int) -> Bags:
+def advanced(
+    belief: HyperPlaySampler, role: int, paths: list[list[tuple[int, int]]], seed: int
+) -> Bags:
     """The bags of some paths of equal length, side by side."""
     rng = np.random.default_rng(seed)
     bags = belief.start(role, len(paths))
@@ -314,12 +316,12 @@ class TestManyBags:
         paths = paths_of_matches(machine, role, 3, 6)
         if not paths:
             pytest.skip("matches are too short")
-        belief = Belief(machine, PathTree(machine), capacity=1, exact=100_000)
+        belief = HyperPlaySampler(machine, PathTree(machine), capacity=1, exact=100_000)
         bags = advanced(belief, role, paths, 0)
         again = belief.at(bags.paths[::-1], role, np.random.default_rng(0)).select(
             np.arange(len(bags))[::-1]
         )
-        fresh = Belief(machine, belief.tree, capacity=1, exact=100_000)
+        fresh = HyperPlaySampler(machine, belief.tree, capacity=1, exact=100_000)
         other = fresh.at(bags.paths, role, np.random.default_rng(0))
         for found in (bags, again, other):
             assert found.exact.all()
@@ -335,9 +337,9 @@ class TestManyBags:
         paths = paths_of_matches(machine, role, 3, 6)
         if not paths:
             pytest.skip("matches are too short")
-        belief = Belief(machine, PathTree(machine), capacity=4, exact=exact)
+        belief = HyperPlaySampler(machine, PathTree(machine), capacity=4, exact=exact)
         bags = advanced(belief, role, paths, 1)
-        fresh = Belief(machine, belief.tree, capacity=4, exact=exact)
+        fresh = HyperPlaySampler(machine, belief.tree, capacity=4, exact=exact)
         for found in (bags, fresh.at(bags.paths, role, np.random.default_rng(1))):
             for bag, path in enumerate(paths):
                 drawn = distribution_of(machine, found, bag)
@@ -362,7 +364,7 @@ class TestManySearches:
         )
         told = np.array([nothing, found, third, both, found, third])
         wait = machine.move_id("wait")
-        belief = Belief(machine, PathTree(machine), capacity=4, exact=0)
+        belief = HyperPlaySampler(machine, PathTree(machine), capacity=4, exact=0)
         rng = np.random.default_rng(0)
         bags = belief.start(1, 6)
         for percepts in (np.full(6, nothing), told):
@@ -380,7 +382,9 @@ class TestManySearches:
         machine = machine_of_rules(chance_node(1000, seen))
         wait, found = machine.move_id("wait"), machine.percept_id(["found"])
         stopped = False
-        belief = Belief(machine, PathTree(machine), capacity=2, exact=0, stop=lambda: stopped)
+        belief = HyperPlaySampler(
+            machine, PathTree(machine), capacity=2, exact=0, stop=lambda: stopped
+        )
         rng = np.random.default_rng(0)
         bags = belief.start(1, 3)
         bags = belief.advance(bags, np.full(3, wait), np.zeros(3, dtype=np.int64), rng)
@@ -402,7 +406,7 @@ class TestEvidence:
     def test_a_refused_move_removes_particles_in_which_it_was_legal(self) -> None:
         machine = machine_of_game("krieg_tic_tac_toe")
         tree = PathTree(machine)
-        belief = Belief(machine, tree, capacity=8, exact=1000)
+        belief = HyperPlaySampler(machine, tree, capacity=8, exact=1000)
         rng = np.random.default_rng(0)
         mark, other = machine.move_id("(mark 1 1)"), machine.move_id("(mark 2 2)")
         nothing = np.array([0])
@@ -421,7 +425,7 @@ class TestViews:
         role = next(r for r in range(len(machine.roles)) if r != machine.random_role)
         path = random_paths(machine, 3, seed=11)[role]
         tree = PathTree(machine)
-        belief = Belief(machine, tree, capacity=6, exact=exact, keep_views=True)
+        belief = HyperPlaySampler(machine, tree, capacity=6, exact=exact, keep_views=True)
         rng = np.random.default_rng(0)
         bag = belief.start(role)
         for move, percepts in path:
@@ -449,7 +453,7 @@ class TestViews:
     def test_some_particles_of_a_simulated_role_lie_outside_our_information_set(self) -> None:
         machine = machine_of_game("spy_vs_spy")
         tree = PathTree(machine)
-        belief = Belief(machine, tree, capacity=8, exact=100, keep_views=True)
+        belief = HyperPlaySampler(machine, tree, capacity=8, exact=100, keep_views=True)
         rng = np.random.default_rng(0)
         hide = machine.move_id("(arm red hide)")
         ours = belief.advance(belief.start(0), np.array([hide]), np.array([0]), rng)

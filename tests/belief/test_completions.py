@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.belief.belief import never
 from ggp.belief.completions import (
     Completions,
     Evidence,
@@ -14,6 +13,7 @@ from ggp.belief.completions import (
     list_completions,
     open_moves,
 )
+from ggp.belief.hyperplay import never
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, States
 from tests.support.games import machine_of_rules

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.belief import Bags, Belief, PathTree
+from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.belief.resample import choose_entries, log_sums
 from ggp.machine.base import UNKNOWN
 from ggp.players import make_player, parse_spec
@@ -47,7 +47,7 @@ def test_the_only_entry_left_has_all_the_weight_however_light_it_was(
     exact: int, capacity: int
 ) -> None:
     machine = machine_of_rules(LOPSIDED, "propnet")
-    belief = Belief(machine, PathTree(machine), capacity=capacity, exact=exact)
+    belief = HyperPlaySampler(machine, PathTree(machine), capacity=capacity, exact=exact)
     rng = np.random.default_rng(0)
     bag: Bags = belief.start(0)
     wait = np.array([machine.move_id("wait")])
@@ -118,7 +118,7 @@ def test_moves_of_chance_that_are_impossible_are_no_completions() -> None:
             return found._replace(probabilities=chances)
 
     loaded = Loaded()
-    belief = Belief(loaded, PathTree(loaded), capacity=4, exact=0)  # type: ignore[arg-type]
+    belief = HyperPlaySampler(loaded, PathTree(loaded), capacity=4, exact=0)  # type: ignore[arg-type]
     unknown = np.array([UNKNOWN])
     bag = belief.advance(belief.start(0), unknown, unknown, np.random.default_rng(0))
     assert bag.weights_of(0).tolist() == [1.0]

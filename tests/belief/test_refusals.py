@@ -9,11 +9,10 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from ggp.belief import DRAWN, Bags, Belief, PathTree
+from ggp.belief import DRAWN, Bags, HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, IntArray
-from ggp.players import make_player, parse_spec
-from ggp.players.players import BeliefPlayer
+from ggp.players import BeliefPlayer, make_player, parse_spec
 from ggp.search.simulations import Simulator
 from tests.support.enumeration import Fluents, distance, joint_moves
 from tests.support.games import machine_of_rules
@@ -110,8 +109,8 @@ def arrays(machine: Machine, turn: Turn) -> tuple[IntArray, IntArray, IntArray]:
 
 def bag_of(
     machine: Machine, turns: Sequence[Turn], *, capacity: int, exact: int, seed: int
-) -> tuple[Belief, Bags]:
-    belief = Belief(machine, PathTree(machine), capacity=capacity, exact=exact)
+) -> tuple[HyperPlaySampler, Bags]:
+    belief = HyperPlaySampler(machine, PathTree(machine), capacity=capacity, exact=exact)
     rng = np.random.default_rng(seed)
     bag = belief.start(SEER)
     for turn in turns:
@@ -139,7 +138,7 @@ class TestBags:
     def test_exact_bag_is_the_posterior(self, turns: list[Turn]) -> None:
         machine = machine_of_rules(doors(4))
         belief, bag = bag_of(machine, turns, capacity=1, exact=100, seed=0)
-        fresh = Belief(machine, belief.tree, capacity=1, exact=100)
+        fresh = HyperPlaySampler(machine, belief.tree, capacity=1, exact=100)
         again = fresh.at(bag.paths, SEER, np.random.default_rng(0))
         for found in (bag, again):
             assert found.exact[0]
@@ -195,7 +194,7 @@ def test_a_simulated_role_learns_from_the_move_it_got_instead_of_its_own(
     """One that chooses nothing, as those without particles do, has a move drawn for it."""
     machine = machine_of_rules(doors(4))
     tree = PathTree(machine)
-    belief = Belief(machine, tree, capacity=1, exact=100)
+    belief = HyperPlaySampler(machine, tree, capacity=1, exact=100)
     heard: list[tuple[int, list[str], dict[Fluents, float]]] = []
 
     def policy(bags: Bags, rng: np.random.Generator) -> IntArray:

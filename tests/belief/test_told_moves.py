@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.belief import Belief, PathTree
+from ggp.belief import HyperPlaySampler, PathTree
 from ggp.belief.completions import Evidence, open_moves
 from ggp.machine.base import UNKNOWN
 from tests.support.games import BACKENDS, machine_of_game, machine_of_rules
@@ -34,7 +34,7 @@ TELLING = MANY + "(<= (sees ?p (did ?r ?m)) (role ?p) (does ?r ?m))"
 def test_what_is_told_is_stepped_and_nothing_else(backend: str, rules: str) -> None:
     machine = machine_of_rules(rules, backend)
     tree = PathTree(machine)
-    belief = Belief(machine, tree, capacity=100)
+    belief = HyperPlaySampler(machine, tree, capacity=100)
     bag = belief.start(1)
     rng = np.random.default_rng(1)
     before = machine.states_visited

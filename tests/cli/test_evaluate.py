@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from ggp import play_match
+from ggp.cli.histories import first_choice
 from ggp.players import PLAYERS
 from tests.support.commands import error_line, json_file, json_of, run, text_file
+from tests.support.games import GAMES, machine_of_game
 
 HYPERPLAY = "hyperplay:particles=100,playouts=200"
 NOOP: dict[str, object] = {"move": "noop", "percepts": []}
@@ -228,20 +231,58 @@ def test_missing_history_file_is_one_line(tmp_path: Path) -> None:
     assert line == f"error: cannot read {path}: No such file or directory"
 
 
-@pytest.mark.parametrize(("game", "role"), [("tic_tac_toe", "oplayer"), ("kuhn_poker", "player1")])
-def test_role_that_must_have_seen_something_needs_a_history(game: str, role: str) -> None:
-    assert "give --history" in error_line("evaluate", game, "--role", role, "--player", "legal")
+@pytest.mark.parametrize(
+    ("game", "role"),
+    [(game, role) for game in GAMES for role in machine_of_game(game).roles if role != "random"],
+)
+def test_every_role_of_every_game_is_evaluated_at_its_first_choice(game: str, role: str) -> None:
+    found = evaluate(game, "--role", role, "--player", "random", "--seed", "3")
+    assert len(found["moves"]) > 1
+    assert evaluate(game, "--role", role, "--player", "random", "--seed", "3") == {
+        **found,
+        "seconds": pytest.approx(found["seconds"], abs=60),
+    }
+
+
+def test_a_random_match_leads_to_the_first_choice_by_its_seed() -> None:
+    machine = machine_of_game("kuhn_poker")
+    found = [first_choice(machine, 0, seed) for seed in range(20)]
+    assert {(turn.move, *(turn.percepts or ())) for (turn,) in found} == {
+        ("noop", f"(dealt {card})") for card in ("jack", "queen", "king")
+    }
+    assert found == [first_choice(machine, 0, seed) for seed in range(20)]
 
 
 def test_role_without_any_choice_needs_a_history(tmp_path: Path) -> None:
     game = text_file(
         tmp_path,
         "(role a) (role random) (init start) (legal a m) (legal random m)"
-        "(<= terminal (not (true start))) (goal a 50)",
+        "(<= (next on) (true start)) (<= (sees a (say it)) (true start))"
+        "(<= terminal (true on)) (goal a 50)",
     )
     line = error_line("evaluate", game, "--role", "a", "--player", "legal")
-    assert "a" in line
-    assert "give --history" in line
+    assert "a had no choice in 20 random matches; give --history" in line
+    assert 'for example [{"move": "m", "percepts": ["(say it)"]}]' in line
+
+
+def test_a_decision_of_a_recorded_match_is_evaluated_again(tmp_path: Path) -> None:
+    record = play_match("exploding_bomb", {"agent": "hyperplay2:n=8"}, seed=1)
+    path = json_file(tmp_path, record.to_json())
+    for turn in (2, 3):
+        found = evaluate(*BOMB, "--player", "hyperplay2:n=8", "--record", path, "--turn", str(turn))
+        assert found["choice"] == record.turns[turn - 1].joint_move["agent"]
+    for args, expected in (
+        (("--record", path), "give --record FILE and --turn N together"),
+        (("--record", path, "--turn", "9"), "has the turns 1 to 3, not 9"),
+        (("--record", path, "--turn", "1", "--history", path), "or --history FILE"),
+    ):
+        assert expected in error_line("evaluate", *BOMB, "--player", "legal", *args)
+    poker = ("kuhn_poker", "--role", "player1", "--player", "legal")
+    line = error_line("evaluate", *poker, "--record", path, "--turn", "1")
+    assert "is the record of a game with other rules" in line
+    nonsense = json_file(tmp_path, {"turns": 3})
+    line = error_line("evaluate", *BOMB, "--player", "legal", "--record", nonsense, "--turn", "1")
+    assert "must be a record of match-runner" in line
 
 
 # ---------------------------------------------------------------- roles and players

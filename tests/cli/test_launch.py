@@ -248,7 +248,7 @@ def test_page_says_how_commands_end() -> None:
     [
         ("trace", "kuhn_poker", "--moves"),
         ("evaluate", "kuhn_poker", "--role", "player1", "--player", "hyperplay:n=1", "--history"),
-        ("serve", "--player", "random", "--port", "0", "--log"),
+        ("serve", "--player", "random", "--host", "nosuch.invalid", "--log"),
     ],
     ids=" ".join,
 )

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from ggp.cli.options import DEFAULT_GROUNDING_S
 from ggp.gdl import list_games, parse, print_infix, read_rulesheet
+from ggp.machine import Limits
 from tests.support.commands import json_of, run, text_file
 from tests.support.games import SHARED
 
@@ -185,6 +187,38 @@ def test_info_says_how_the_circuit_became_smaller_when_asked() -> None:
     shown = run("info", "kuhn_poker", "--verbose").stdout
     assert "playout, every step: next" in shown
     assert "pass" in shown
+
+
+GROUNDED_BY_FEW = """
+(role a) (init z) (legal a m) (goal a 0) (<= terminal (true never))
+(n 0) (n 1) (n 2) (n 3) (n 4) (n 5) (n 6) (n 7) (n 8) (n 9)
+(<= (next z) (true z)) (<= (next never) (true z) (not (true z)))
+(<= (next (j ?a ?b ?c ?d ?e ?f ?g ?h))
+    (true never) (n ?a) (n ?b) (n ?c) (n ?d) (n ?e) (n ?f) (n ?g) (n ?h))
+"""
+"""A hundred million ground rules."""
+
+
+def test_grounding_takes_as_long_as_it_is_told_to(tmp_path: Path) -> None:
+    game = text_file(tmp_path, GROUNDED_BY_FEW)
+    result = run("info", game, "--grounding-seconds", "1.5", "--json")
+    assert json.loads(result.stdout)["backend"] == "prolog"
+    assert "the limit of 2 seconds" in result.stderr
+    assert "`--grounding-seconds 6` tries for longer" in result.stderr
+    assert "`--backend prolog`" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["info", "trace", "evaluate", "bench"])
+def test_commands_that_take_a_backend_take_seconds_for_grounding(command: str) -> None:
+    assert "--grounding-seconds SECONDS" in run(command, "--help").stdout
+    for wrong in ("0", "nan", "-1", "soon"):
+        result = run(command, "monty_hall", "--grounding-seconds", wrong)
+        assert result.exit_code == 2
+        assert "--grounding-seconds" in result.stderr
+
+
+def test_grounding_takes_as_long_as_the_library_lets_it_if_nothing_is_said() -> None:
+    assert Limits().grounding_seconds == DEFAULT_GROUNDING_S
 
 
 def test_info_on_prolog_has_no_circuit_to_show() -> None:

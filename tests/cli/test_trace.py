@@ -190,6 +190,7 @@ def test_role_without_a_move_is_named(tmp_path: Path) -> None:
 
 def test_goal_that_is_no_number_is_one_line(tmp_path: Path) -> None:
     for value in ("many", "inf", "nan", "(f 1)"):
-        rules = f"(role a) (legal a m) (<= terminal (role a)) (goal a {value})"
+        rules = f"(role a) (legal a m) (<= terminal (role a)) (init (s {value}))"
+        rules += "(<= (next (s 5)) (does a m)) (<= (goal a ?v) (true (s ?v)))"
         line = error_line("trace", text_file(tmp_path, rules), code=1)
         assert f"the goal value {value} is not a number" in line

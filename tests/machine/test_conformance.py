@@ -99,9 +99,6 @@ def test_arrays_have_the_shapes_and_types_that_were_promised(
     assert machine.goals(states).shape == (num_lanes, num_roles)
     assert machine.goals(states).dtype == np.float64
     assert machine.groups(states).shape == (num_lanes,)
-    assert machine.hashes(states).shape == (num_lanes,)
-    assert machine.hashes(states).dtype == np.uint64
-    assert machine.initial_percepts.tolist() == [NO_PERCEPTS] * num_roles
     assert len(machine.fluents(states)) == num_lanes
     for role in range(num_roles):
         legal = machine.legal(states, role)
@@ -133,7 +130,7 @@ def test_batch_without_lanes_is_a_batch(machine: Machine) -> None:
         assert machine.legal(none, 0).offsets.tolist() == [0]
         assert machine.chance(none).offsets.tolist() == [0]
         assert machine.fluents(none) == []
-        assert machine.groups(none).shape == machine.hashes(none).shape == (0,)
+        assert machine.groups(none).shape == (0,)
         stepped = machine.step(none, np.zeros((0, num_roles), dtype=np.int64))
         assert len(stepped.states) == 0
         assert stepped.percepts.shape == (0, num_roles)
@@ -251,12 +248,11 @@ def test_take_and_concatenate_move_lanes_about(machine: Machine, states: States)
     assert machine.fluents(states) == texts
 
 
-def test_groups_and_hashes_tell_states_apart(machine: Machine, states: States) -> None:
+def test_groups_tell_states_apart(machine: Machine, states: States) -> None:
     texts = machine.fluents(states)
-    groups, hashes = machine.groups(states).tolist(), machine.hashes(states).tolist()
+    groups = machine.groups(states).tolist()
     assert list(dict.fromkeys(groups)) == list(range(len(set(texts))))
-    assert len(set(zip(texts, groups, hashes, strict=True))) == len(set(texts))
-    assert len(set(hashes)) == len(set(texts))
+    assert len(set(zip(texts, groups, strict=True))) == len(set(texts))
 
 
 def test_states_of_another_machine_are_refused(machine: Machine) -> None:
@@ -381,14 +377,6 @@ def test_fluents_are_sorted_canonical_kif(machine: Machine, states: States) -> N
         assert all(f == f.lower() and not f.startswith("(true ") for f in fluents)
 
 
-def test_hashes_are_the_same_for_every_machine_of_a_game(backend: str) -> None:
-    one, other = (build_machine(normalize(parse(RULES)), backend) for _ in range(2))
-    assert one.hashes(one.initial(1)).tolist() == other.hashes(other.initial(1)).tolist()
-    mixed = mixed_states(one, seed=0)
-    by_text = dict(zip(one.fluents(mixed), one.hashes(mixed).tolist(), strict=True))
-    assert by_text[("(at 1)", "dealt")] == other.hashes(other.initial(1))[0]
-
-
 # -------------------------------------------------------------------- plain GDL
 
 
@@ -433,6 +421,52 @@ def test_goal_value_that_is_no_number_is_an_error(value: str, backend: str) -> N
     with pytest.raises(GoalError, match="is not a number"):
         machine.goals(machine.initial(1))
     assert machine.legal(machine.initial(1), 0).counts.tolist() == [1]
+
+
+ODD_GOALS = """
+(role word) (role both) (role low) (role high) (role fair) (init s)
+(legal word go) (legal both go) (legal low go) (legal high go) (legal fair go)
+(<= (next t) (true s)) (<= terminal (true t))
+(<= (goal word win) (true t)) (<= (goal word 7) (true s))
+(goal both 50) (goal both win) (goal low -5) (goal high 1e26) (goal fair 12.5)
+"""
+
+
+def test_playouts_count_goal_values_that_are_no_numbers_as_zero(
+    backend: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    machine = machine_of_rules(ODD_GOALS, backend)
+    for seed in range(2):
+        played = machine.playout(machine.initial(70), np.random.default_rng(seed))
+        assert played.finished.all()
+        assert played.goals.tolist() == [[0, 0, -5, 1e26, 12.5]] * 70
+    said = {record.getMessage() for record in caplog.records}
+    assert len(caplog.records) == len(said)
+    assert sorted(text for text in said if "several" not in text) == [
+        "both has a goal value that is not a number: playouts count it as 0",
+        "high has the goal value 1e+26 outside 0..100: it is kept",
+        "low has the goal value -5 outside 0..100: it is kept",
+        "word has a goal value that is not a number: playouts count it as 0",
+    ]
+
+
+def test_goals_are_not_guessed_where_one_is_no_number(backend: str) -> None:
+    machine = machine_of_rules(ODD_GOALS, backend)
+    with pytest.raises(GoalError, match="both: the goal value win is not a number; goal values go"):
+        machine.goals(machine.initial(1))
+
+
+def test_goal_values_out_of_range_are_kept_with_one_warning(
+    backend: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = "(role low) (role high) (legal low go) (legal high go) (<= terminal (role low))"
+    machine = machine_of_rules(f"{rules} (goal low -5) (goal high 101)", backend)
+    for lanes in (1, 3):
+        assert machine.goals(machine.initial(lanes)).tolist() == [[-5, 101]] * lanes
+    assert [record.getMessage() for record in caplog.records] == [
+        "low has the goal value -5 outside 0..100: it is kept",
+        "high has the goal value 101 outside 0..100: it is kept",
+    ]
 
 
 def test_several_goal_values_count_as_the_highest_and_none_as_zero(

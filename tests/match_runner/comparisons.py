@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ggp.gdl.normalize import load
-from match_runner.series.command import Held, held_so_far
 from match_runner.series.comparison import ComparisonSummary, summarize
+from match_runner.series.holding import Held, held_so_far
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, Series, SeriesGame, check_series
 from match_runner.series.runner import run_series

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 from match_runner.cli import main
 from match_runner.match.records import MatchRecord
-from match_runner.series.worker import Task, play
+from match_runner.series.match_task import MatchTask, play
 from tests.match_runner.http_player import free_port
 from tests.support.commands import start
 from tests.support.games import GAMES, REPOSITORY
@@ -349,7 +349,7 @@ def test_matches_side_by_side_and_one_by_one_are_the_same(tmp_path: Path) -> Non
 
 
 def test_an_interrupt_prints_what_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(task: Task) -> MatchRecord:
+    def interrupted(task: MatchTask) -> MatchRecord:
         if task.seed == 2:
             raise KeyboardInterrupt
         return play(task)

@@ -15,11 +15,12 @@ import pytest
 
 from ggp.console import setup_logging
 from ggp.errors import ConfigError, MatchError
+from ggp.machine import Limits
 from match_runner.match.referee import Conditions
+from match_runner.series.match_task import MatchTask, play
 from match_runner.series.outcomes import Played
 from match_runner.series.runner import run_series
 from match_runner.series.store import open_store
-from match_runner.series.worker import Task, play
 from match_runner.workers import cluster as ours
 from match_runner.workers.cluster import ClusterExecutor
 from match_runner.workers.executor import LocalPool, WorkerCrashError, WorkerFailedError
@@ -164,15 +165,22 @@ def test_what_a_function_raises_is_told(executor: ClusterExecutor) -> None:
 
 def test_a_worker_need_not_see_the_rulesheet(executor: ClusterExecutor) -> None:
     rules = (REPOSITORY / "games" / "monty_hall.gdl").read_text()
-    task = Task(
-        "a.gdl", "/not/shared/a.gdl", rules, "auto", {"candidate": "legal"}, 1, Conditions()
+    task = MatchTask(
+        "a.gdl",
+        "/not/shared/a.gdl",
+        rules,
+        "auto",
+        Limits(),
+        {"candidate": "legal"},
+        1,
+        Conditions(),
     )
     record = executor.submit(play, (task,)).result(60)
     assert (record.game, record.failed, len(record.turns)) == ("a.gdl", False, 3)
 
 
 def test_rules_that_a_worker_cannot_play_are_one_line(executor: ClusterExecutor) -> None:
-    task = Task("a.gdl", "a.gdl", "(role me)", "auto", {}, 1, Conditions())
+    task = MatchTask("a.gdl", "a.gdl", "(role me)", "auto", Limits(), {}, 1, Conditions())
     with pytest.raises(WorkerFailedError, match=r"a\.gdl: error: there is no rule") as caught:
         executor.submit(play, (task,)).result(60)
     assert "Traceback" not in str(caught.value)

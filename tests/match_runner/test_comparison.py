@@ -12,8 +12,8 @@ import pytest
 from ggp.errors import ConfigError, MatchError
 from match_runner.match.records import Fault, MatchRecord
 from match_runner.match.referee import play_match
-from match_runner.series.command import Held
 from match_runner.series.comparison import ComparisonSummary, summarize
+from match_runner.series.holding import Held
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import MEASURE, PLAY, Series, plan_all
 from match_runner.series.store import FILE, open_store

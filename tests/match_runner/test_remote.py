@@ -31,11 +31,11 @@ from match_runner.match.records import FAULTS, MatchRecord, TurnRecord, record_f
 from match_runner.match.referee import Conditions, play_match
 from match_runner.match.replay import check_record
 from match_runner.match.seats import set_up
-from match_runner.remote.post import Address, Outcome, parse_address, read_reply, request_bytes
+from match_runner.remote.post import Address, PostResult, parse_address, read_reply, request_bytes
 from match_runner.remote.remote_players import RemoteConditions, new_match_id
 from match_runner.remote.scrambling import KEPT, Scrambler, names_of
 from match_runner.remote.servers import DRESDEN, GGP_BASE, ConnectingTime, Replacement
-from match_runner.remote.wire import NotAMoveError, Told, Wire
+from match_runner.remote.wire import LastTurn, NotAMoveError, Wire
 from tests.match_runner.http_player import (
     CLOSING,
     MOST_S,
@@ -324,7 +324,7 @@ def test_ggp_base_reads_as_much_as_the_header_says(data: Behaviour, kinds: list[
 def test_any_bytes_are_a_reply_of_some_kind(data: bytes) -> None:
     for server in (DRESDEN, GGP_BASE):
         reply = read_reply(data, server, 1.0)
-        assert reply.outcome in (Outcome.ANSWERED, Outcome.MALFORMED, Outcome.UNREACHABLE)
+        assert reply.outcome in (PostResult.ANSWERED, PostResult.MALFORMED, PostResult.UNREACHABLE)
         assert isinstance(reply.text, str)
 
 
@@ -550,7 +550,7 @@ def test_a_record_says_when_each_state_was_reached() -> None:
 
 
 def test_percepts_are_told_in_the_words_of_the_server() -> None:
-    told = Told("(cut red)", ("(did agent (cut red))", "boom"), ("(cut red)", "noop"))
+    told = LastTurn("(cut red)", ("(did agent (cut red))", "boom"), ("(cut red)", "noop"))
     wire = Wire(rules_of("exploding_bomb"), DRESDEN, Dialect.GDL2_OLD)
     assert wire.play("mB", 2, told) == "(PLAY mB ((DID AGENT (CUT RED)) BOOM ))"
     assert wire.play("mB", 0, None) == "(PLAY mB NIL)"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
+from ggp.belief import HyperPlaySampler
 from ggp.errors import ReasonerLimitError
 from ggp.machine import Machine
-from ggp.players import make_player, parse_spec
-from ggp.players.players import BeliefPlayer
+from ggp.players import BeliefPlayer, make_player, parse_spec
 from tests.support.games import machine_of_rules
 
 LENGTH = 40
@@ -37,9 +35,10 @@ HAYSTACK = (
 
 
 def player_of(machine: Machine, spec: str, attempts: int) -> BeliefPlayer:
-    made = replace(parse_spec(spec), max_attempts=attempts)
-    player = make_player(made, machine, 0, np.random.default_rng(0))
+    player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
     assert isinstance(player, BeliefPlayer)
+    assert isinstance(player.tracker.belief, HyperPlaySampler)
+    player.tracker.belief._max_attempts = attempts
     return player
 
 

@@ -10,8 +10,7 @@ import pytest
 
 from ggp.errors import ConfigError, ReasonerLimitError
 from ggp.machine import Machine, role_index
-from ggp.players import PLAYERS, make_player, parse_spec
-from ggp.players.players import BeliefPlayer
+from ggp.players import PLAYERS, BeliefPlayer, SearchPlayer, make_player, parse_spec
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Ties
 from tests.support.games import GAMES, backend_for_search, machine_of_game, machine_of_rules
@@ -179,27 +178,28 @@ def test_same_seed_gives_the_same_decision(game: str, spec: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "particles", "trials", "nested"),
+    ("text", "particles", "trials"),
     [
-        ("hyperplay", 64, 4096, 0),
-        ("hyperplay:n=4", 16, 256, 0),
-        ("hyperplay:particles=100,playouts=50", 100, 5000, 0),
-        ("hyperplay2", 4, 16, 16),
-        ("hyperplay2:n=8", 8, 64, 64),
+        ("hyperplay", 64, 4096),
+        ("hyperplay:n=4", 16, 256),
+        ("hyperplay:particles=100,playouts=50", 100, 5000),
+        ("hyperplay:particles=100", 100, 6400),
+        ("hyperplay:playouts=50", 64, 3200),
+        ("hyperplay2", 4, 16),
+        ("hyperplay2:n=8", 8, 64),
     ],
 )
-def test_spec_gives_the_budgets_of_the_definitions(
-    text: str, particles: int, trials: int, nested: int
-) -> None:
-    spec = parse_spec(text)
-    assert (spec.particles, spec.trials, spec.nested_playouts) == (particles, trials, nested)
+def test_spec_gives_the_budgets_of_the_definitions(text: str, particles: int, trials: int) -> None:
+    made = player(text, machine_of_game("monty_hall"), 0)
+    assert isinstance(made, SearchPlayer)
+    assert (made.capacity, made.trials) == (particles, trials)
 
 
 def test_ties_are_broken_by_lot_unless_the_spec_says_otherwise() -> None:
     for name in ("hyperplay", "hyperplay2"):
-        assert parse_spec(name).ties is Ties.RANDOM
-        assert parse_spec(f"{name}:n=2,ties=random").ties is Ties.RANDOM
-        assert parse_spec(f"{name}:ties=prompt,n=2").ties is Ties.PROMPT
+        assert parse_spec(name).options.ties is Ties.RANDOM
+        assert parse_spec(f"{name}:n=2,ties=random").options.ties is Ties.RANDOM
+        assert parse_spec(f"{name}:ties=prompt,n=2").options.ties is Ties.PROMPT
         assert parse_spec(f"{name}:ties=prompt,n=2").text == f"{name}:ties=prompt,n=2"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.belief import Belief, PathTree
+from ggp.belief import HyperPlaySampler, PathTree
 from ggp.errors import NoLegalMoveError
 from ggp.machine import Machine
 from ggp.machine.base import Chance, IntArray, States
@@ -90,8 +90,8 @@ class TestMoveLists:
             lists.draw(np.array([0, 1]), np.random.default_rng(0))
 
 
-def start_of(machine: MachineProtocol, role: int) -> Belief:
-    return Belief(machine, PathTree(machine), capacity=8)
+def start_of(machine: MachineProtocol, role: int) -> HyperPlaySampler:
+    return HyperPlaySampler(machine, PathTree(machine), capacity=8)
 
 
 class TestFirstSteps:

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from ggp.errors import LocalProtocolError
 from ggp.machine import Machine
 from ggp.players import Decision, MoveValue, Player, PlayerSpec, make_player
+from ggp.players.hyperplay import HyperPlay
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline
 from ggp.server import lines, worker_match
@@ -182,10 +183,10 @@ def _careless(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
         *,
         report: Callable[[Decision], None] | None = None,
     ) -> Player:
-        if spec.name == "hyperplay" and "make" in Careless.mistakes:
+        if spec.player is HyperPlay and "make" in Careless.mistakes:
             raise TypeError("a mistake")
         made = make_player(spec, machine, role, rng)
-        return Careless(made, report) if spec.name == "hyperplay" else made
+        return Careless(made, report) if spec.player is HyperPlay else made
 
     monkeypatch.setattr(worker_match, "make_player", make)
     yield Careless.mistakes

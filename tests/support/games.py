@@ -36,12 +36,13 @@ def build_here(program: Program, backend: str, limits: Limits | None = None) -> 
     if backend != "propnet":
         return build_machine(program, backend, limits)
     from ggp.machine.propnet.build import make
-    from ggp.machine.propnet.circuit_file import from_bytes
+    from ggp.machine.propnet.circuit_file import Built, from_bytes
     from ggp.machine.propnet.machine import PropnetMachine
 
-    circuit, reports = from_bytes(make((program, 10.0)), program.digest)
+    built = from_bytes(make((program, 60.0, "key")), "key")
+    assert isinstance(built, Built)
     return PropnetMachine(
-        circuit, is_gdl2=program.is_gdl2, told_by=told_by(program), reports=reports
+        built.circuit, is_gdl2=program.is_gdl2, told_by=told_by(program), reports=built.reports
     )
 
 

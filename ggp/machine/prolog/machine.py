@@ -9,11 +9,9 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from hashlib import blake2b
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ggp.errors import GDLError, MachineError, NoLegalMoveError
 from ggp.gdl import parse_term, to_kif
@@ -23,6 +21,7 @@ from ggp.gdl.terms import variables
 from ggp.machine.arrays import first_seen, ragged
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
+    NO_PERCEPTS,
     BoolArray,
     Chance,
     FloatArray,
@@ -33,7 +32,7 @@ from ggp.machine.base import (
     States,
     Stepped,
 )
-from ggp.machine.goal_values import GoalWarnings, goal_number
+from ggp.machine.goal_values import GoalValues
 from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.prolog.compile import compile_program
 from ggp.machine.prolog.engine import engine
@@ -83,13 +82,12 @@ class PrologMachine:
         self._moves: dict[int, str] = {}
         self._top_move = -1  # of the ids that `legal` gave
         self._move_ids: dict[str, int | None] = {}
-        self._percepts: dict[int, tuple[str, ...]] = {0: ()}
-        self._percept_ids: dict[tuple[str, ...], int | None] = {(): 0}
+        self._percepts: dict[int, tuple[str, ...]] = {NO_PERCEPTS: ()}
+        self._percept_ids: dict[tuple[str, ...], int | None] = {(): NO_PERCEPTS}
         self._joint_percepts: dict[tuple[int, ...], int] = {}
-        self._state_texts: dict[int, tuple[str, ...]] = {}
         name = told_by(program)
         self._told = None if name is None else JointMovesTold(name)
-        self._goal_warnings = GoalWarnings(self.roles, self.random_role)
+        self._goal_values = GoalValues(self.roles, self.random_role)
         self._call(compiled.goal(self._module), "compiling the rules")
         self._close = weakref.finalize(self, _drop, self._engine, self._module, self._limits)
         self._close.atexit = False
@@ -97,10 +95,6 @@ class PrologMachine:
         self._keep_initial = PrologStates(self._store, np.array([self._initial]))
 
     # ---------------------------------------------------------------- batches
-
-    @property
-    def initial_percepts(self) -> IntArray:
-        return np.zeros(len(self.roles), dtype=np.int64)
 
     def initial(self, num_lanes: int = 1) -> PrologStates:
         return PrologStates(self._store, np.full(num_lanes, self._initial, dtype=np.int64))
@@ -113,13 +107,6 @@ class PrologMachine:
 
     def groups(self, states: States) -> IntArray:
         return first_seen(self._ids(states))[1]
-
-    def hashes(self, states: States) -> NDArray[np.uint64]:
-        digests = [
-            int.from_bytes(blake2b("\n".join(texts).encode(), digest_size=8).digest(), "little")
-            for texts in self.fluents(states)
-        ]
-        return np.array(digests, dtype=np.uint64)
 
     # ---------------------------------------------------------------- semantics
 
@@ -139,7 +126,7 @@ class PrologMachine:
         for chunk in _chunks(missing):
             text = self._call(f"goals({self._module},{self._roles},{chunk})", "goal")
             for state, line in zip(chunk, text.splitlines(), strict=True):
-                known[state] = self._goal_values(line)
+                known[state] = self._settled(line, self._goal_values.settle)
         if not len(ids):
             return np.zeros((0, len(self.roles)))
         return np.stack([known[i] for i in ids.tolist()])
@@ -235,7 +222,7 @@ class PrologMachine:
         for lane, line in enumerate(lines):
             if finished[lane]:
                 if line[2] not in seen:
-                    seen[line[2]] = self._goal_values(line[2])
+                    seen[line[2]] = self._settled(line[2], self._goal_values.settle_playout)
                 goals[lane] = seen[line[2]]
         self.states_visited += int(steps.sum())
         return Playouts(goals, steps, finished)
@@ -338,16 +325,10 @@ class PrologMachine:
         column = np.array(ids, dtype=np.int64).reshape(-1, 1)
         return np.repeat(column, len(self.roles), axis=1)
 
-    def _goal_values(self, line: str) -> FloatArray:
-        values = np.zeros(len(self.roles))
-        for role, text in enumerate(line.split("-")[1:]):
-            texts = [to_kif(term) for term in self._symbols.decode(text)]
-            if not texts:
-                self._goal_warnings.none(role)
-            elif len(texts) > 1:
-                self._goal_warnings.several(role, texts)
-            values[role] = max(map(goal_number, texts), default=0.0)
-        return values
+    def _settled(self, line: str, settle: Callable[[int, list[str]], float]) -> FloatArray:
+        """`[R]` goal values of a line that Prolog printed."""
+        lists = [list(map(to_kif, self._symbols.decode(text))) for text in line.split("-")[1:]]
+        return np.array([settle(role, texts) for role, texts in enumerate(lists)])
 
     def _check_not_stuck(self, ids: IntArray, lists: Sequence[IntArray], role: int) -> None:
         for state, moves in zip(ids.tolist(), lists, strict=True):

@@ -1,41 +1,50 @@
-"""From rules to a circuit, within limits of time and memory, or from the cache."""
+"""From rules to a circuit, within limits of time and memory, or from the cache.
+
+What a circuit looks like depends on the rules and the code alone, because passes stop after so
+much work and not after so many seconds. The limit of seconds remains: a machine that is too slow
+or too busy may pass it.
+
+- While passes run, the circuit so far is handed over and marked as not complete. It is played
+  with, and made anew at a later start: `MAX_TRIES` times at most within the same limits, once a
+  process, and the smaller circuit is kept.
+- While the rules are ground, there is no circuit. That is remembered as well, so that only the
+  first start waits, and holds until the limit is raised. Where the child had to wait for a
+  processor for much of the time, that proves little, and it takes `MAX_TRIES` starts.
+"""
 
 from __future__ import annotations
 
 import logging
+import resource
 import time
-from typing import NamedTuple
+from collections.abc import Iterator
 
-from ggp.errors import ReasonerLimitError
+from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl.program import Program
 from ggp.machine.base import Limits
 from ggp.machine.propnet.cache import DiskCache, user_cache
 from ggp.machine.propnet.child import run_limited
-from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.circuit_file import FORMAT_VERSION, from_bytes, to_bytes
-from ggp.machine.propnet.passes import PassReport
+from ggp.machine.propnet.circuit_file import Built, Refusal, from_bytes, to_bytes
+from ggp.machine.propnet.version import makers_version
 
 _log = logging.getLogger(__name__)
 
-OPTIMISE_SHARE = 0.3
-"""Share of the time for grounding that optimising the circuit may take, if it is left."""
-
 FINISH_SHARE = 0.25
-"""Share that is kept for handing the circuit over."""
+"""Share of the time that is kept for handing the circuit over."""
 
+MAX_TRIES = 3
+"""How often rules are tried within the same limits where the clock, perhaps, was to blame."""
 
-_refused: dict[tuple[str, float, int], tuple[str, float]] = {}
-"""Rules that passed these limits in this process: a match has several machines of a game."""
-
+BUSY_SHARE = 0.8
+"""A child that ran for less than this share of its time was kept waiting."""
 
 DOING = "grounding the rules"
 
+_refused: dict[str, Refusal] = {}
+"""Rules that passed limits in this process, by key: a match has several machines of a game."""
 
-class Built(NamedTuple):
-    """A circuit and how it came about."""
-
-    circuit: Circuit
-    reports: list[PassReport]
+_tried: set[tuple[str, float]] = set()
+"""Keys, and seconds, of circuits that were made in this process."""
 
 
 def build(program: Program, limits: Limits, cache: DiskCache | None = None) -> Built:
@@ -47,50 +56,124 @@ def build(program: Program, limits: Limits, cache: DiskCache | None = None) -> B
         cache: where to look and store; that of the user if None.
 
     Raises:
-        ReasonerLimitError: the rules cannot be ground within the limits.
+        ReasonerLimitError: the rules cannot be ground within the limits, or could not before.
         BackendUnavailableError: clingo or numba is missing.
         MachineError: the child was killed or crashed.
     """
     cache = user_cache() if cache is None else cache
-    key = f"{program.digest}-{FORMAT_VERSION}"
-    stored = cache.get(key)
-    if stored is not None:
-        try:
-            return Built(*from_bytes(stored, program.digest))
-        except Exception as error:  # whatever reading a foreign file raises
-            _log.info("the cached circuit of %s is ignored: %s", program.source.name, error)
-            cache.discard(key)
-    attempt = (program.digest, limits.grounding_seconds, limits.grounding_bytes)
-    if attempt in _refused:
-        raise ReasonerLimitError(*_refused[attempt], DOING)
+    key = f"{program.digest}-{makers_version()}"
+    stored = _stored(key, program, cache)
+    if isinstance(stored, Built) and not _worth_another_try(stored, key, limits):
+        return stored
+    for refusal in _refusals(stored, key):
+        if refusal.covers(limits):
+            raise ReasonerLimitError(
+                refusal.limit, refusal.reached, f"{DOING} (at an earlier start)"
+            )
+    _tried.add((key, limits.grounding_seconds))
+    before_s = _child_seconds()
     try:
-        data = run_limited(
-            f"{__name__}:make",
-            (program, limits.grounding_seconds),
-            seconds=limits.grounding_seconds,
-            memory_bytes=limits.grounding_bytes,
-            doing=DOING,
-        )
-    except ReasonerLimitError as error:
-        _refused[attempt] = error.limit, error.reached
-        raise
-    cache.put(key, data)
-    return Built(*from_bytes(data, program.digest))
+        built = _made(program, key, limits)
+    except MachineError as error:
+        if isinstance(stored, Built):
+            _log.info("%s plays with the circuit it has: %s", program.source.name, error)
+            built = stored
+        else:
+            if isinstance(error, ReasonerLimitError):
+                ran_s = _child_seconds() - before_s
+                _refused[key] = _refusal(error, limits, ran_s, stored)
+                cache.put(key, to_bytes(_refused[key], key))
+            raise
+    if isinstance(stored, Built):
+        built = _better(stored, built, limits)
+    if not built.complete:
+        _log.info("the circuit of %s could be smaller: time ran out", program.source.name)
+    cache.put(key, to_bytes(built, key))
+    return built
 
 
-def make(argument: tuple[Program, float]) -> bytes:
-    """What the child does: ground, build, and optimise for as long as there is time.
+def _stored(key: str, program: Program, cache: DiskCache) -> Built | Refusal | None:
+    """What the cache has, if it can be used."""
+    data = cache.get(key)
+    if data is None:
+        return None
+    try:
+        return from_bytes(data, key)
+    except MachineError as error:
+        _log.info("the cached circuit of %s is ignored: %s", program.source.name, error)
+        cache.discard(key)
+        return None
+
+
+def _worth_another_try(built: Built, key: str, limits: Limits) -> bool:
+    seconds = limits.grounding_seconds
+    if built.complete or seconds < built.seconds or (key, seconds) in _tried:
+        return False
+    return seconds > built.seconds or built.tries < MAX_TRIES
+
+
+def _better(known: Built, made: Built, limits: Limits) -> Built:
+    """What to keep of two tries."""
+    if made.complete:
+        return made
+    seconds = limits.grounding_seconds
+    best = min(known, made, key=lambda built: built.circuit.num_literals)
+    return best._replace(seconds=seconds, tries=1 if seconds > known.seconds else 1 + known.tries)
+
+
+def _refusals(stored: Built | Refusal | None, key: str) -> Iterator[Refusal]:
+    """Those that hold for the limits they cover."""
+    if isinstance(stored, Refusal) and stored.tries >= MAX_TRIES:
+        yield stored
+    if key in _refused:
+        yield _refused[key]
+
+
+def _refusal(
+    error: ReasonerLimitError, limits: Limits, ran_s: float, before: Built | Refusal | None
+) -> Refusal:
+    """What to remember of a try that failed after `ran_s` of processor time."""
+    seconds, tries = limits.grounding_seconds, MAX_TRIES
+    if error.limit == "seconds" and ran_s < BUSY_SHARE * seconds:
+        tries = 1
+        if isinstance(before, Refusal) and before.seconds == seconds:
+            tries += before.tries
+    return Refusal(error.limit, error.reached, seconds, limits.grounding_bytes, tries)
+
+
+def _made(program: Program, key: str, limits: Limits) -> Built:
+    """A new circuit."""
+    data = run_limited(
+        f"{__name__}:make",
+        (program, limits.grounding_seconds, key),
+        seconds=limits.grounding_seconds,
+        memory_bytes=limits.grounding_bytes,
+        doing=DOING,
+    )
+    built = from_bytes(data, key)
+    assert isinstance(built, Built)
+    return built
+
+
+def _child_seconds() -> float:
+    """Processor time of all children so far that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def make(argument: tuple[Program, float, str]) -> bytes:
+    """What the child does: ground, build, and optimise.
 
     Args:
-        argument: the rules, and the seconds that all of it may take.
+        argument: the rules, the seconds that all of it may take, and the key of the result.
     """
     started_s = time.monotonic()
     from ggp.machine.propnet.build_circuit import build_circuit
     from ggp.machine.propnet.ground import ground
     from ggp.machine.propnet.passes import optimise
 
-    program, seconds = argument
+    program, seconds, key = argument
     circuit = build_circuit(ground(program))
     left_s = (1 - FINISH_SHARE) * seconds - (time.monotonic() - started_s)
-    circuit, reports = optimise(circuit, min(OPTIMISE_SHARE * seconds, left_s))
-    return to_bytes(circuit, reports, program.digest)
+    made = optimise(circuit, left_s)
+    return to_bytes(Built(made.circuit, made.reports, made.complete, 1, seconds), key)

@@ -16,7 +16,7 @@ MAX_BYTES = 256 << 20
 """Size of all files together; the least recently used go first."""
 
 FOLDER_VARIABLE = "GGP_CACHE_DIR"
-"""Environment variable with another folder to use; empty for no cache."""
+"""Environment variable with another folder to use; empty is as good as unset."""
 
 _SUFFIX = ".circuit"
 
@@ -98,11 +98,14 @@ class DiskCache:
 
 
 def user_cache() -> DiskCache:
-    """The cache of this user."""
+    """The cache of this user: in the folder `FOLDER_VARIABLE` names, or where the system keeps it.
+
+    `~` in the name is the user's home; a relative name is relative to the current folder.
+    """
     folder = os.environ.get(FOLDER_VARIABLE)
-    if folder is not None:
-        return DiskCache(Path(folder) if folder else None)
     try:
+        if folder:
+            return DiskCache(Path(folder).expanduser())
         return DiskCache(user_cache_path("ggp") / "circuits")
     except (RuntimeError, OSError) as error:  # a user without a home
         _log.info("there is no folder for circuits: %s", error)

@@ -3,7 +3,7 @@
 Numbers of lanes are *sliced*: plane j holds bit j of every lane's number. Legal moves are
 counted in sliced numbers, a uniform number below the count is drawn for each lane by rejection
 (exactly uniform), and counting down from it meets the chosen move: a few vector instructions
-for each move and 2,048 lanes, where a scan would take that for each lane.
+for each move and 1,024 lanes, where a scan would take that for each lane.
 """
 
 from __future__ import annotations

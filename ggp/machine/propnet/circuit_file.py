@@ -1,7 +1,10 @@
 """Circuits as bytes: what the building process hands over and the cache keeps.
 
-A header (magic, format version, digest of the body) and a body: a line of JSON with the names,
-then numpy arrays. Nothing in it is executed when it is read.
+A header (magic, digest and size) and a body: a line of JSON with the names, then numpy arrays.
+Nothing in it is executed when it is read, and nothing is believed: kernels look up rows without
+checking, so a file whose parts do not fit together must not reach them.
+
+A file may also say that no circuit could be made within some limits.
 """
 
 from __future__ import annotations
@@ -9,114 +12,242 @@ from __future__ import annotations
 import io
 import json
 import struct
+from collections.abc import Iterable
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ggp.errors import MachineError
+from ggp.errors import GGPError, MachineError
+from ggp.machine.base import Limits
 from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
 from ggp.machine.propnet.passes import PassReport
 
-FORMAT_VERSION = 3
-"""To be raised whenever the same rules give another circuit, or it is written in another way."""
-
 _MAGIC = b"ggp circuit\n"
-_HEADER = struct.Struct(f"<{len(_MAGIC)}sI16sI")
+_HEADER = struct.Struct(f"<{len(_MAGIC)}s16sI")
+
+_ARRAYS = {"initial": np.bool_, "offsets": np.int64, "literals": np.int32, "next": np.int32}
+_KINDS = ("legal", "sees", "goals")
 
 
-def to_bytes(circuit: Circuit, reports: list[PassReport], rules: str) -> bytes:
-    """A circuit, how it came about, and the digest of its rules, as bytes."""
+class Built(NamedTuple):
+    """A circuit and how it came about.
+
+    Attributes:
+        circuit: of the game.
+        reports: one for each pass that was finished.
+        complete: whether the passes did all they would; if the clock or the memory stopped
+            them, another try may find a smaller circuit.
+        tries: how often that was tried within the same limits.
+        seconds: the wall time there was for all.
+    """
+
+    circuit: Circuit
+    reports: list[PassReport]
+    complete: bool
+    tries: int
+    seconds: float
+
+
+class Refusal(NamedTuple):
+    """Rules that could not be ground.
+
+    Attributes:
+        limit: which limit they passed, as in `ReasonerLimitError`.
+        reached: the bound that was passed.
+        seconds, memory_bytes: the limits in force.
+        tries: how often they were tried within these limits.
+    """
+
+    limit: str
+    reached: float
+    seconds: float
+    memory_bytes: int
+    tries: int
+
+    def covers(self, limits: Limits) -> bool:
+        """Whether these limits are no better."""
+        if self.limit == "seconds":
+            return limits.grounding_seconds <= self.seconds
+        if self.limit == "bytes of memory":
+            return limits.grounding_bytes <= self.memory_bytes
+        return True
+
+
+def to_bytes(content: Built | Refusal, key: str) -> bytes:
+    """The bytes of a file.
+
+    Args:
+        content: what to write.
+        key: of the rules and of the code that made it.
+    """
+    if isinstance(content, Refusal):
+        return _packed({"key": key, "refusal": content._asdict()}, {})
+    circuit = content.circuit
     names = {
-        "rules": rules,
+        "key": key,
         "roles": circuit.roles,
         "fluents": circuit.fluents,
         "constant": circuit.constant,
-        "legal": [outputs.names for outputs in circuit.legal],
-        "sees": [outputs.names for outputs in circuit.sees],
-        "goals": [outputs.names for outputs in circuit.goals],
         "terminal": int(circuit.terminal),
         "loops": [(loop.start, loop.end) for loop in circuit.loops],
-        "reports": [report._asdict() for report in reports],
+        "reports": [report._asdict() for report in content.reports],
+        "complete": content.complete,
+        "tries": content.tries,
+        "seconds": content.seconds,
     }
-    arrays: dict[str, Any] = {
-        "initial": circuit.initial,
-        "offsets": circuit.offsets,
-        "literals": circuit.literals,
-        "next": circuit.next,
-    }
-    for kind in ("legal", "sees", "goals"):
+    arrays: dict[str, Any] = {name: getattr(circuit, name) for name in _ARRAYS}
+    for kind in _KINDS:
+        names[kind] = [outputs.names for outputs in getattr(circuit, kind)]
         for role, outputs in enumerate(getattr(circuit, kind)):
             arrays[f"{kind}_{role}"] = outputs.literals
     for i, loop in enumerate(circuit.loops):
         arrays[f"loop_{i}"] = loop.initial
-    text = json.dumps(names).encode()
-    stream = io.BytesIO()
-    np.savez(stream, **arrays)
-    body = text + stream.getvalue()
-    return _HEADER.pack(_MAGIC, FORMAT_VERSION, _digest(body), len(text)) + body
+    return _packed(names, arrays)
 
 
-def from_bytes(data: bytes, rules: str) -> tuple[Circuit, list[PassReport]]:
-    """The circuit in some bytes, and how it came about.
+def from_bytes(data: bytes, key: str) -> Built | Refusal:
+    """What `to_bytes` was given.
 
     Raises:
-        MachineError: they are not a circuit of these rules and this version, or are damaged.
+        MachineError: the bytes are not of this key, are damaged, or do not describe a circuit
+            that can be evaluated.
     """
     if len(data) < _HEADER.size:
         raise MachineError("not a circuit: too short")
-    magic, version, digest, size = _HEADER.unpack_from(data)
+    magic, digest, size = _HEADER.unpack_from(data)
     body = data[_HEADER.size :]
-    if magic != _MAGIC or version != FORMAT_VERSION or digest != _digest(body):
+    if magic != _MAGIC or digest != _digest(body):
         raise MachineError("not a circuit of this version, or damaged")
-    names = json.loads(body[:size])
-    if names["rules"] != rules:
-        raise MachineError("not the circuit of these rules")
-    arrays = np.load(io.BytesIO(body[size:]), allow_pickle=False)
+    try:
+        return _content(json.loads(body[:size]), body[size:], key)
+    except GGPError:
+        raise
+    except Exception as error:  # whatever reading wrong content raises
+        raise MachineError(f"not a circuit: {type(error).__name__}: {error}") from error
+
+
+def _content(names: dict[str, Any], packed: bytes, key: str) -> Built | Refusal:
+    if names["key"] != key:
+        raise MachineError("not the circuit of these rules and of this version")
+    if "refusal" in names:
+        found = Refusal(**names["refusal"])
+        _demand(isinstance(found.limit, str), "a refusal without a limit")
+        _numbers(found[1:])
+        return found
+    arrays = np.load(io.BytesIO(packed), allow_pickle=False)
+
+    def array(name: str, kind: Any) -> NDArray[Any]:
+        found: NDArray[Any] = arrays[name]
+        _demand(found.ndim == 1 and found.dtype == kind, f"{name} is no list of its kind")
+        return found
 
     def outputs(kind: str) -> tuple[Outputs, ...]:
         return tuple(
-            Outputs(tuple(group), arrays[f"{kind}_{role}"])
+            Outputs(_texts(group), array(f"{kind}_{role}", np.int32))
             for role, group in enumerate(names[kind])
         )
 
     circuit = Circuit(
-        roles=tuple(names["roles"]),
-        fluents=tuple(names["fluents"]),
-        initial=arrays["initial"],
-        constant=tuple(names["constant"]),
-        offsets=arrays["offsets"],
-        literals=arrays["literals"],
+        roles=_texts(names["roles"]),
+        fluents=_texts(names["fluents"]),
+        initial=array("initial", np.bool_),
+        constant=_texts(names["constant"]),
+        offsets=array("offsets", np.int64),
+        literals=array("literals", np.int32),
         loops=tuple(
-            Loop(start, end, arrays[f"loop_{i}"]) for i, (start, end) in enumerate(names["loops"])
+            Loop(_whole(start), _whole(end), array(f"loop_{i}", np.bool_))
+            for i, (start, end) in enumerate(names["loops"])
         ),
-        next=arrays["next"],
+        next=array("next", np.int32),
         legal=outputs("legal"),
         sees=outputs("sees"),
         goals=outputs("goals"),
-        terminal=names["terminal"],
+        terminal=_whole(names["terminal"]),
     )
     _check(circuit)
-    return circuit, [PassReport(**report) for report in names["reports"]]
+    reports = [PassReport(**report) for report in names["reports"]]
+    for report in reports:
+        _texts(report[:1])
+        _numbers(report[1:])
+    _demand(isinstance(names["complete"], bool), "`complete` is neither true nor false")
+    return Built(
+        circuit=circuit,
+        reports=reports,
+        complete=names["complete"],
+        tries=_whole(names["tries"]),
+        seconds=_numbers((names["seconds"],))[0],
+    )
 
 
 def _check(circuit: Circuit) -> None:
-    """Refuse what would lead kernels out of their arrays."""
+    """Refuse what would lead kernels out of their arrays, or read gates before they are made."""
     groups = (*circuit.legal, *circuit.sees, *circuit.goals)
-    num_literals = 2 * (1 + circuit.num_inputs + circuit.num_gates)
-    named = [circuit.literals, circuit.next, *(outputs.literals for outputs in groups)]
-    literals = np.concatenate([*named, [circuit.terminal]])
-    sound = (
+    first_net, num_gates = 1 + circuit.num_inputs, circuit.num_gates
+    _demand(
         len(circuit.next) == len(circuit.initial) == len(circuit.fluents)
         and all(len(outputs.names) == len(outputs.literals) for outputs in groups)
-        and 0 <= literals.min() <= literals.max() < num_literals
+        and len(circuit.legal) == len(circuit.sees) == len(circuit.goals) == len(circuit.roles),
+        "its parts have different lengths",
+    )
+    sizes = np.diff(circuit.offsets)
+    _demand(
+        len(circuit.offsets) > 0
         and circuit.offsets[0] == 0
         and circuit.offsets[-1] == len(circuit.literals)
-        and bool(np.all(np.diff(circuit.offsets) >= 0))
-        and len(circuit.legal) == len(circuit.sees) == len(circuit.goals) == len(circuit.roles)
+        and bool((sizes > 0).all()),
+        "its gates do not lie side by side",
     )
-    if not sound:
-        raise MachineError("not a circuit: its parts do not fit together")
+    terminal = np.array([circuit.terminal])
+    used = np.concatenate([terminal, circuit.next, *(outputs.literals for outputs in groups)])
+    _demand(0 <= used.min() <= used.max() < 2 * (first_net + num_gates), "an output is no net")
+    # A gate reads what comes before it, one in a loop also the rest of the loop.
+    readable = first_net + np.arange(num_gates)
+    end = 0
+    for loop in circuit.loops:
+        _demand(end <= loop.start < loop.end <= num_gates, "its loops are out of order")
+        _demand(len(loop.initial) == loop.end - loop.start, "a loop begins with other gates")
+        readable[loop.start : loop.end] = first_net + loop.end
+        end = loop.end
+    nets = circuit.literals >> 1
+    _demand(
+        bool(((nets >= 0) & (nets < np.repeat(readable, sizes))).all()), "its gates are circular"
+    )
+
+
+def _texts(found: Iterable[Any]) -> tuple[str, ...]:
+    texts = tuple(found)
+    _demand(all(isinstance(text, str) for text in texts), "a name is no text")
+    return texts
+
+
+def _numbers(found: Iterable[Any]) -> tuple[float, ...]:
+    numbers = tuple(found)
+    _demand(
+        all(isinstance(x, int | float) and not isinstance(x, bool) for x in numbers),
+        "a number is none",
+    )
+    return numbers
+
+
+def _whole(found: Any) -> int:
+    if type(found) is not int:
+        raise MachineError("not a circuit: a number is not whole")
+    return found
+
+
+def _demand(condition: bool, what: str) -> None:
+    if not condition:
+        raise MachineError(f"not a circuit: {what}")
+
+
+def _packed(names: dict[str, Any], arrays: dict[str, Any]) -> bytes:
+    text = json.dumps(names).encode()
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    body = text + stream.getvalue()
+    return _HEADER.pack(_MAGIC, _digest(body), len(text)) + body
 
 
 def _digest(body: bytes) -> bytes:

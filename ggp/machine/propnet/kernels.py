@@ -228,16 +228,3 @@ def list_bits(packed: U64, names: np.ndarray, out: np.ndarray) -> None:
                 out[at] = names[64 * block + lowest_one(word)]
                 at += 1
                 word &= word - np.uint64(1)
-
-
-@kernel
-def sum_keys(packed: U64, keys: U64, out: U64) -> None:
-    """Add to `out[L]`, modulo 2**64, the keys of the bits set in each row."""
-    for lane in range(len(packed)):
-        total = out[lane]
-        for block in range(packed.shape[1]):
-            word = packed[lane, block]
-            while word:
-                total += keys[64 * block + lowest_one(word)]
-                word &= word - np.uint64(1)
-        out[lane] = total

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from hashlib import blake2b
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.errors import GDLError, GoalError, MachineError, NoLegalMoveError
+from ggp.errors import GDLError, MachineError, NoLegalMoveError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.program import RANDOM
 from ggp.gdl.telling import PLAIN
-from ggp.machine.arrays import offsets_of
+from ggp.machine.arrays import first_seen, offsets_of
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
     BoolArray,
@@ -27,11 +26,11 @@ from ggp.machine.base import (
     States,
     Stepped,
 )
-from ggp.machine.goal_values import GoalWarnings, goal_number, number_or_nan
+from ggp.machine.goal_values import NO_NUMBER, GoalValues
 from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.propnet.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.kernels import advance, count_bits, list_bits, query, sum_keys
+from ggp.machine.propnet.kernels import advance, count_bits, list_bits, query
 from ggp.machine.propnet.packed import Packed, PropnetStates, pack, unpack, words_for
 from ggp.machine.propnet.passes import PassReport
 from ggp.machine.propnet.percepts import PerceptTable, RowPercepts
@@ -87,13 +86,9 @@ class PropnetMachine:
         self._percepts = PerceptTable(self._percept_names.__contains__)
         name = PLAIN if not is_gdl2 else told_by
         self._told = None if name is None else JointMovesTold(name)
-        self._goal_warnings = GoalWarnings(self.roles, self.random_role)
+        self._goal_values = GoalValues(self.roles, self.random_role)
 
     # ---------------------------------------------------------------- batches
-
-    @property
-    def initial_percepts(self) -> IntArray:
-        return np.zeros(len(self.roles), dtype=np.int64)
 
     def initial(self, num_lanes: int = 1) -> PropnetStates:
         return self._states(np.repeat(self._initial[None], num_lanes, axis=0))
@@ -108,12 +103,6 @@ class PropnetMachine:
         packed = self._packed(states)
         return RowTable(packed.shape[1]).numbers(packed)
 
-    def hashes(self, states: States) -> NDArray[np.uint64]:
-        packed = self._packed(states)
-        out = np.full(len(packed), _keys(self.circuit.constant).sum(dtype=np.uint64))
-        sum_keys(packed, self._fluent_keys, out)
-        return out
-
     # ---------------------------------------------------------------- semantics
 
     def terminal(self, states: States) -> BoolArray:
@@ -125,21 +114,15 @@ class PropnetMachine:
         found = self._ask(asked, self._packed(states))
         values = np.zeros((len(found), len(self.roles)))
         for role, outputs in enumerate(self.circuit.goals):
-            held = unpack(asked.part(found, role), len(outputs.names))
-            counts = held.sum(axis=1)
-            if np.any(counts == 0):
-                self._goal_warnings.none(role)
-            if np.any(counts > 1):
-                several = held[np.argmax(counts > 1)]
-                names = [outputs.names[k] for k in np.flatnonzero(several)]
-                self._goal_warnings.several(role, names)
-            for k in np.flatnonzero(held.any(axis=0)).tolist():
-                number = goal_number(outputs.names[k])
-                lanes = held[:, k]
-                first = lanes & (np.cumsum(held, axis=1)[:, k] == 1)
-                values[lanes, role] = np.maximum(
-                    np.where(first, -np.inf, values[:, role])[lanes], number
-                )
+            # Lanes with the same goal values are settled together.
+            rows = asked.part(found, role)
+            first, group = first_seen(rows.view(np.int64))
+            held = unpack(rows[first], len(outputs.names))
+            settled = [
+                self._goal_values.settle(role, [outputs.names[k] for k in np.flatnonzero(lane)])
+                for lane in held
+            ]
+            values[:, role] = np.array(settled, dtype=np.float64)[group]
         return values
 
     def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
@@ -209,7 +192,7 @@ class PropnetMachine:
         plan, packed = self._queries.playout, self._packed(states)
         queue = play_all(plan, packed, rng, max_steps, max_seconds, self._map)
         self.states_visited += int(queue.steps.sum())
-        self._report_goals(queue)
+        self._settle_goals(queue)
         return Playouts(queue.goals, queue.steps, queue.finished)
 
     # ---------------------------------------------------------------- terms
@@ -266,7 +249,6 @@ class PropnetMachine:
         states = self.initial(2)
         self.groups(states)
         RowTable(1).numbers(np.arange(1000, dtype=np.uint64)[:, None])  # a table that grows
-        self.hashes(states)
         self._ask(self._queries.goals, states.packed)
         legal = [self.legal(states, role, allow_stuck=True) for role in range(len(self.roles))]
         if all(len(moves[0]) for moves in legal):
@@ -332,10 +314,6 @@ class PropnetMachine:
 
         return RowPercepts(self._percepts, len(self.roles), spell)
 
-    @cached_property
-    def _fluent_keys(self) -> NDArray[np.uint64]:
-        return _keys(self.circuit.fluents)
-
     def _states(self, packed: Packed) -> PropnetStates:
         return PropnetStates(self, packed)
 
@@ -374,23 +352,23 @@ class PropnetMachine:
         with ThreadPoolExecutor(self._threads) as pool:
             return list(pool.map(function, items))
 
-    def _report_goals(self, queue: Queue) -> None:
-        for role, outputs in enumerate(self.circuit.goals):
+    def _settle_goals(self, queue: Queue) -> None:
+        """What unusual goal values of playouts count as."""
+        warn = self._goal_values
+        low, high = self.goal_range
+        for role in range(len(self.roles)):
             if queue.faults[role, 0]:
-                self._goal_warnings.several(role)
+                warn.several(role)
             if queue.faults[role, 1]:
-                self._goal_warnings.none(role)
-            if np.isnan(queue.goals[:, role]).any():
-                wrong = [name for name in outputs.names if np.isnan(number_or_nan(name))]
-                raise GoalError(
-                    f"the goal value {wrong[0]} is not a number; goal values go from 0 to 100"
-                )
-
-
-def _keys(fluents: Sequence[str]) -> NDArray[np.uint64]:
-    """`[F]` a number for each fluent, the same in every process."""
-    digests = [blake2b(f.encode(), digest_size=8).digest() for f in fluents]
-    return np.array([int.from_bytes(d, "little") for d in digests], dtype=np.uint64)
+                warn.none(role)
+            values = queue.goals[:, role]
+            no_number = np.isnan(values)
+            if no_number.any():
+                warn.no_number(role)
+                values[no_number] = NO_NUMBER
+            outside = (values < low) | (values > high)
+            if outside.any():
+                warn.outside(role, float(values[np.argmax(outside)]))
 
 
 def _canonical(text: str) -> str:

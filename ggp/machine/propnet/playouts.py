@@ -165,7 +165,7 @@ def _judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
                     bits &= bits - np.uint64(1)
                     place = block.lane_of[64 * w + b]
                     first_value = not (again >> np.uint64(b)) & np.uint64(1)
-                    # A value that is not a number stays, and is reported.
+                    # A value that is not a number stays, and is settled outside.
                     if first_value or value != value or value > queue.goals[place, role]:
                         queue.goals[place, role] = value
             if several:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ggp.gdl.normalize import load
 from ggp.machine.propnet.build_circuit import build_circuit
 from ggp.machine.propnet.circuit import TRUE, Circuit, Loop, Outputs
-from ggp.machine.propnet.evaluate import Bits, evaluate, read
 from ggp.machine.propnet.ground import ground
+from tests.machine.propnet.evaluate import Bits, evaluate, read
 from tests.support.games import path_of_shared
 
 

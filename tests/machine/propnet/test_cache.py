@@ -9,20 +9,29 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from ggp.errors import MachineError
+from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
+from ggp.gdl.program import Program
 from ggp.machine import Limits, build_machine
 from ggp.machine.propnet import build as building
+from ggp.machine.propnet import version
 from ggp.machine.propnet.build import build, make
+from ggp.machine.propnet.build_circuit import build_circuit
 from ggp.machine.propnet.cache import DiskCache, user_cache
 from ggp.machine.propnet.child import run_limited
-from ggp.machine.propnet.circuit_file import FORMAT_VERSION, from_bytes, to_bytes
+from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
+from ggp.machine.propnet.circuit_file import Built, Refusal, from_bytes, to_bytes
+from ggp.machine.propnet.ground import ground
+from ggp.machine.propnet.passes import optimise
+from ggp.machine.propnet.version import makers_version
 
 LIMITS = Limits()
 
@@ -56,9 +65,10 @@ def count_children(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_circuit_reads_back_as_it_was_written(cache: DiskCache) -> None:
     built = build(load("krieg_tic_tac_toe"), LIMITS, cache)
-    again = from_bytes(to_bytes(*built, "rules"), "rules")
-    assert again[1] == built.reports
-    assert to_bytes(*again, "rules") == to_bytes(*built, "rules")
+    again = from_bytes(to_bytes(built, "rules"), "rules")
+    assert isinstance(again, Built)
+    assert again.reports == built.reports
+    assert to_bytes(again, "rules") == to_bytes(built, "rules")
 
 
 def test_second_start_needs_no_grounding(cache: DiskCache, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,10 +76,10 @@ def test_second_start_needs_no_grounding(cache: DiskCache, monkeypatch: pytest.M
     first = build(load("kuhn_poker"), LIMITS, cache)
     second = build(load("kuhn_poker"), LIMITS, cache)
     assert len(started) == 1
-    assert to_bytes(*first, "") == to_bytes(*second, "")
+    assert to_bytes(first, "") == to_bytes(second, "")
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "foreign", "empty", "older", "other game"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "foreign", "empty", "other key"])
 def test_damaged_file_is_ignored_and_written_anew(
     damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,24 +90,123 @@ def test_damaged_file_is_ignored_and_written_anew(
     good = path.read_bytes()
     flipped = bytearray(good)
     flipped[len(good) // 2] ^= 1
-    version = good.index(FORMAT_VERSION.to_bytes(4, "little"))
-    older = good[:version] + (FORMAT_VERSION - 1).to_bytes(4, "little") + good[version + 4 :]
     path.write_bytes(
         {
             "cut": good[:-100],
             "flipped": bytes(flipped),
             "foreign": b"\x80\x04N." * 100,
             "empty": b"",
-            "older": older,
-            "other game": make((load("tic_tac_toe"), 5.0)),
+            "other key": make((load("tic_tac_toe"), 5.0, "other key")),
         }[damage]
     )
+    assert_rebuilt(program, path, good, monkeypatch)
+
+
+def assert_rebuilt(
+    program: Program, path: Path, good: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file is made anew, once, and then as it was."""
     started = count_children(monkeypatch)
-    assert build(program, LIMITS, cache).circuit.roles == program.roles
+    assert build(program, LIMITS, DiskCache(path.parent)).circuit.roles == program.roles
     assert len(started) == 1
     # Seconds differ from run to run; the circuit does not.
-    written, before = (from_bytes(data, program.digest)[0] for data in (path.read_bytes(), good))
-    assert to_bytes(written, [], "") == to_bytes(before, [], "")
+    written, before = (read(data, path.stem) for data in (path.read_bytes(), good))
+    assert to_bytes(written._replace(reports=[]), "") == to_bytes(before._replace(reports=[]), "")
+
+
+def read(data: bytes, key: str) -> Built:
+    built = from_bytes(data, key)
+    assert isinstance(built, Built)
+    return built
+
+
+def broken(circuit: Circuit, how: str) -> Circuit:
+    """A circuit that would lead kernels astray."""
+    literals, offsets = circuit.literals.copy(), circuit.offsets.copy()
+    legal = circuit.legal[0]
+    if how == "gate reads itself":
+        literals[0] = 2 * (1 + circuit.num_inputs)
+    if how == "gate reads a later one":
+        literals[0] = 2 * (circuit.num_inputs + circuit.num_gates)
+    if how == "gate without literals":
+        offsets[1] = 0
+    wrong: dict[str, dict[str, Any]] = {
+        "loop beyond the gates": {"loops": (Loop(0, 10_000, np.zeros(10_000, dtype=np.bool_)),)},
+        "loop backwards": {"loops": (Loop(5, 2, np.zeros(0, dtype=np.bool_)),)},
+        "loop without its values": {"loops": (Loop(0, 2, np.zeros(1, dtype=np.bool_)),)},
+        "next of other kind": {"next": circuit.next.astype(np.float64)},
+        "initial in a table": {"initial": circuit.initial[:, None]},
+        "numbers for names": {"fluents": tuple(range(len(circuit.fluents)))},
+        "output beyond the nets": {"terminal": 10**6},
+        "names without literals": {
+            "legal": (Outputs((*legal.names, "more"), legal.literals), *circuit.legal[1:])
+        },
+    }
+    return replace(circuit, literals=literals, offsets=offsets, **wrong.get(how, {}))
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        "gate reads itself",
+        "gate reads a later one",
+        "gate without literals",
+        "loop beyond the gates",
+        "loop backwards",
+        "loop without its values",
+        "next of other kind",
+        "initial in a table",
+        "numbers for names",
+        "output beyond the nets",
+        "names without literals",
+    ],
+)
+def test_file_with_wrong_content_is_made_anew(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = load("kuhn_poker")
+    built = build(program, LIMITS, DiskCache(tmp_path))
+    (path,) = tmp_path.glob("*.circuit")
+    good = path.read_bytes()
+    path.write_bytes(to_bytes(built._replace(circuit=broken(built.circuit, how)), path.stem))
+    assert_rebuilt(program, path, good, monkeypatch)
+
+
+def test_other_code_or_libraries_make_other_files(
+    cache: DiskCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = load("kuhn_poker")
+    started = count_children(monkeypatch)
+    build(program, LIMITS, cache)
+    for where, changed in (
+        ("ggp.machine.propnet.version.FILES", version.FILES[1:]),
+        ("ggp.machine.propnet.version.metadata.version", lambda _: "5.0"),
+        ("numpy.__version__", "1.0"),
+    ):
+        monkeypatch.setattr(where, changed)
+        makers_version.cache_clear()
+        build(program, LIMITS, cache)
+    makers_version.cache_clear()
+    assert len(started) == 4
+
+
+def test_every_module_that_makes_circuits_counts_for_their_version() -> None:
+    code = (
+        "import sys; from ggp.gdl.normalize import load; p = load('kuhn_poker');"
+        "from ggp.machine.propnet.build import make; make((p, 60.0, 'key'));"
+        "print(*(m for m in sys.modules if m.startswith(('ggp.gdl', 'ggp.machine.propnet'))))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    counted = {f"ggp.{name.replace('/', '.')}" for name in (*version.FILES, *version.FOLDERS)}
+    # They pack, run and store what the others make.
+    others = {f"ggp.machine.propnet{name}" for name in ("", ".cache", ".child", ".version")}
+    used = set(ran.stdout.split())
+    assert "ggp.machine.propnet.translate" in used
+    assert {
+        module
+        for module in used - others
+        if module not in counted and module.rpartition(".")[0] not in counted
+    } == set()
 
 
 def test_bytes_that_are_no_circuit_are_an_error() -> None:
@@ -183,13 +292,181 @@ def test_killed_child_leaves_the_game_to_prolog(caplog: pytest.LogCaptureFixture
     assert played.steps.tolist() == [2]
 
 
+# -------------------------------------------------------------------- what could not be done
+
+
+def in_a_new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget what this process has tried."""
+    monkeypatch.setattr(building, "_refused", {})
+    monkeypatch.setattr(building, "_tried", set())
+
+
 def test_rules_that_passed_a_limit_are_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     program = normalize(parse(SLOW_TO_GROUND))
+    in_a_new_process(monkeypatch)
     started = count_children(monkeypatch)
     for _ in range(3):
         with pytest.raises(MachineError, match="passed the limit"):
             build(program, Limits(grounding_seconds=1.0), DiskCache(None))
     assert len(started) == 1
+
+
+def test_rules_that_passed_a_limit_are_remembered_on_disk(
+    cache: DiskCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = normalize(parse(SLOW_TO_GROUND))
+    monkeypatch.setattr(building, "BUSY_SHARE", 0.0)
+    started = count_children(monkeypatch)
+    for _ in range(2):
+        in_a_new_process(monkeypatch)
+        for seconds in (1.0, 0.5):
+            with pytest.raises(ReasonerLimitError, match="passed the limit of 1 seconds"):
+                build(program, Limits(grounding_seconds=seconds), cache)
+    assert len(started) == 1
+    in_a_new_process(monkeypatch)
+    with pytest.raises(ReasonerLimitError, match="seconds"):
+        build(program, Limits(grounding_seconds=1.5), cache)
+    assert len(started) == 2
+
+
+def test_a_child_that_was_kept_waiting_is_given_some_more_starts(
+    cache: DiskCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = normalize(parse(SLOW_TO_GROUND))
+    started: list[float] = []
+
+    def fail(*_: object, seconds: float, **__: object) -> bytes:
+        started.append(seconds)
+        raise ReasonerLimitError("seconds", seconds, "grounding")
+
+    monkeypatch.setattr(building, "run_limited", fail)
+    for seconds in (20.0, 40.0):
+        for _ in range(5):
+            in_a_new_process(monkeypatch)
+            for _ in range(2):
+                with pytest.raises(ReasonerLimitError):
+                    build(program, Limits(grounding_seconds=seconds), cache)
+    assert started == [20.0] * building.MAX_TRIES + [40.0] * building.MAX_TRIES
+
+
+@pytest.mark.parametrize(
+    ("refusal", "limits", "covered"),
+    [
+        (Refusal("seconds", 20.0, 20.0, 100, 1), Limits(grounding_seconds=20.0), True),
+        (Refusal("seconds", 20.0, 20.0, 100, 1), Limits(grounding_seconds=21.0), False),
+        (Refusal("bytes of memory", 100, 20.0, 100, 1), Limits(grounding_bytes=100), True),
+        (Refusal("bytes of memory", 100, 20.0, 100, 1), Limits(grounding_bytes=101), False),
+        (Refusal("functions in one term", 9, 20.0, 100, 1), Limits(grounding_seconds=99.0), True),
+    ],
+)
+def test_a_refusal_holds_until_the_limit_is_raised(
+    refusal: Refusal, limits: Limits, covered: bool
+) -> None:
+    assert from_bytes(to_bytes(refusal, "key"), "key") == refusal
+    assert refusal.covers(limits) == covered
+
+
+def test_warning_says_what_to_do(caplog: pytest.LogCaptureFixture) -> None:
+    program = normalize(parse(SLOW_TO_GROUND + "(goal a 1)"))
+    build_machine(program, "auto", Limits(grounding_seconds=1.0)).close()
+    assert "`--backend prolog`" in caplog.text
+    assert "`--grounding-seconds 4`" in caplog.text
+
+
+def unfinished(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Children whose clock runs out before the first pass; notes every start."""
+    started: list[str] = []
+
+    def run(task: str, argument: Any, **_: object) -> bytes:
+        started.append(task)
+        program, seconds, key = argument
+        circuit = build_circuit(ground(program))
+        return to_bytes(Built(*optimise(circuit, 0.0), 1, seconds), key)
+
+    monkeypatch.setattr(building, "run_limited", run)
+    return started
+
+
+def test_circuit_the_clock_cut_off_is_made_anew_until_it_is_complete(
+    cache: DiskCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = load("tic_tac_toe")
+    with monkeypatch.context() as patched:
+        started = unfinished(patched)
+        in_a_new_process(patched)
+        large = build(program, LIMITS, cache)
+        assert build(program, LIMITS, cache).circuit.num_literals == large.circuit.num_literals
+        assert len(started) == 1
+    assert not large.complete
+    in_a_new_process(monkeypatch)
+    children = count_children(monkeypatch)
+    for _ in range(3):
+        in_a_new_process(monkeypatch)
+        built = build(program, LIMITS, cache)
+        assert built.complete
+        assert built.reports
+    assert len(children) == 1
+
+
+def test_circuit_that_is_never_complete_is_not_made_for_ever(
+    cache: DiskCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = load("tic_tac_toe")
+    started = unfinished(monkeypatch)
+
+    def starts(seconds: float) -> int:
+        started.clear()
+        for _ in range(5):
+            in_a_new_process(monkeypatch)
+            assert not build(program, Limits(grounding_seconds=seconds), cache).complete
+        return len(started)
+
+    assert starts(5.0) == building.MAX_TRIES
+    assert starts(1.0) == 0
+    assert starts(10.0) == building.MAX_TRIES
+
+
+def test_another_try_that_fails_leaves_the_circuit_there_is(
+    cache: DiskCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = load("tic_tac_toe")
+    unfinished(monkeypatch)
+    in_a_new_process(monkeypatch)
+    first = build(program, LIMITS, cache)
+
+    def fail(*_: object, **__: object) -> bytes:
+        raise ReasonerLimitError("seconds", 20.0, "grounding")
+
+    monkeypatch.setattr(building, "run_limited", fail)
+    for tries in (2, 3, 3):
+        in_a_new_process(monkeypatch)
+        again = build(program, LIMITS, cache)
+        assert again.tries == tries
+        assert again.circuit.literals.tolist() == first.circuit.literals.tolist()
+
+
+# -------------------------------------------------------------------- where it is
+
+
+def test_folder_may_begin_with_the_home_of_the_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("GGP_CACHE_DIR", "~/circuits")
+    assert user_cache().folder == tmp_path / "circuits"
+
+
+def test_folder_without_a_name_is_that_of_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GGP_CACHE_DIR")
+    usual = user_cache().folder
+    monkeypatch.setenv("GGP_CACHE_DIR", "")
+    assert usual is not None
+    assert user_cache().folder == usual
+
+
+def test_folder_of_nobody_is_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GGP_CACHE_DIR", "~nobody-of-that-name/circuits")
+    assert user_cache().folder is None
 
 
 def test_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:

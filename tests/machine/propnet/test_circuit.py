@@ -10,9 +10,9 @@ from ggp.gdl.normalize import normalize
 from ggp.machine import Machine
 from ggp.machine.propnet.build_circuit import build_circuit
 from ggp.machine.propnet.circuit import Circuit, Outputs
-from ggp.machine.propnet.evaluate import Bits, evaluate, read
 from ggp.machine.propnet.ground import ground
 from tests.machine.propnet.circuits import circuit_of
+from tests.machine.propnet.evaluate import Bits, evaluate, read
 from tests.support.batches import live, mixed_states, random_joint_moves
 from tests.support.games import GAMES, machine_of_game, machine_of_rules, machine_of_shared
 

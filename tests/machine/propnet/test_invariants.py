@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from ggp.gdl import parse
@@ -21,7 +19,10 @@ from ggp.machine.propnet.passes.invariants import use_invariants
 from ggp.machine.propnet.passes.knowledge import Group, Knowledge, Pair
 from ggp.machine.propnet.passes.sampling import sample
 from ggp.machine.propnet.passes.sweeping import sweep
+from ggp.machine.propnet.passes.work import Work
 from tests.machine.propnet.circuits import circuit_of
+
+STEPS = 10_000_000
 
 WALKER = """
 (role walker) (role random)
@@ -51,7 +52,7 @@ WALKER = """
 
 
 def knowledge() -> Knowledge:
-    return Knowledge(time.monotonic() + 60.0)
+    return Knowledge(Work(STEPS))
 
 
 def walker() -> Circuit:
@@ -109,7 +110,7 @@ def test_wrong_guesses_are_not_proved() -> None:
         Guess(2, (at[1] ^ 1, at[2] ^ 1)),
         *equality(at[2] >> 1, at[3]),
     ]
-    assert prove(circuit, [*wrong, true], [], time.monotonic() + 60) == [true]
+    assert prove(circuit, [*wrong, true], [], Work(STEPS), STEPS) == [true]
 
 
 def test_a_guess_may_rest_on_what_is_known() -> None:
@@ -124,15 +125,28 @@ def test_a_guess_may_rest_on_what_is_known() -> None:
     a, b, c, d = fluents
     never_d = Guess(1, (d,))
     rest = [Guess(1, (a ^ 1,)), Guess(1, (b ^ 1,)), Guess(1, (c,))]
-    until_s = time.monotonic() + 60
-    assert prove(circuit, [never_d], [], until_s) == []
-    assert prove(circuit, [never_d], rest, until_s) == [never_d]
-    assert prove(circuit, [never_d, *rest], [], until_s) == [never_d, *rest]
+    assert prove(circuit, [never_d], [], Work(STEPS), STEPS) == []
+    assert prove(circuit, [never_d], rest, Work(STEPS), STEPS) == [never_d]
+    assert prove(circuit, [never_d, *rest], [], Work(STEPS), STEPS) == [never_d, *rest]
 
 
-def test_nothing_is_proved_without_time() -> None:
+def test_nothing_is_proved_without_work() -> None:
     circuit = walker()
-    assert prove(circuit, [Guess(1, (2 * net(circuit, "(been 5)"),))], [], 0.0) == []
+    guess = Guess(1, (2 * net(circuit, "(been 5)"),))
+    assert prove(circuit, [guess], [], Work(0), 0) == []
+
+
+def test_what_there_was_no_work_left_for_is_not_proved() -> None:
+    circuit = circuit_of("tic_tac_toe")
+    wrong = [
+        Guess(1, (2 * net(circuit, name),))
+        for name in ("(marked 1 1 xplayer)", "(marked 3 3 oplayer)")
+    ]
+    work = Work(0)
+    assert prove(circuit, wrong, [], work, 0) == []
+    # Work that ends while the solver is told of the guesses.
+    for steps in range(work.spent, work.spent + 10):
+        assert prove(circuit, wrong, [], Work(steps), steps) == []
 
 
 def test_only_the_strongest_guesses_about_groups_are_kept() -> None:

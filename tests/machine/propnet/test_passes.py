@@ -12,9 +12,8 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.build_circuit import build_circuit
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.evaluate import evaluate
 from ggp.machine.propnet.ground import ground
-from ggp.machine.propnet.passes import PASSES, Pass, optimise
+from ggp.machine.propnet.passes import MAX_STEPS, PASSES, Pass, optimise
 from ggp.machine.propnet.passes.complements import complement
 from ggp.machine.propnet.passes.extraction import extract
 from ggp.machine.propnet.passes.factoring import factor
@@ -22,6 +21,7 @@ from ggp.machine.propnet.passes.flattening import flatten
 from ggp.machine.propnet.passes.implications import drop_implied
 from ggp.machine.propnet.passes.knowledge import Knowledge
 from ggp.machine.propnet.passes.sampling import Evaluator
+from ggp.machine.propnet.passes.work import Work
 from tests.machine.propnet.circuits import (
     circuit_of,
     differences,
@@ -30,6 +30,7 @@ from tests.machine.propnet.circuits import (
     reachable,
     said,
 )
+from tests.machine.propnet.evaluate import evaluate
 from tests.machine.propnet.test_circuit import REACH, assert_well_made
 from tests.support.games import GAMES
 
@@ -42,8 +43,8 @@ SHARED = (
 )
 
 
-def knowledge(seconds: float = 60.0) -> Knowledge:
-    return Knowledge(time.monotonic() + seconds)
+def knowledge() -> Knowledge:
+    return Knowledge(Work(MAX_STEPS))
 
 
 def circuit_of_rules(rules: str) -> Circuit:
@@ -95,8 +96,9 @@ def test_boolean_passes_hold_for_any_input(run: Pass, seed: int) -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_optimising_is_repeatable(game: str) -> None:
-    one, reports = optimise(circuit_of(game), 60.0)
-    other, _ = optimise(circuit_of(game), 60.0)
+    one, reports, complete = optimise(circuit_of(game))
+    other = optimise(circuit_of(game)).circuit
+    assert complete
     assert one.literals.tolist() == other.literals.tolist()
     assert one.offsets.tolist() == other.offsets.tolist()
     assert [report.name for report in reports] == [name for name, _ in PASSES]
@@ -106,9 +108,51 @@ def test_optimising_is_repeatable(game: str) -> None:
     )
 
 
-def test_without_time_nothing_is_done() -> None:
+def test_without_time_nothing_is_done_and_that_is_said() -> None:
     circuit = circuit_of("tic_tac_toe")
-    assert optimise(circuit, 0.0) == (circuit, [])
+    assert optimise(circuit, 0.0) == (circuit, [], False)
+
+
+def test_without_work_nothing_is_done_and_that_is_final() -> None:
+    circuit = circuit_of("tic_tac_toe")
+    assert optimise(circuit, max_steps=0) == (circuit, [], True)
+
+
+def test_where_passes_stop_does_not_depend_on_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    circuit = circuit_of("kriegspiel_king_rook")
+    steps = MAX_STEPS // 10
+    expected = optimise(circuit, max_steps=steps)
+    assert expected.circuit.num_literals > optimise(circuit).circuit.num_literals
+    # A clock that is ten times as fast: what a busy machine looks like from inside.
+    started_s = time.monotonic()
+    now = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: started_s + 10 * (now() - started_s))
+    found = optimise(circuit, max_steps=steps)
+    assert found.circuit.literals.tolist() == expected.circuit.literals.tolist()
+    assert found.circuit.offsets.tolist() == expected.circuit.offsets.tolist()
+
+
+def test_a_pass_the_clock_breaks_off_counts_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    circuit = circuit_of("tic_tac_toe")
+
+    def spin(*_: object) -> Circuit:
+        while True:
+            pass
+
+    monkeypatch.setattr("ggp.machine.propnet.passes.PASSES", (("spin", spin),))
+    assert optimise(circuit, 0.2) == (circuit, [], False)
+
+
+def test_a_pass_that_runs_out_of_memory_counts_for_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    circuit = circuit_of("tic_tac_toe")
+
+    def hoard(*_: object) -> Circuit:
+        raise MemoryError
+
+    monkeypatch.setattr("ggp.machine.propnet.passes.PASSES", (("hoard", hoard),))
+    assert optimise(circuit) == (circuit, [], False)
 
 
 def test_the_only_move_is_always_made() -> None:
@@ -199,14 +243,14 @@ def gates_on_fluents(
 )
 def test_games_in_which_nothing_happens_are_optimised(rules: str) -> None:
     circuit = circuit_of_rules(rules)
-    after, reports = optimise(circuit, 60.0)
+    after, reports, _ = optimise(circuit)
     assert len(reports) == len(PASSES)
     assert differences(circuit, after, random_walk(circuit, 1, lanes=3, depth=4)) == []
 
 
 def test_loops_are_kept_and_broken_up() -> None:
     circuit = circuit_of_rules(REACH)
-    after, _ = optimise(circuit, 60.0)
+    after = optimise(circuit).circuit
     assert differences(circuit, after, random_walk(circuit, 7, depth=6)) == []
     assert len(after.loops) == 1
 

@@ -6,6 +6,7 @@ state that is not terminal.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -22,8 +23,17 @@ from ggp.machine.propnet.passes.knowledge import Knowledge
 from ggp.machine.propnet.passes.patience import TookTooLong, patience
 from ggp.machine.propnet.passes.resubstitution import resubstitute
 from ggp.machine.propnet.passes.sweeping import sweep
+from ggp.machine.propnet.passes.work import Work
+
+_log = logging.getLogger(__name__)
 
 Pass = Callable[[Circuit, Knowledge], Circuit]
+
+MAX_STEPS = 10_000_000
+"""Work for one circuit, see `work`."""
+
+STEPS_A_LITERAL = 2
+"""Work of a pass for each literal, besides what it counts itself."""
 
 LARGE = 30_000
 """Literals of a circuit that is made smaller before its fluents are looked into."""
@@ -39,8 +49,6 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("constants", fold_constants),
     ("flatten", flatten),
     ("factor", factor),
-    ("factor", factor),
-    ("complement", complement),
     ("extract early", _extract_early),
     ("implied", drop_implied),
     ("flatten", flatten),
@@ -48,18 +56,16 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("complement", complement),
     ("implied", drop_implied),
     ("constants", fold_constants),
-    ("factor", factor),
-    ("implied", drop_implied),
     ("extract", extract),
     ("flatten", flatten),
+    ("factor", factor),
     ("sweep", sweep),
     ("resubstitute", resubstitute),
-    ("factor", factor),
     ("implied", drop_implied),
     ("extract", extract),
     ("flatten", flatten),
 )
-"""In the order in which they run."""
+"""In the order in which they run; `docs/performance.md` says what each of them saves."""
 
 
 class PassReport(NamedTuple):
@@ -73,7 +79,24 @@ class PassReport(NamedTuple):
     seconds: float
 
 
-def optimise(circuit: Circuit, max_seconds: float) -> tuple[Circuit, list[PassReport]]:
+class Optimised(NamedTuple):
+    """A smaller circuit, and how it came about.
+
+    Attributes:
+        circuit: of the same game.
+        reports: one for each pass that was finished.
+        complete: whether all passes were, as far as their work allows; such a circuit is the
+            same wherever and whenever it is made.
+    """
+
+    circuit: Circuit
+    reports: list[PassReport]
+    complete: bool
+
+
+def optimise(
+    circuit: Circuit, max_seconds: float | None = None, max_steps: int = MAX_STEPS
+) -> Optimised:
     """A smaller circuit of the same game.
 
     In every reachable state it gives the same legal moves and goals, and for every legal joint
@@ -81,21 +104,25 @@ def optimise(circuit: Circuit, max_seconds: float) -> tuple[Circuit, list[PassRe
 
     Args:
         circuit: of a game.
-        max_seconds: no pass begins later than this, long ones stop early, and one that does
-            not is broken off and counts for nothing.
+        max_seconds: a pass that is not over then is broken off and counts for nothing, and no
+            other begins; None for as long as it takes.
+        max_steps: work that may be done: no pass begins after it, and long ones stop early.
     """
-    reports = []
-    knowledge = Knowledge(time.monotonic() + max_seconds)
+    until_s = None if max_seconds is None else time.monotonic() + max_seconds
+    reports: list[PassReport] = []
+    knowledge = Knowledge(Work(max_steps))
     for name, run in PASSES:
-        start_s = time.monotonic()
-        if start_s >= knowledge.until_s:
+        if not knowledge.work.left:
             break
+        start_s = time.monotonic()
         before = circuit
         try:
-            with patience(knowledge.until_s):
+            with patience(until_s):
+                knowledge.work.spend(STEPS_A_LITERAL * circuit.num_literals)
                 circuit = run(circuit, knowledge)
-        except TookTooLong:
-            break
+        except (TookTooLong, MemoryError) as error:
+            _log.info("the pass %r was broken off: %s", name, type(error).__name__)
+            return Optimised(before, reports, complete=False)
         reports.append(
             PassReport(
                 name,
@@ -106,4 +133,4 @@ def optimise(circuit: Circuit, max_seconds: float) -> tuple[Circuit, list[PassRe
                 time.monotonic() - start_s,
             )
         )
-    return circuit, reports
+    return Optimised(circuit, reports, complete=True)

@@ -16,6 +16,12 @@ MAX_WORDS = 960
 SAMPLED_WORDS = 4_000_000
 """Random matches: lanes at a time, 64 a word, and words of all nets together."""
 
+WORDS_A_STEP = 20
+STEPS_TO_LOOK = 20
+STEPS_TO_LEARN = 4
+"""Work: words of random matches that are a step, steps to look for an example among them, and
+steps for each net of an example of the solver's."""
+
 CONFLICTS = 300
 """How hard to try to prove something."""
 
@@ -34,7 +40,7 @@ class Evidence:
     """
 
     def __init__(
-        self, draft: Draft, knowledge: Knowledge, until_s: float, max_words: int = MAX_WORDS
+        self, draft: Draft, knowledge: Knowledge, until: int, max_words: int = MAX_WORDS
     ) -> None:
         circuit = draft.circuit
         num_nets = draft.first_net + circuit.num_gates
@@ -43,9 +49,11 @@ class Evidence:
         self.values: Words = samples.values.reshape(num_nets, -1)
         self.running: Words = samples.running.reshape(-1)
         self.moves_matter = _moves_matter(draft)
-        self._limit = Limit(CONFLICTS, until_s)
+        self._limit = Limit(CONFLICTS, until)
         self._solvers = [_solver(circuit, knowledge, running) for running in (False, True)]
         self._num_examples = 0
+        self._work = knowledge.work
+        self._work.spend(self.values.size // WORDS_A_STEP)
 
     def where_it_matters(self, net: int) -> Words:
         """`[W]` the lanes in which a net must be right."""
@@ -60,6 +68,7 @@ class Evidence:
         """Whether literals certainly never hold together where a net matters."""
         if FALSE in literals:
             return True
+        self._work.spend(STEPS_TO_LOOK)
         seen = self.where_it_matters(net)
         for literal in literals:
             seen = seen & self.words(literal)
@@ -76,6 +85,7 @@ class Evidence:
 
     def _learn(self, example: Example, solver: Solver, running: bool) -> None:
         """Add an example to the lanes."""
+        self._work.spend(STEPS_TO_LEARN * len(self.values))
         if self._num_examples % 64 == 0:
             none = np.zeros((len(self.values), 1), dtype=np.uint64)
             self.values = np.concatenate([none, self.values], axis=1)
@@ -104,7 +114,8 @@ def _moves_matter(draft: Draft) -> list[bool]:
 def _solver(circuit: Circuit, knowledge: Knowledge, running: bool) -> Solver:
     """A solver that knows what is known of fluents, and maybe that a legal move is made."""
     first_net = 1 + circuit.num_inputs
-    solver = Solver(circuit, range(2 * first_net, 2 * (first_net + circuit.num_gates), 2))
+    gates = range(2 * first_net, 2 * (first_net + circuit.num_gates), 2)
+    solver = Solver(circuit, gates, knowledge.work)
     with solver.add() as add:
         if running:
             assume_legal_moves(circuit, solver, add)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from heapq import heapify, heappop, heappush
@@ -11,6 +10,7 @@ from itertools import combinations, pairwise
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.passes.draft import GATE_COST, Draft
 from ggp.machine.propnet.passes.knowledge import Knowledge
+from ggp.machine.propnet.passes.work import Work
 
 MAX_WIDTH_ALL_PAIRS = 24
 """In wider gates only pairs of neighbours are looked at."""
@@ -18,6 +18,9 @@ MAX_WIDTH_ALL_PAIRS = 24
 
 MAX_HOLDERS = 40
 """Literals that are in more gates do not tell which gates are alike."""
+
+STEPS_TO_REPLACE = 4
+"""Work for putting a shared gate into another."""
 
 Pair = tuple[int, int]
 """Two literals, the smaller one first."""
@@ -29,7 +32,7 @@ def extract(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     A pair costs a gate and saves one literal wherever it occurs, so the most frequent pair
     goes first, and the gate it has become pairs with others again.
     """
-    shared = _Shared(Draft(circuit), knowledge.until_s)
+    shared = _Shared(Draft(circuit), knowledge.work)
     shared.reuse_gates()
     shared.group_twins()
     shared.group_common()
@@ -40,9 +43,9 @@ def extract(circuit: Circuit, knowledge: Knowledge) -> Circuit:
 class _Shared:
     """Gates as sets of literals, and which gates hold each literal."""
 
-    def __init__(self, draft: Draft, until_s: float) -> None:
+    def __init__(self, draft: Draft, work: Work) -> None:
         self._draft = draft
-        self._until_s = until_s
+        self._work = work
         self._gates: dict[int, set[int]] = {}
         self._holders: dict[int, set[int]] = {}
         # Wide gates in order: literals that occur together are likely neighbours.
@@ -77,11 +80,12 @@ class _Shared:
         for holders in self._holders.values():
             wide = sorted(net for net in holders if len(self._gates[net]) > 2)
             if 1 < len(wide) <= MAX_HOLDERS:
+                self._work.spend(len(wide) ** 2 // 20)
                 for nets in combinations(wide, 2):
                     overlaps[nets] = overlaps.get(nets, 0) + 1
         queue = [(-count, nets) for nets, count in overlaps.items() if count > 2]
         heapify(queue)
-        while queue and time.monotonic() < self._until_s:
+        while queue and self._work.left:
             estimate, nets = heappop(queue)
             common = self._gates[nets[0]] & self._gates[nets[1]]
             if len(common) < 3:
@@ -90,6 +94,7 @@ class _Shared:
                 heappush(queue, (-len(common), nets))
                 continue
             literals = sorted(common)
+            self._work.spend(len(literals))
             held = set.intersection(*(self._holders[literal] for literal in literals))
             if (len(held) - 1) * len(common) > len(held) + GATE_COST:
                 self._join(held, literals)
@@ -117,8 +122,9 @@ class _Shared:
 
         for pair, count in counts.items():
             put(pair, count)
-        while queue and time.monotonic() < self._until_s:
+        while queue and self._work.left:
             estimate, pair = heappop(queue)
+            self._work.spend(2)
             held = self._holders[pair[0]] & self._holders[pair[1]]
             if len(held) < -estimate:
                 put(pair, len(held))
@@ -161,6 +167,7 @@ class _Shared:
     def _replace(self, net: int, literals: Iterable[int], by: int) -> None:
         gate = self._gates[net]
         wide = self._wide.get(net)
+        self._work.spend(STEPS_TO_REPLACE)
         for literal in list(literals):
             gate.discard(literal)
             self._holders[literal].discard(net)

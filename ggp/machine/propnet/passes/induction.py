@@ -6,13 +6,13 @@ others have to do without them; when none fails any more, all that are left are 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.passes.guesses import Guess
 from ggp.machine.propnet.passes.knowledge import moves_of_roles
 from ggp.machine.propnet.passes.solver import Additions, Example, Limit, Solver
+from ggp.machine.propnet.passes.work import Work
 
 REFUTE_CONFLICTS = 1_000
 PROVE_CONFLICTS = 5_000
@@ -24,25 +24,30 @@ CHUNK = 24
 
 
 def prove(
-    circuit: Circuit, guesses: Sequence[Guess], known: Sequence[Guess], until_s: float
+    circuit: Circuit,
+    guesses: Sequence[Guess],
+    known: Sequence[Guess],
+    work: Work,
+    until: int,
 ) -> list[Guess]:
-    """The guesses that hold together in every reachable state; none if time runs out.
+    """The guesses that hold together in every reachable state; none if the work runs out.
 
     Args:
         circuit: of a game.
         guesses: what to prove.
         known: what has been proved before.
-        until_s: monotonic time.
+        work: what is counted.
+        until: the `work.spent` at which to stop.
     """
     left = [guess for guess in guesses if guess.may_be(circuit.initial)]
     # Assumptions that can be taken back save rounds, but make proofs long.
-    step = _Step(circuit, left, known, retractable=True)
-    step.drop_refuted(Limit(REFUTE_CONFLICTS, until_s))
-    while step.guesses() and time.monotonic() < until_s:
+    step = _Step(circuit, left, known, work, retractable=True)
+    step.drop_refuted(Limit(REFUTE_CONFLICTS, until))
+    while step.guesses() and work.spent < until:
         left = step.guesses()
-        step = _Step(circuit, left, known, retractable=False)
-        step.drop_unproved(until_s)
-        if step.guesses() == left:
+        step = _Step(circuit, left, known, work, retractable=False)
+        # Work that runs out leaves guesses that nobody has looked at.
+        if step.drop_unproved(until) and step.guesses() == left:
             return left
     return []
 
@@ -55,6 +60,7 @@ class _Step:
         circuit: Circuit,
         guesses: Sequence[Guess],
         known: Sequence[Guess],
+        work: Work,
         *,
         retractable: bool,
     ) -> None:
@@ -64,7 +70,8 @@ class _Step:
         roots = [circuit.terminal, *(x for each in circuit.legal for x in each.literals.tolist())]
         for guess in guesses:
             roots += [int(circuit.next[(x >> 1) - 1]) for x in guess.literals]
-        self._solver = Solver(circuit, roots)
+        self._work = work
+        self._solver = Solver(circuit, roots, work)
         self._asked: list[int] = []
         self._fails: list[int] = []
         with self._solver.add() as add:
@@ -99,19 +106,20 @@ class _Step:
         """Drop guesses that are easily seen to fail."""
         self._drop(self._some_fail, limit)
 
-    def drop_unproved(self, until_s: float) -> None:
-        """Drop guesses that fail, or may."""
-        if self._drop(self._some_fail, Limit(PROVE_CONFLICTS, until_s)):
-            return
-        limit = Limit(PROVE_SOME_CONFLICTS, until_s)
+    def drop_unproved(self, until: int) -> bool:
+        """Drop guesses that fail, or may; whether there was work for all of them."""
+        if self._drop(self._some_fail, Limit(PROVE_CONFLICTS, until)):
+            return True
+        limit = Limit(PROVE_SOME_CONFLICTS, until)
         for chunk, fails in zip(self._chunks, self._chunk_fails, strict=True):
             if self._drop(fails, limit):
                 continue
             for place in chunk:
-                if time.monotonic() > until_s:
-                    return
+                if self._work.spent >= until:
+                    return False
                 if place in self._left and not self._drop(self._fails[place], limit):
                     self._left.pop(place, None)
+        return True
 
     def _drop(self, fails: int, limit: Limit) -> bool:
         """Drop guesses as long as `fails` can be; whether it is certain that it cannot."""

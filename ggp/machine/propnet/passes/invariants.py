@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 
 from ggp.machine.propnet.circuit import Circuit
@@ -24,34 +23,39 @@ NUM_WORDS = 4
 
 MAX_STEPS = 250
 MIN_STEPS = 40
-TIME_SHARE = 0.4
-REST_TIME_SHARE = 0.2
-"""How much of the time that is left may be spent on proofs."""
+SHARE = 0.5
+REST_SHARE = 0.2
+"""How much of the work that is left may go into proofs."""
 
 SAMPLED_WORDS = 40_000_000
 """Literals times words times steps to spend on them."""
 
+WORDS_A_STEP = 160
+"""Work: words of random matches that are a step."""
+
 
 def use_invariants(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     """Fluents that are constant or equal to others become that; groups go to `knowledge`."""
-    until_s = time.monotonic() + TIME_SHARE * (knowledge.until_s - time.monotonic())
+    work = knowledge.work
+    until = work.until(SHARE)
     affordable = SAMPLED_WORDS // (NUM_WORDS * (1 + circuit.num_literals))
     steps = max(MIN_STEPS, min(MAX_STEPS, affordable))
     fluents = range(1, 1 + len(circuit.fluents))
+    work.spend(NUM_WORDS * steps * circuit.num_literals // WORDS_A_STEP)
     values = sample(circuit, fluents, num_words=NUM_WORDS, num_steps=steps, seed=0).values
     becomes = equal_fluents(circuit, values)
     meant = {net: equality(net, literal) for net, literal in becomes.items()}
     guesses = [guess for pair in meant.values() for guess in pair]
     groups = exclusive_fluents(circuit, values)
     first = strongest(groups)
-    proved = dict.fromkeys(prove(circuit, guesses + first, [], until_s))
+    proved = dict.fromkeys(prove(circuit, guesses + first, [], work, until))
     # Fewer of the rest are true, and less follows from them.
-    until_s = time.monotonic() + REST_TIME_SHARE * (knowledge.until_s - time.monotonic())
+    until = work.until(REST_SHARE)
     tried = frozenset(first)
     rest = strongest(guess for guess in groups if guess in proved or guess not in tried)
     pairs = never_together(circuit, values)
     rest = [guess for guess in dict.fromkeys(rest + pairs) if guess not in proved]
-    proved.update(dict.fromkeys(prove(circuit, rest, list(proved), until_s)))
+    proved.update(dict.fromkeys(prove(circuit, rest, list(proved), work, until)))
     knowledge.groups += _groups(circuit, [guess for guess in groups if guess in proved])
     knowledge.pairs += tuple(_pair(circuit, guess) for guess in pairs if guess in proved)
     draft = Draft(circuit)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.passes.work import Work
 
 
 class Group(NamedTuple):
@@ -28,12 +29,12 @@ class Knowledge:
     """What is known of a game, whatever its circuit looks like.
 
     Attributes:
-        until_s: monotonic time at which to stop.
+        work: what may be done, and how much of it was.
         groups: fluents that exclude each other.
         pairs: other fluents, or their negations, that do.
     """
 
-    until_s: float
+    work: Work
     groups: tuple[Group, ...] = ()
     pairs: tuple[Pair, ...] = ()
 

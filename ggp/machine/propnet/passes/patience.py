@@ -8,21 +8,24 @@ import threading
 import time
 from collections.abc import Iterator
 
-GRACE_S = 0.25
-"""How much later than asked a pass is broken off: it had better stop by itself."""
-
 
 class TookTooLong(Exception):
     """Raised wherever the work happens to be; what it was making is lost."""
 
 
 @contextlib.contextmanager
-def patience(until_s: float) -> Iterator[None]:
-    """Raise `TookTooLong` inside if it is not over some time after `until_s` (monotonic).
+def patience(until_s: float | None) -> Iterator[None]:
+    """Raise `TookTooLong` inside if it is not over at `until_s` (monotonic); None: never.
 
-    By the process's timer: outside the main thread, or where somebody else uses it, nothing is
-    broken off.
+    By the process's timer: outside the main thread, or where somebody else uses it, only what
+    has not begun by then is broken off.
     """
+    if until_s is None:
+        yield
+        return
+    left_s = until_s - time.monotonic()
+    if left_s <= 0:
+        raise TookTooLong
     usable = (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
@@ -36,7 +39,7 @@ def patience(until_s: float) -> Iterator[None]:
         raise TookTooLong
 
     signal.signal(signal.SIGALRM, give_up)
-    signal.setitimer(signal.ITIMER_REAL, max(until_s + GRACE_S - time.monotonic(), 0.001))
+    signal.setitimer(signal.ITIMER_REAL, left_s)
     try:
         yield
     finally:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +10,7 @@ from ggp.machine.propnet.passes.draft import GATE_COST, Draft
 from ggp.machine.propnet.passes.evidence import Evidence
 from ggp.machine.propnet.passes.knowledge import Knowledge
 from ggp.machine.propnet.passes.sampling import Words, net_levels
+from ggp.machine.propnet.passes.work import Work
 
 MAX_GATES = 4_000
 """Larger circuits are left alone."""
@@ -28,14 +27,17 @@ FIRST_WORDS = 16
 MAX_WORDS = 96
 """Words of random matches to look at."""
 
-TIME_SHARE = 0.4
-MAX_SECONDS = 2.0
-"""How much of the time that is left may be spent here, and how much at most."""
+SHARE = 0.4
+MAX_STEPS = 2_000_000
+"""How much of the work that is left may be done here, and how much at most."""
 
 MAX_ATTEMPTS = 3
 """Guesses for one gate; a wrong one makes the next one better."""
 
 MAX_CANDIDATES = 300
+
+NETS_A_STEP = 20
+"""Work: nets to look through for candidates that are a step."""
 
 _ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 _NONE = np.uint64(0)
@@ -54,11 +56,10 @@ def resubstitute(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     if circuit.num_gates > MAX_GATES:
         return circuit
     draft = Draft(circuit)
-    now = time.monotonic()
-    until_s = now + min(TIME_SHARE * (knowledge.until_s - now), MAX_SECONDS)
-    search = _Search(draft, Evidence(draft, knowledge, until_s, MAX_WORDS))
+    until = knowledge.work.until(SHARE, MAX_STEPS)
+    search = _Search(draft, Evidence(draft, knowledge, until, MAX_WORDS), knowledge.work)
     for net in sorted(draft.free_gates(), key=lambda net: -search.ranks[net]):
-        if time.monotonic() > until_s:
+        if knowledge.work.spent > until:
             break
         search.make_anew(net)
     return draft.finish()
@@ -67,8 +68,9 @@ def resubstitute(circuit: Circuit, knowledge: Knowledge) -> Circuit:
 class _Search:
     """Looks for gates of literals that hold where a net does, and never together elsewhere."""
 
-    def __init__(self, draft: Draft, evidence: Evidence) -> None:
+    def __init__(self, draft: Draft, evidence: Evidence, work: Work) -> None:
         self._draft = draft
+        self._work = work
         self._evidence = evidence
         self._gates = {net: draft.gates[net - draft.first_net] for net in draft.free_gates()}
         self._uses = np.array(draft.fan_out())
@@ -139,6 +141,7 @@ class _Search:
 
     def _guess(self, target: int, others: Ints, most: int) -> tuple[int, ...] | None:
         """A few literals of other nets that are a target in all lanes so far."""
+        self._work.spend(len(others) // NETS_A_STEP)
         evidence = self._evidence
         matters = evidence.where_it_matters(target >> 1)
         wanted = evidence.words(target) & matters

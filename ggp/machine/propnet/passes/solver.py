@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.passes.draft import gates_of
+from ggp.machine.propnet.passes.work import Work
 
 if TYPE_CHECKING:
     from clingo import Model
@@ -16,12 +16,23 @@ if TYPE_CHECKING:
 Example = Callable[[int], bool]
 """Says whether a sign holds in an example."""
 
+CONFLICTS_A_STEP = 40
+STEPS_TO_ASK = 1
+STEPS_TO_BUILD = 5
+"""Work for each atom: conflicts that are a step, and steps for a question and for a solver."""
+
+QUICK = 300
+"""Questions with a limit of no more conflicts than this are not interrupted."""
+
+LOOK_UP_S = 0.1
+"""How often to see whether a longer one is to be interrupted."""
+
 
 class Limit(NamedTuple):
-    """How hard to try: conflicts, so that answers can be repeated, and a monotonic time."""
+    """How hard to try: conflicts, and the `Work.spent` at which to stop."""
 
     conflicts: int
-    until_s: float
+    until: int
 
 
 class Solver:
@@ -31,13 +42,20 @@ class Solver:
     not known that they are least fixpoints.
     """
 
-    def __init__(self, circuit: Circuit, roots: Iterable[int]) -> None:
-        """`roots`: literals whose nets, and those they depend on, there are questions about."""
+    def __init__(self, circuit: Circuit, roots: Iterable[int], work: Work) -> None:
+        """Tell the solver what a circuit says.
+
+        Args:
+            circuit: of a game.
+            roots: literals whose nets, and those they depend on, there are questions about.
+            work: what is counted.
+        """
         # Not needed for circuits that have been optimised before.
         from clingo import Control
 
         self._control = Control(["--warn=none"])
         self._atoms: list[int] = []
+        self._work = work
         first_net = 1 + circuit.num_inputs
         gates = gates_of(circuit)
         free = set(range(1, first_net))
@@ -58,6 +76,8 @@ class Solver:
                     backend.add_rule([atom], [], True)
                 elif atom and net:
                     backend.add_rule([atom], [self.sign(x) for x in gates[net - first_net]])
+        self._num_atoms = sum(map(bool, self._atoms))
+        work.spend(STEPS_TO_BUILD * self._num_atoms)
 
     def sign(self, literal: int) -> int:
         """The sign of a literal."""
@@ -82,13 +102,24 @@ class Solver:
         def tell(model: Model) -> None:
             on_example(model.is_true)
 
+        affordable = CONFLICTS_A_STEP * (limit.until - self._work.spent) // self._num_atoms
+        conflicts = min(limit.conflicts, affordable)
+        if conflicts <= 0:
+            return None
         # `configuration.solve` is made up at run time.
-        self._control.configuration.solve.solve_limit = str(limit.conflicts)  # type: ignore[union-attr]
-        with self._control.solve(assumptions=assumed, on_model=tell, async_=True) as search:
-            if not search.wait(max(0.0, limit.until_s - time.monotonic())):
-                search.cancel()
-            found: bool | None = search.get().satisfiable
-            return found
+        self._control.configuration.solve.solve_limit = str(conflicts)  # type: ignore[union-attr]
+        if conflicts <= QUICK:
+            found = self._control.solve(assumptions=assumed, on_model=tell).satisfiable
+            used = conflicts if found is None else 0
+        else:
+            # In a thread of its own, so that this one can be interrupted.
+            with self._control.solve(assumptions=assumed, on_model=tell, async_=True) as search:
+                while not search.wait(LOOK_UP_S):
+                    pass
+                found = search.get().satisfiable
+            used = int(self._control.statistics["solving"]["solvers"]["conflicts"])
+        self._work.spend(self._num_atoms * (STEPS_TO_ASK + used // CONFLICTS_A_STEP))
+        return found
 
 
 class Additions:

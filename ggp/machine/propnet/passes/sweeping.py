@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,13 +10,14 @@ from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.passes.draft import Draft
 from ggp.machine.propnet.passes.evidence import Evidence
 from ggp.machine.propnet.passes.knowledge import Knowledge
+from ggp.machine.propnet.passes.work import Work
 
 MAX_GATES = 8_000
 """Larger circuits are left alone."""
 
-TIME_SHARE = 0.3
-MAX_SECONDS = 2.0
-"""How much of the time that is left may be spent here, and how much at most."""
+SHARE = 0.3
+MAX_STEPS = 2_000_000
+"""How much of the work that is left may be done here, and how much at most."""
 
 
 def sweep(circuit: Circuit, knowledge: Knowledge) -> Circuit:
@@ -28,19 +28,19 @@ def sweep(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     if circuit.num_gates > MAX_GATES:
         return circuit
     draft = Draft(circuit)
-    now = time.monotonic()
-    until_s = now + min(TIME_SHARE * (knowledge.until_s - now), MAX_SECONDS)
-    evidence = Evidence(draft, knowledge, until_s)
-    _merge(draft, evidence, until_s)
-    _drop_literals(draft, evidence, until_s)
+    work = knowledge.work
+    until = work.until(SHARE, MAX_STEPS)
+    evidence = Evidence(draft, knowledge, until)
+    _merge(draft, evidence, work, until)
+    _drop_literals(draft, evidence, work, until)
     return draft.finish()
 
 
-def _merge(draft: Draft, evidence: Evidence, until_s: float) -> None:
+def _merge(draft: Draft, evidence: Evidence, work: Work, until: int) -> None:
     """Let nets become the one of least effort among those they agree with."""
     # A list, because evidence grows.
     for net, literal in list(_alike(draft, evidence)):
-        if time.monotonic() > until_s:
+        if work.spent > until:
             break
         if all(
             evidence.never(net, [2 * net + inverted, literal ^ inverted ^ 1]) for inverted in (0, 1)
@@ -69,12 +69,12 @@ def _alike(draft: Draft, evidence: Evidence) -> Iterator[tuple[int, int]]:
             found[True].setdefault(while_running, literal)
 
 
-def _drop_literals(draft: Draft, evidence: Evidence, until_s: float) -> None:
+def _drop_literals(draft: Draft, evidence: Evidence, work: Work, until: int) -> None:
     """Drop literals that hold wherever the others of a gate do."""
     for net in draft.free_gates():
         if net in draft.becomes:
             continue
-        if time.monotonic() > until_s:
+        if work.spent > until:
             break
         gate = draft.gates[net - draft.first_net]
         kept = list(gate)

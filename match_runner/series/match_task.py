@@ -9,7 +9,7 @@ from functools import lru_cache
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
-from ggp.machine import Machine
+from ggp.machine import Limits, Machine
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import Conditions, play_match
 from match_runner.match.seats import build_machines, set_up
@@ -19,14 +19,14 @@ _MOST_GAMES = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class MatchTask:
     """A match for a worker.
 
     Attributes:
         game: what to call the game.
         source: name of its rules in messages.
         rules: their text, so that a worker need not see the same files.
-        backend: of the machines.
+        backend, limits: of the machines.
         players: spec or address for every role but `random`.
         seed: of the match.
         conditions: of the match.
@@ -36,23 +36,26 @@ class Task:
     source: str
     rules: str
     backend: str
+    limits: Limits
     players: Mapping[str, str]
     seed: int
     conditions: Conditions
 
 
-def play(task: Task) -> MatchRecord:
+def play(task: MatchTask) -> MatchRecord:
     """Play a match; its record comes without the rules, which the caller has.
 
     Raises:
         MachineError: no machine can be built.
     """
-    program, machines = _machines(task.source, task.rules, task.backend)
+    program, machines = _machines(task.source, task.rules, task.backend, task.limits)
     arena = set_up(task.game, program, task.players, machines)
     return replace(play_match(arena, task.seed, task.conditions), rules="")
 
 
 @lru_cache(maxsize=_MOST_GAMES)
-def _machines(source: str, rules: str, backend: str) -> tuple[Program, tuple[Machine, ...]]:
+def _machines(
+    source: str, rules: str, backend: str, limits: Limits
+) -> tuple[Program, tuple[Machine, ...]]:
     program = normalize(parse(rules, source))
-    return program, build_machines(program, backend)
+    return program, build_machines(program, backend, limits)

@@ -15,7 +15,7 @@ from ggp.errors import ConfigError
 from match_runner.match.record_files import make_folder, write_record
 from match_runner.options import Place
 from match_runner.progress import progress
-from match_runner.series.budgets import Budgets
+from match_runner.series.equal_states import Budgets
 from match_runner.series.outcomes import Played, always_at_fault, scores_of
 from match_runner.series.plan import MEASURE, PLAY, Series, plan_all
 from match_runner.series.runner import measurements, run_series, stored_budgets

@@ -16,6 +16,7 @@ from ggp.belief.completions import (
     list_completions,
     open_moves,
 )
+from ggp.belief.move_models import MoveModel
 from ggp.belief.paths import PathTree
 from ggp.belief.resample import log_sums
 from ggp.belief.segments import Segments, depleted_segments, join
@@ -57,6 +58,7 @@ def advance(
     *,
     capacity: IntArray | int,
     rng: np.random.Generator,
+    model: MoveModel,
     expansion_limit: IntArray | int | None = None,
     stop: Callable[[], bool],
 ) -> Grown:
@@ -75,6 +77,7 @@ def advance(
         sets: S sets.
         paths: `[S]` incomplete paths of the role (tree nodes) that end with this turn.
         capacity: `[S]` entries of a set at most.
+        model: how the other roles move.
         expansion_limit: `[S]` if given, sets are only enumerated: those with more completions
             than this, or more children than `capacity`, come back empty and not exact.
         stop: when true, entries and sets that were not come to yet are left out.
@@ -82,7 +85,7 @@ def advance(
     capacity = np.broadcast_to(np.asarray(capacity, dtype=np.int64), len(sets))
     set_of = segment_ids(sets.offsets)
     evidence = Evidence(*np.ascontiguousarray(tree.last_turns(paths).T[:, set_of]))
-    options = open_moves(machine, role, sets.states, evidence)
+    options = open_moves(machine, role, sets.states, evidence, model)
     if expansion_limit is None:
         listed = _listed(options, set_of, capacity)
         exact = sets.exact & (np.bincount(set_of[~listed], minlength=len(sets)) == 0)
@@ -97,7 +100,7 @@ def advance(
     parts = list(chunks(effort, COMPLETIONS_AT_ONCE))
     if len(parts) > 1:
         return _advance_parts(
-            machine, tree, role, sets, paths, parts, capacity, rng, expansion_limit, stop
+            machine, tree, role, sets, paths, parts, capacity, rng, model, expansion_limit, stop
         )
     children, stepped, cut = _complete(
         machine, role, sets, set_of, options, listed, evidence.percepts, capacity, rng, stop
@@ -117,6 +120,7 @@ def _advance_parts(
     parts: list[tuple[int, int]],
     capacity: IntArray,
     rng: np.random.Generator,
+    model: MoveModel,
     expansion_limit: IntArray | int | None,
     stop: Callable[[], bool],
 ) -> Grown:
@@ -140,6 +144,7 @@ def _advance_parts(
                 paths[start:end],
                 capacity=capacity[start:end],
                 rng=rng,
+                model=model,
                 expansion_limit=limit,
                 stop=stop,
             )

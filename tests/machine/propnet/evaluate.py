@@ -1,4 +1,4 @@
-"""What the nets of a circuit say, in the plainest way: for tests and for checks of passes."""
+"""What the nets of a circuit say, in the plainest way."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ FORMAL_READER_RULES = frozenset(
 """Repairs made while reading that break the letter of the specification."""
 
 
-class Report:
+class Diagnosis:
     """Problems of a rulesheet, one entry a place and rule.
 
     `strict` turns repaired breaches of the formal rules into errors.

@@ -12,6 +12,7 @@ from ggp.cli.options import (
     FilePath,
     backend_option,
     json_option,
+    limits_option,
     open_game,
     read_json_list,
     read_term,
@@ -25,7 +26,7 @@ from ggp.gdl.source import printable
 if TYPE_CHECKING:
     import numpy as np
 
-    from ggp.machine import Machine, States
+    from ggp.machine import Limits, Machine, States
 
 _MOVES_FILE = "a list of joint moves like {role: move}, one for each step"
 
@@ -49,17 +50,24 @@ _JOINT_MOVE = 'an object with a move for each role: {"ROLE": "MOVE", ...}'
 )
 @seed_option()
 @backend_option
+@limits_option
 @json_option
 @verbose_option
 def trace(
-    game: str, moves: Path | None, max_steps: int, seed: int, backend: str, as_json: bool
+    game: str,
+    moves: Path | None,
+    max_steps: int,
+    seed: int,
+    backend: str,
+    limits: Limits,
+    as_json: bool,
 ) -> None:
     """Play given or random joint moves and show every step.
 
     Steps count from 0. The percepts of a step are what its joint move produces.
     """
     given = None if moves is None else read_json_list(moves, _MOVES_FILE)
-    machine = open_game(game, backend).machine
+    machine = open_game(game, backend, limits=limits).machine
     import numpy as np
 
     if given is None:

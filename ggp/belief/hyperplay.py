@@ -8,7 +8,8 @@ import numpy as np
 
 from ggp.belief.bags import Bags
 from ggp.belief.exact import ENTRIES_AT_ONCE, EXPANSIONS_PER_ENTRY, ExactSets, GivenUp
-from ggp.belief.growth import Grown, advance
+from ggp.belief.move_models import UNIFORM, MoveModel
+from ggp.belief.one_turn import Grown, advance
 from ggp.belief.paths import PathTree
 from ggp.belief.segments import Segments, depleted_segments, initial_segments, join
 from ggp.machine.arrays import first_seen
@@ -21,7 +22,7 @@ REFILL_FACTOR = 8
 """A bag that lost most of its particles is drawn again with this times as many."""
 
 MAX_ATTEMPTS = 400_000
-"""Lanes stepped in search of a particle for a player's own bag; see `Belief`."""
+"""Lanes stepped in search of a particle for a player's own bag; see `HyperPlaySampler`."""
 
 
 def never() -> bool:
@@ -29,8 +30,8 @@ def never() -> bool:
     return False
 
 
-class Belief:
-    """Makes and advances bags of every role of a machine.
+class HyperPlaySampler:
+    """The `Sampler` of HyperPlay: makes and advances bags of every role of a machine.
 
     Args:
         machine: the game.
@@ -40,6 +41,7 @@ class Belief:
         keep_views: keep every role's incomplete path along each entry, as incomplete
             information simulations need; entries then are one only if these agree too.
         max_attempts: lanes stepped in search of particles for one bag that has none.
+        model: how the other roles are believed to move.
         stop: asked between attempts; when true, searching for particles is given up. May be
             replaced between calls.
     """
@@ -53,6 +55,7 @@ class Belief:
         exact: int = DEFAULT_EXACT,
         keep_views: bool = False,
         max_attempts: int = MAX_ATTEMPTS,
+        model: MoveModel = UNIFORM,
         stop: Callable[[], bool] = never,
     ) -> None:
         self.machine = machine
@@ -61,7 +64,11 @@ class Belief:
         self.stop = stop
         self._keep_views = keep_views
         self._max_attempts = max_attempts
-        self._exact = ExactSets(machine, tree, exact, keep_views=keep_views, stop=self._stopped)
+        self._model = model
+        self._exact = ExactSets(
+            machine, tree, exact, keep_views=keep_views, model=model, stop=self._stopped
+        )
+        self.enumerates = exact > 0
 
     def start(self, role: int, count: int = 1) -> Bags:
         """`count` bags at the start of the game."""
@@ -104,6 +111,15 @@ class Belief:
         self._exact.enumerate_shrunk(role, paths[sampled], after.sizes)
         still = np.flatnonzero(~self._exact.holds(paths[sampled]))
         return self._assemble(role, paths, sampled[still], after.take(still))
+
+    def draw(self, bags: Bags, count: int, rng: np.random.Generator) -> IntArray:
+        """`[B, count]` lanes of `bags.sets.states`, drawn by weight; no bag may be depleted."""
+        return np.stack([bags.draw(bag, count, rng) for bag in range(len(bags))])
+
+    @property
+    def sound(self) -> bool:
+        """Every entry is a complete path that agrees with its incomplete one."""
+        return True
 
     @property
     def views(self) -> IntArray:
@@ -251,6 +267,7 @@ class Belief:
             paths,
             capacity=capacity,
             rng=rng,
+            model=self._model,
             stop=self._stopped,
         )
 

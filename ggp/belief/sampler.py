@@ -1,0 +1,67 @@
+"""What samples the states a role may be in: the protocol; `HyperPlaySampler` implements it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from ggp.belief.bags import Bags
+from ggp.belief.paths import PathTree
+from ggp.machine.base import IntArray
+
+
+class Sampler(Protocol):
+    """Which states a role may be in, with weights, for many incomplete paths at once.
+
+    Attributes:
+        tree: names the incomplete paths.
+        stop: asked now and then; when true, searching for particles is given up. May be replaced
+            between calls.
+    """
+
+    tree: PathTree
+    stop: Callable[[], bool]
+
+    @property
+    def sound(self) -> bool:
+        """Whether every entry agrees with its path: no state outside the information set."""
+        ...
+
+    @property
+    def enumerates(self) -> bool:
+        """Whether small information sets are enumerated, so that a bag can be exact."""
+        ...
+
+    @property
+    def views(self) -> IntArray:
+        """Nodes that the sampler refers to besides the paths of its bags."""
+        ...
+
+    def start(self, role: int, count: int = 1) -> Bags:
+        """`count` bags at the start of the game."""
+        ...
+
+    def at(self, paths: IntArray, role: int, rng: np.random.Generator) -> Bags:
+        """The bags of these incomplete paths, which must be of the same length."""
+        ...
+
+    def advance(
+        self,
+        bags: Bags,
+        moves: IntArray,
+        percepts: IntArray,
+        rng: np.random.Generator,
+        refused: IntArray | None = None,
+    ) -> Bags:
+        """The bags one turn later; those without particles have no entries."""
+        ...
+
+    def draw(self, bags: Bags, count: int, rng: np.random.Generator) -> IntArray:
+        """`[B, count]` lanes of `bags.sets.states`, drawn by weight; no bag may be depleted."""
+        ...
+
+    def renumber(self, numbers: IntArray) -> None:
+        """Follow `PathTree.prune`."""
+        ...

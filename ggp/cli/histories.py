@@ -1,0 +1,171 @@
+"""Histories for `ggp evaluate`: what a role did and saw, from wherever that is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ggp.cli.options import read_json, read_term
+from ggp.errors import ConfigError
+
+if TYPE_CHECKING:
+    from ggp.machine import Machine
+    from ggp.players.base import KnownTurn
+
+FORM = 'a list of turns like {"move": "MOVE", "percepts": ["TERM", ...]}'
+
+_MOST_TURNS = 1000
+_MOST_MATCHES = 20
+"""Random matches that are played in search of one in which the role has a choice."""
+
+_PARTICLES, _EXACT = 1_000, 10_000
+
+
+def recorded_history(
+    machine: Machine, path: Path, digest: str, role: str, turn: int
+) -> list[KnownTurn]:
+    """What a role did and saw in a recorded match before it decided in a turn.
+
+    Args:
+        path: of a record that `match-runner --record` wrote.
+        digest: of the rules that are played.
+        turn: counted from 1, as `match-runner replay` shows them.
+
+    Raises:
+        ConfigError: the file is no record, or of another game, or the match was over before.
+    """
+    record = read_json(path, "a record of match-runner")
+    turns = record.get("turns") if isinstance(record, dict) else None
+    if not isinstance(record, dict) or not isinstance(turns, list):
+        raise ConfigError(f"{path} must be a record of match-runner, an object with `turns`")
+    if record.get("digest") != digest:
+        raise ConfigError(f"{path} is the record of a game with other rules")
+    if not 1 <= turn <= len(turns):
+        raise ConfigError(f"{path} has the turns 1 to {len(turns)}, not {turn}")
+    try:
+        found: list[object] = [
+            {"move": each["joint_move"][role], "percepts": each["percepts"][role]}
+            for each in turns[: turn - 1]
+        ]
+    except (KeyError, TypeError) as error:
+        raise ConfigError(f"{path} is no whole record: {error} is missing in a turn") from error
+    return read_history(machine, found, str(path))
+
+
+def first_choice(machine: Machine, role: int, seed: int) -> list[KnownTurn]:
+    """What a role did and saw until it first has a choice.
+
+    That it makes its only moves and sees nothing, if it can be so; else what happens to it in a
+    random match.
+
+    Args:
+        machine: where this is found out; nobody else should count its states.
+        seed: of the match.
+
+    Raises:
+        ConfigError: in some random matches it never had a choice; shows one of them.
+    """
+    quiet = _quiet_history(machine, role)
+    if quiet is not None:
+        return quiet
+    turns: list[KnownTurn] = []
+    for number in range(_MOST_MATCHES):
+        turns, has_choice = _random_history(machine, role, (seed, number))
+        if has_choice:
+            return turns
+    raise ConfigError(
+        f"{machine.roles[role]} had no choice in {_MOST_MATCHES} random matches; give --history: "
+        f"{FORM}, for example {json.dumps([turn._asdict() for turn in turns[:2]])}"
+    )
+
+
+def _quiet_history(machine: Machine, role: int) -> list[KnownTurn] | None:
+    """Only moves, nothing seen, until there is a choice; None if that cannot be."""
+    import numpy as np
+
+    from ggp.belief import HyperPlaySampler, PathTree
+    from ggp.machine.base import NO_PERCEPTS
+    from ggp.players.base import KnownTurn
+    from ggp.search.estimates import candidates
+
+    belief = HyperPlaySampler(machine, PathTree(machine), capacity=_PARTICLES, exact=_EXACT)
+    rng = np.random.default_rng(0)
+    bag = belief.start(role)
+    turns: list[KnownTurn] = []
+    while len(turns) < _MOST_TURNS:
+        moves = candidates(machine, bag).values
+        if len(moves) > 1:
+            return turns
+        if not len(moves):
+            return None
+        turns.append(KnownTurn(machine.move_text(int(moves[0])), ()))
+        bag = belief.advance(bag, moves, np.array([NO_PERCEPTS]), rng)
+        if bag.depleted[0]:
+            return None
+    return None
+
+
+def _random_history(
+    machine: Machine, role: int, seed: Sequence[int]
+) -> tuple[list[KnownTurn], bool]:
+    """A role's turns of a random match until it has a choice, and whether it has one."""
+    import numpy as np
+
+    from ggp.players.base import KnownTurn
+    from ggp.search.moves import random_moves
+
+    rng = np.random.default_rng(seed)
+    state = machine.initial(1)
+    turns: list[KnownTurn] = []
+    while not machine.terminal(state)[0] and len(turns) < _MOST_TURNS:
+        if len(machine.legal(state, role)[0]) > 1:
+            return turns, True
+        row = [int(random_moves(machine, state, r, rng)[0]) for r in range(len(machine.roles))]
+        stepped = machine.step(state, np.array([row], dtype=np.int64))
+        seen = machine.percept_texts(int(stepped.percepts[0, role]))
+        turns.append(KnownTurn(machine.move_text(row[role]), seen))
+        state = stepped.states
+    return turns, False
+
+
+def read_history(machine: Machine, turns: Sequence[object], name: str) -> list[KnownTurn]:
+    """The turns of a history, checked against the terms that the rules can make.
+
+    Args:
+        turns: as read from JSON, not yet checked.
+        name: what messages call them.
+
+    Raises:
+        ConfigError: a turn is malformed or unknown to the rules.
+    """
+    history = []
+    for number, turn in enumerate(turns):
+        try:
+            history.append(_read_turn(machine, turn))
+        except ConfigError as error:
+            raise ConfigError(f"{name}: turn {number}: {error}") from error
+    return history
+
+
+def _read_turn(machine: Machine, turn: object) -> KnownTurn:
+    from ggp.players.base import KnownTurn
+
+    if not isinstance(turn, dict) or turn.keys() != {"move", "percepts"}:
+        raise ConfigError('a turn must be an object {"move": "MOVE", "percepts": ["TERM", ...]}')
+    move = None if turn["move"] is None else read_term(turn["move"])
+    if move is not None and machine.move_id(move) is None:
+        raise ConfigError(f"{move} is no move of this game: its rules do not know the term")
+    listed = turn["percepts"]
+    if listed is None:
+        return KnownTurn(move, None)
+    if not isinstance(listed, list):
+        raise ConfigError("percepts must be a list of terms in strings, or null if unknown")
+    percepts = tuple(map(read_term, listed))
+    for percept in percepts:
+        if machine.percept_id([percept]) is None:
+            raise ConfigError(
+                f"{percept} is no percept of this game: its rules do not know the term"
+            )
+    return KnownTurn(move, percepts)

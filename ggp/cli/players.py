@@ -1,0 +1,69 @@
+"""`ggp players`: the players there are, with their options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from ggp.cli.options import json_option, verbose_option
+from ggp.console import print_json, print_rich, table_of
+from ggp.launch import preload
+
+if TYPE_CHECKING:
+    from ggp.players import PlayerInfo
+
+
+@click.command()
+@click.argument("specs", metavar="[PLAYER]...", nargs=-1)
+@click.option("--markdown", is_flag=True, help="Print the tables of docs/players.md.")
+@json_option
+@verbose_option
+def players(specs: tuple[str, ...], markdown: bool, as_json: bool) -> None:
+    """List players with their options: all that are known, or those named (module:Class too)."""
+    preload("ggp.players")
+    from ggp.players import describe_player, known_players
+
+    infos = [describe_player(name) for name in specs or known_players()]
+    if as_json:
+        print_json([asdict(info) for info in infos])
+    elif markdown:
+        click.echo("\n".join(markdown_of(infos)))
+    else:
+        _show(infos)
+
+
+def markdown_of(infos: Sequence[PlayerInfo]) -> Iterator[str]:
+    """The players as a page of Markdown has them."""
+    for info in infos:
+        yield f"## `{info.name}`"
+        yield ""
+        yield info.summary + (f" Source: {info.source}." if info.source else "")
+        yield ""
+        if info.options:
+            yield "| option | default | meaning |"
+            yield "|---|---|---|"
+            for option in info.options:
+                form = option.form.replace("|", "\\|")
+                yield f"| `{option.name}={form}` | {option.default or 'none'} | {option.meaning} |"
+        else:
+            yield "It has no options."
+        yield ""
+
+
+def _show(infos: Sequence[PlayerInfo]) -> None:
+    for number, info in enumerate(infos):
+        if number:
+            click.echo()
+        click.echo(f"{info.name}: {info.summary}")
+        if info.source:
+            click.echo(f"  {info.source}")
+        if info.options:
+            rows = [
+                (f"  {option.name}={option.form}", option.default, option.meaning)
+                for option in info.options
+            ]
+            print_rich(table_of(("  option", "default", "meaning"), rows))
+    click.echo("\nA spec is NAME, NAME:OPTION=VALUE,OPTION=VALUE or module:Class[:OPTION=VALUE].")

@@ -1,0 +1,64 @@
+"""Goal values that no game may have, as far as they can be told from the rules.
+
+A goal value is a number from 0 to 100 (Love et al. 2006). Only what is certain is reported: that a
+rule, whenever it applies, gives a value that is none. A variable may well take a wrong value in
+one state of many that are never reached, so it is reported only if none of the values that one
+of its conditions can give it is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ggp.gdl.diagnosis import Diagnosis
+from ggp.gdl.domains import Domains, occurrences
+from ggp.gdl.program import GOAL, LEAST_GOAL, MOST_GOAL, NormalRule, number_of
+from ggp.gdl.terms import Compound, Symbol, Term, Variable, signature
+
+MAX_VALUES = 1_000
+"""Variables with more values than this are not looked into."""
+
+_BOUNDS = f"{LEAST_GOAL:g} to {MOST_GOAL:g}"
+
+
+def check_goal_values(rules: Sequence[NormalRule], report: Diagnosis) -> None:
+    """Diagnosis rules for `goal` that give no number from 0 to 100."""
+    domains: Domains | None = None
+    for rule in rules:
+        if signature(rule.head) != GOAL or not isinstance(rule.head, Compound):
+            continue
+        value = rule.head.args[1]
+        place = value.start if value.start >= 0 else rule.start
+        if not isinstance(value, Variable):
+            wrong = what_is_wrong(value)
+            if wrong:
+                report.breach("goal-value", f"the goal value {value} {wrong}", place)
+            continue
+        domains = domains or Domains(rules)
+        for values in _possible(value, rule, domains):
+            if all(map(what_is_wrong, values)):
+                shown = ", ".join(map(str, values[:4])) + (", ..." if len(values) > 4 else "")
+                text = f"no value of {value} ({shown}) is a goal value: these are {_BOUNDS}"
+                report.breach("goal-value", text, place)
+                break
+
+
+def what_is_wrong(value: Term) -> str:
+    """Why a term without variables is no goal value; empty if it is one."""
+    number = number_of(value.name) if isinstance(value, Symbol) else None
+    if number is None:
+        return f"is not a number: goal values go from {_BOUNDS}; in play it is an error"
+    if not LEAST_GOAL <= number <= MOST_GOAL:
+        return f"is not from {_BOUNDS}: in play it is kept"
+    return ""
+
+
+def _possible(variable: Variable, rule: NormalRule, domains: Domains) -> Iterator[list[Term]]:
+    """For each condition that binds a variable the values it can give, where they are known."""
+    for literal in rule.body:
+        if not literal.binds:
+            continue
+        for name, at in occurrences(literal.atom):
+            values = domains.values(at, MAX_VALUES) if name == variable.name else None
+            if values:
+                yield values

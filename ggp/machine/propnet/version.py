@@ -1,0 +1,51 @@
+"""Which version of the code makes circuits: a digest of its files.
+
+A circuit in the cache is right for the code that made it. Nobody has to remember to raise a
+number: whoever changes one of these files, or installs another clingo or numpy, gets new
+circuits.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from hashlib import blake2b
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+
+FOLDERS = ("gdl", "machine/propnet/passes")
+"""Folders of `ggp` all of whose files count."""
+
+FILES = tuple(
+    f"machine/propnet/{name}"
+    for name in (
+        *("build", "build_circuit", "builder", "circuit", "circuit_file", "decompose"),
+        *("extents", "ground", "ground_program", "simplify", "translate"),
+    )
+)
+"""Other modules of `ggp` that take part; what only plays or stores circuits does not."""
+
+
+@cache
+def makers_version() -> str:
+    """Hex digest of the code that makes circuits, and of the libraries it makes them with."""
+    package = Path(__file__).resolve().parents[2]
+    paths = [package / f"{name}.py" for name in FILES]
+    for folder in FOLDERS:
+        paths += sorted((package / folder).glob("*.py"))
+    digest = blake2b(digest_size=8)
+    for path in paths:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    versions = (*sys.version_info[:2], np.__version__, _clingo_version())
+    digest.update(repr(versions).encode())
+    return digest.hexdigest()
+
+
+def _clingo_version() -> str:
+    """That of the package: importing clingo takes long, and a stored circuit does not need it."""
+    try:
+        return metadata.version("clingo")
+    except metadata.PackageNotFoundError:
+        return ""

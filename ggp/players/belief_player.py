@@ -1,0 +1,238 @@
+"""What all players with a belief have in common: everything but how they decide.
+
+A turn is observed by a `Tracker`, which keeps a bag of particles. To choose, a player takes the
+moves that are legal in some particle, plays a single one at once, and else asks `decide`. Where
+that fails, or no particle is left, it is rescued: by a bag of states made anew, else by what was
+legal last. So `choose` never raises, and `Decision.fault` says what happened.
+
+    class Cautious(BeliefPlayer):
+        def decide(self, bag, deadline):
+            return move, values
+"""
+
+from __future__ import annotations
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ggp.belief import Bags, HyperPlaySampler, PathTree, Sampler
+from ggp.errors import GGPError, MachineError
+from ggp.players.base import Context, Decision, MoveValue
+from ggp.players.tracker import Submission, Tracker
+from ggp.search.anytime import Deadline, OutOfTime
+from ggp.search.estimates import TIE_TOLERANCE, candidates
+
+OBSERVE_SHARE = 0.5
+"""Share of the time that a player may spend on finding particles."""
+
+FEW_PARTICLES, FEW_ATTEMPTS = 16, 10_000
+"""Resources of the belief of players that do not search."""
+
+Choice = tuple[int, tuple[MoveValue, ...]]
+"""A move, and what is thought of all candidates."""
+
+_log = logging.getLogger(__name__)
+
+
+class BeliefPlayer(ABC):
+    """A player with a bag of particles; subclasses say how it decides."""
+
+    def __init__(self, options: Any, context: Context) -> None:
+        self.options, self.context = options, context
+        self.machine, self.role, self.rng = context.machine, context.role, context.rng
+        self.turn = 0
+        self._started_s = 0.0
+        self._visited_before = self.machine.states_visited
+        self._decided_at = self.machine.states_visited
+        self._observed_s = 0.0
+        self._fault: str | None = None
+        self._candidates: list[int] = []
+        self.tracker = Tracker(
+            self.sampler(PathTree(self.machine)), self.machine, self.role, self.rng
+        )
+
+    # ---------------------------------------------------------------- its parts
+
+    def sampler(self, tree: PathTree) -> Sampler:
+        """The belief of the player's own bag."""
+        return HyperPlaySampler(
+            self.machine, tree, capacity=FEW_PARTICLES, max_attempts=FEW_ATTEMPTS
+        )
+
+    def simulated(self) -> tuple[Sampler, ...]:
+        """Beliefs on the same tree that are made for others, if there are any."""
+        return ()
+
+    @abstractmethod
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        """A candidate, and what the player thinks of all of them.
+
+        Args:
+            bag: one bag with particles, whose role has several candidates (or one, where its
+                value was asked for).
+
+        Raises:
+            GGPError: it cannot decide; it then plays a fallback, as it does where it raises
+                `OutOfTime`.
+        """
+
+    def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        """The same in a bag of states alone, found anew where no particle was left."""
+        return self.safest(bag), ()
+
+    # ---------------------------------------------------------------- Player
+
+    @property
+    def states_visited(self) -> int:
+        return self.machine.states_visited - self._visited_before
+
+    def observe(
+        self,
+        move: str | None,
+        percepts: Sequence[str] | None,
+        *,
+        submitted: str | None = None,
+        in_time: bool = True,
+        deadline: Deadline | None = None,
+    ) -> None:
+        started = self.context.clock()
+        self.turn += 1
+        answer = Submission(submitted, in_time)
+        try:
+            try:
+                self.tracker.observe(move, percepts, answer, _part(deadline, OBSERVE_SHARE))
+            finally:
+                self.tracker.prune(*self.simulated())
+            self._fault = None
+        except GGPError as error:
+            self._warn(error)
+            self._fault = str(error)
+        self._observed_s += self.context.clock() - started
+
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
+        self._started_s = self.context.clock()
+        fault = self._fault
+        move: int | None = None
+        values: tuple[MoveValue, ...] = ()
+        bag = self.tracker.bag
+        if fault is None:
+            try:
+                move, values = self._choice(bag, deadline, value_forced=value_forced)
+            except GGPError as error:
+                self._warn(error)
+                fault = str(error)
+            except OutOfTime:
+                fault = "the time ran out before it had decided"
+        if move is None and (spare := self._spare_bag(deadline)) is not None:
+            bag = spare
+            try:
+                move, values = self.rescue(bag, deadline)
+                fault = f"{fault}; decided in {bag.sets.counts[0]} states found anew"
+            except GGPError as error:
+                self._warn(error)
+        if move is None:
+            move = self._fallback()
+        decision = self.decision(move, values, bag, fault)
+        self._decided_at = self.machine.states_visited
+        self._observed_s = 0.0
+        return decision
+
+    # ---------------------------------------------------------------- for subclasses
+
+    @property
+    def visited_since_decision(self) -> int:
+        """Lanes stepped since the last decision, for belief updates too."""
+        return self.machine.states_visited - self._decided_at
+
+    def report(self, move: int, values: tuple[MoveValue, ...]) -> None:
+        """Tell whoever wants to know the best move so far."""
+        if self.context.report is not None:
+            self.context.report(self.decision(move, values, self.tracker.bag))
+
+    def unvalued(self, moves: Sequence[int]) -> tuple[MoveValue, ...]:
+        """Candidates of which nothing is thought."""
+        return tuple(MoveValue(self.machine.move_text(m), None, None, 0) for m in moves)
+
+    def safest(self, bag: Bags) -> int:
+        """The candidate that is legal in most particles, by weight; the first by text of several.
+
+        There must be particles.
+        """
+        legal = self.machine.legal(bag.states_of(0), self.role, allow_stuck=True)
+        weights = np.repeat(bag.weights_of(0), legal.counts)
+        moves, place = np.unique(legal.values, return_inverse=True)
+        likely = np.bincount(place, weights)
+        best = moves[likely >= likely.max() * (1 - TIE_TOLERANCE)].tolist()
+        return int(min(best, key=self.machine.move_text))
+
+    def decision(
+        self, move: int, values: tuple[MoveValue, ...], bag: Bags, fault: str | None = None
+    ) -> Decision:
+        """What is decided by a bag, with what was spent on it so far."""
+        return Decision(
+            move=self.machine.move_text(move),
+            values=tuple(sorted(values, key=lambda v: v.move)),
+            particles=int(bag.sets.counts[bag.segment[0]]),
+            exact=bool(bag.exact[0]) and self.tracker.belief.enumerates,
+            states_visited=self.visited_since_decision,
+            seconds=self.context.clock() - self._started_s + self._observed_s,
+            fault=fault,
+        )
+
+    # ---------------------------------------------------------------- how it never fails
+
+    def _choice(self, bag: Bags, deadline: Deadline | None, *, value_forced: bool) -> Choice:
+        known = candidates(self.machine, bag).values.tolist()
+        if not known:
+            raise MachineError("the role has no legal move in any particle")
+        self._candidates = known
+        if len(known) == 1 and not value_forced:
+            return known[0], self.unvalued(known)
+        if self.context.report is not None:
+            self.report(self.safest(bag), self.unvalued(known))
+        return self.decide(bag, deadline)
+
+    def _spare_bag(self, deadline: Deadline | None) -> Bags | None:
+        """Another bag that agrees with the path, where no particle was left."""
+        if not self.tracker.bag.depleted[0]:
+            return None
+        try:
+            bag = self.tracker.spare_bag(_part(deadline, OBSERVE_SHARE))
+            known = [] if bag is None else candidates(self.machine, bag).values.tolist()
+        except GGPError as error:
+            self._warn(error)
+            return None
+        self._candidates = known or self._candidates
+        return bag if known else None
+
+    def _fallback(self) -> int:
+        """A move legal in the last known particles, else the last candidates, else at the start.
+
+        Raises:
+            MachineError: no legal move of the role was ever known.
+        """
+        try:
+            moves = candidates(self.machine, self.tracker.last_known).values.tolist()
+        except GGPError:
+            moves = []
+        moves = moves or self._candidates
+        if not moves:
+            start = self.tracker.belief.start(self.role)
+            moves = candidates(self.machine, start).values.tolist()
+        if not moves:
+            raise MachineError(f"no legal move of {self.machine.roles[self.role]} is known")
+        return int(moves[self.rng.integers(len(moves))])
+
+    def _warn(self, error: GGPError) -> None:
+        _log.warning("%s as %s: %s", self.context.name, self.machine.roles[self.role], error)
+
+
+def _part(deadline: Deadline | None, share: float) -> Deadline | None:
+    """An earlier deadline: this share of the time that is left."""
+    if deadline is None:
+        return None
+    return Deadline(deadline.clock() + share * deadline.left_s(), deadline.clock)

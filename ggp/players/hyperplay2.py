@@ -1,0 +1,94 @@
+"""The player `hyperplay2` (paper 004, Definitions 8 and 9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ggp.belief import Bags, HyperPlaySampler, PathTree, Sampler, never
+from ggp.players.base import Context
+from ggp.players.belief_player import Choice
+from ggp.players.options import whole
+from ggp.players.search_player import SearchOptions, SearchPlayer
+from ggp.search.anytime import Deadline
+from ggp.search.playouts import PlayoutSearch, hyperplay_policy
+from ggp.search.simulations import MAX_SIMULATIONS, SimulationSearch
+
+QUICK_SHARE = 0.15
+"""Share of the time that is spent on HyperPlay values, in case it can do no more."""
+
+TURN_SHARE = 0.05
+"""Share of the time there is that a step of all simulations side by side may take."""
+
+NESTED_ATTEMPTS = 5_000
+"""Lanes stepped in search of particles for one bag of a simulated role."""
+
+
+@dataclass(frozen=True)
+class HyperPlay2Options(SearchOptions):
+    """Options of `hyperplay2`."""
+
+    n: int = whole(4, "resource index: n particles, n^2 simulations a candidate", high=100)
+
+
+class HyperPlay2(SearchPlayer):
+    """The move with the best mean of simulations in which every role knows what it would know."""
+
+    Options = HyperPlay2Options
+    SOURCE = "Schofield & Thielscher (AAAI 2015), Definitions 8 and 9"
+    options: HyperPlay2Options
+
+    def __init__(self, options: HyperPlay2Options, context: Context) -> None:
+        super().__init__(options, context)
+        self._nested = HyperPlaySampler(
+            self.machine,
+            self.tracker.tree,
+            capacity=options.n,
+            exact=options.exact,
+            max_attempts=NESTED_ATTEMPTS,
+        )
+
+    @property
+    def capacity(self) -> int:
+        return self.options.n
+
+    @property
+    def trials(self) -> int:
+        return self.options.n**2
+
+    def sampler(self, tree: PathTree) -> Sampler:
+        """Entries have every role's incomplete path: its simulations begin with it."""
+        return HyperPlaySampler(
+            self.machine,
+            tree,
+            capacity=self.capacity,
+            exact=self.options.exact,
+            keep_views=True,
+        )
+
+    def simulated(self) -> tuple[Sampler, ...]:
+        return (self._nested,)
+
+    def search(
+        self, bag: Bags, deadline: Deadline | None, most: int = MAX_SIMULATIONS
+    ) -> SimulationSearch:
+        self._nested.stop = deadline.passed if deadline is not None else never
+        policy = hyperplay_policy(self.machine, self.options.n**2, deadline)
+        return SimulationSearch(
+            self.machine, bag, self._nested, policy, self.rng, deadline, most=most
+        )
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        if deadline is None:
+            return super().decide(bag, None)
+        # A few simulations of each candidate may take longer than there is time; HyperPlay values
+        # are then better than none.
+        early = Deadline(deadline.at_s - (1 - QUICK_SHARE) * deadline.left_s(), deadline.clock)
+        began_s, visited = deadline.clock(), self.machine.states_visited
+        playouts = PlayoutSearch(self.machine, bag, self.rng, early)
+        quick = self.values_of(playouts, early, QUICK_SHARE)
+        took_s = max(deadline.clock() - began_s, 1e-3)
+        states_a_second = (self.machine.states_visited - visited) / took_s
+        most = max(1, int(TURN_SHARE * deadline.left_s() * states_a_second))
+        enough = self.options.n
+        estimates = self.values_of(self.search(bag, deadline, most), deadline, enough=enough)
+        return self.best(estimates if estimates.visits.min() >= enough else quick)

@@ -1,0 +1,164 @@
+"""Options of a player: a frozen dataclass whose fields say what they mean and what they may be.
+
+    @dataclass(frozen=True)
+    class Options:
+        depth: int = whole(3, "turns to look ahead", high=20)
+
+reads `my_player:depth=5`. Parsing, error messages, `ggp players` and completion come from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from ggp.errors import ConfigError
+
+MOST = 10**9
+"""Highest whole number of an option that says nothing else."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """Of players that have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionInfo:
+    """One option, in words.
+
+    Attributes:
+        name: as it is written.
+        form: what may stand behind `name=`, e.g. `N` or `random|prompt`.
+        default: as it is written; empty where it follows from other options.
+        meaning: one line.
+        low, high: bounds of numbers; None of others.
+    """
+
+    name: str
+    form: str
+    default: str
+    meaning: str
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """How the text of an option is read; raises ValueError with what it must be."""
+
+    read: Callable[[str, str], Any]
+    form: str
+    meaning: str
+    usual: str | None = None
+    low: int | None = None
+    high: int | None = None
+
+
+def whole(default: Any, meaning: str, *, low: int = 1, high: int = MOST, usual: str = "") -> Any:
+    """A field for a whole number.
+
+    Args:
+        default: None where it follows from other options.
+        meaning: one line for users.
+        low, high: bounds, both allowed.
+        usual: what stands for the default, where that is None.
+    """
+    return _field(default, _Kind(_reader(low, high), "N", meaning, usual, low, high))
+
+
+def wholes(meaning: str, *, low: int = 1, high: int = MOST) -> Any:
+    """A field for whole numbers, one a turn: `A/B/C` for turn 1, 2, 3 and later; or none."""
+    one = _reader(low, high)
+
+    def read(name: str, text: str) -> tuple[int, ...]:
+        return tuple(one(name, part) for part in text.split("/"))
+
+    return _field((), _Kind(read, "A/B/C", meaning, "", low, high))
+
+
+def choice(default: StrEnum, meaning: str) -> Any:
+    """A field for one of the values of an enumeration."""
+    kind = type(default)
+
+    def read(name: str, text: str) -> StrEnum:
+        try:
+            return kind(text)
+        except ValueError:
+            possible = " or ".join(f"{name}={each}" for each in kind)
+            raise ValueError(f"must be {possible}") from None
+
+    return _field(default, _Kind(read, "|".join(kind), meaning))
+
+
+def read_options(options: type[_T], player: str, text: str) -> _T:
+    """Options from `a=1,b=2`.
+
+    Args:
+        options: a dataclass of fields made by `whole`, `wholes` or `choice`; its `__post_init__`
+            may raise `ConfigError` for options that do not go together.
+        player: what messages call the player.
+
+    Raises:
+        ConfigError: an unknown option, one given twice, or a bad value; says what is possible.
+    """
+    known = _known(options)
+    given: dict[str, Any] = {}
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        name, _, value = item.partition("=")
+        if name not in known:
+            possible = ", ".join(known) or "none"
+            raise ConfigError(f"unknown option {name!r} of player {player}; options: {possible}")
+        if name in given:
+            raise ConfigError(f"option {name!r} of player {player} is given twice")
+        try:
+            given[name] = _kind(known[name]).read(name, value)
+        except ValueError as error:
+            raise ConfigError(f"option {name!r} of player {player} {error}") from None
+    try:
+        return options(**given)
+    except ConfigError as error:
+        raise ConfigError(f"player {player}: {error}") from error
+
+
+def describe_options(options: type[object]) -> tuple[OptionInfo, ...]:
+    """Every option, in order."""
+    found = []
+    for name, each in _known(options).items():
+        kind = _kind(each)
+        default = str(each.default) if kind.usual is None or each.default else kind.usual
+        found.append(OptionInfo(name, kind.form, default, kind.meaning, kind.low, kind.high))
+    return tuple(found)
+
+
+def _reader(low: int, high: int) -> Callable[[str, str], int]:
+    def read(name: str, text: str) -> int:
+        if not text.isascii() or not text.isdigit():
+            raise ValueError(f"needs a whole number: {name}=N")
+        if not low <= int(text) <= high:
+            raise ValueError(f"must be from {low} to {high}, not {text}")
+        return int(text)
+
+    return read
+
+
+def _field(default: Any, kind: _Kind) -> Any:
+    return field(default=default, metadata={"option": kind})
+
+
+def _known(options: type[Any]) -> Mapping[str, Field[Any]]:
+    """The fields by name, those of the class itself before those it inherits."""
+    every = {each.name: each for each in fields(options)}
+    names = (name for base in options.__mro__ for name in vars(base).get("__annotations__", ()))
+    return {name: every[name] for name in dict.fromkeys(names) if name in every}
+
+
+def _kind(each: Field[Any]) -> _Kind:
+    kind = each.metadata.get("option")
+    if not isinstance(kind, _Kind) or each.default is MISSING:
+        raise ConfigError(f"option {each.name!r} is not declared by whole, wholes or choice")
+    return kind

@@ -1,0 +1,23 @@
+"""The player `random`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.belief import Bags
+from ggp.players.belief_player import BeliefPlayer, Choice
+from ggp.search.anytime import Deadline
+from ggp.search.estimates import candidates
+
+
+class RandomLegal(BeliefPlayer):
+    """A random legal move, of a particle drawn by weight."""
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        moves = candidates(self.machine, bag).values.tolist()
+        weights = bag.weights_of(0)
+        entry = int(self.rng.choice(len(weights), p=weights))
+        state = bag.states_of(0).take(np.array([entry]))
+        legal = self.machine.legal(state, self.role, allow_stuck=True).values
+        pick = legal[self.rng.integers(len(legal))] if len(legal) else moves[0]
+        return int(pick), self.unvalued(moves)

@@ -1,0 +1,112 @@
+"""What all players that search have in common: budgets, anytime reports, ties, rescue.
+
+A subclass says which `Search` it makes and how many trials a candidate it gets by default. How
+long the search goes on is decided here: by count, by a budget of states (the option `states`), or
+until a deadline.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ggp.belief import DEFAULT_EXACT, Bags, HyperPlaySampler, PathTree, Sampler
+from ggp.players.base import MoveValue
+from ggp.players.belief_player import BeliefPlayer, Choice
+from ggp.players.options import choice, whole, wholes
+from ggp.search.anytime import Deadline
+from ggp.search.budgets import run_search, spend_states
+from ggp.search.estimates import Estimates, Ties
+from ggp.search.parts import Search
+from ggp.search.playouts import PlayoutSearch
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """Options of every player that searches."""
+
+    exact: int = whole(DEFAULT_EXACT, "largest information set that is enumerated; 0 never", low=0)
+    states: tuple[int, ...] = wholes(
+        "states visited a decision, instead of counts; A/B/C for turn 1, 2, 3 and later"
+    )
+    ties: Ties = choice(
+        Ties.RANDOM,
+        "moves of equal value: random (by lot), or prompt (early wins and late losses first)",
+    )
+
+
+class SearchPlayer(BeliefPlayer):
+    """A player that searches its bag; subclasses say how."""
+
+    options: SearchOptions
+
+    @property
+    @abstractmethod
+    def capacity(self) -> int:
+        """Particles of a sampled bag."""
+
+    @property
+    @abstractmethod
+    def trials(self) -> int:
+        """Trials of each candidate, without a clock and a budget of states."""
+
+    @abstractmethod
+    def search(self, bag: Bags, deadline: Deadline | None) -> Search:
+        """A search of the values of the candidates of one bag."""
+
+    def sampler(self, tree: PathTree) -> Sampler:
+        return HyperPlaySampler(
+            self.machine, tree, capacity=self.capacity, exact=self.options.exact
+        )
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        return self.best(self.values_of(self.search(bag, deadline), deadline))
+
+    def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        """A move by HyperPlay values: entries found anew have no views to simulate with."""
+        search = PlayoutSearch(self.machine, bag, self.rng, deadline)
+        return self.best(run_search(search, self.trials, deadline))
+
+    def values_of(
+        self, search: Search, deadline: Deadline | None, share: float = 1.0, enough: int = 1
+    ) -> Estimates:
+        """Values by count, by clock, or within a share of the budget of states.
+
+        Args:
+            enough: trials of each candidate from which on values are worth reporting.
+        """
+        budgets = self.options.states
+        if not budgets:
+            report = None if self.context.report is None else partial(self._report, enough)
+            return run_search(search, self.trials, deadline, report)
+        budget = share * budgets[min(self.turn, len(budgets) - 1)]
+        return spend_states(search, self.machine, budget - self.visited_since_decision, deadline)
+
+    def best(self, estimates: Estimates) -> Choice:
+        """The move of highest value, and all values."""
+        move = int(estimates.choose(self.rng, self.options.ties)[0])
+        return move, self._values(estimates)
+
+    def _report(self, enough: int, estimates: Estimates) -> None:
+        """Tell the best move so far; draws nothing from the player's rng."""
+        if estimates.visits.min() >= enough:
+            rng = np.random.default_rng(self.turn)
+            self.report(int(estimates.choose(rng, self.options.ties)[0]), self._values(estimates))
+
+    def _values(self, estimates: Estimates) -> tuple[MoveValue, ...]:
+        each = zip(
+            estimates.moves.values.tolist(),
+            estimates.values.tolist(),
+            estimates.stderrs.tolist(),
+            estimates.visits.tolist(),
+            strict=True,
+        )
+        return tuple(
+            MoveValue(self.machine.move_text(move), value, None if np.isnan(error) else error, n)
+            if n
+            else MoveValue(self.machine.move_text(move), None, None, 0)
+            for move, value, error, n in each
+        )

@@ -1,0 +1,57 @@
+"""What a search is made of, as protocols.
+
+A `Search` values candidate moves better and better; an `Evaluation` values the states where it
+stops looking. (How the others are believed to move is a part of the belief too, so `MoveModel`
+lives in `ggp.belief`.)
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from ggp.machine.base import FloatArray, IntArray, Ragged, States
+from ggp.search.anytime import Deadline
+from ggp.search.estimates import Estimates
+
+
+class Search(Protocol):
+    """Values that improve round by round."""
+
+    @property
+    def moves(self) -> Ragged:
+        """The candidates of each bag."""
+        ...
+
+    def round(self, count: int) -> None:
+        """Try every candidate `count` more times.
+
+        Raises:
+            OutOfTime: not all candidates could be; `estimates` has what could be done.
+        """
+        ...
+
+    def estimates(self) -> Estimates:
+        """The values so far."""
+        ...
+
+
+class Evaluation(Protocol):
+    """The value of unfinished states."""
+
+    def values(
+        self,
+        states: States,
+        role: int,
+        rng: np.random.Generator,
+        deadline: Deadline | None = None,
+    ) -> tuple[FloatArray, IntArray]:
+        """`[L]` what each state is worth to a role, and `[L]` turns to the end, as far as seen.
+
+        Values are in the machine's goal range. They may be noisy: whoever asks takes means.
+
+        Raises:
+            OutOfTime: the deadline has passed before all were valued.
+        """
+        ...

@@ -1,0 +1,68 @@
+"""`ggp players`, its page, and completion: all from what players declare."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from ggp.cli.options import PlayerText
+from ggp.cli.players import markdown_of
+from ggp.players import PLAYERS, describe_player, known_players
+from tests.support.commands import error_line, json_of, run
+from tests.support.games import REPOSITORY
+
+
+def test_every_player_is_listed_with_its_options() -> None:
+    found = json_of("players")
+    assert [info["name"] for info in found[:4]] == list(PLAYERS)
+    for info in found:
+        assert list(info) == ["name", "summary", "source", "options"]
+        assert info["summary"].endswith(".")
+    options = {option["name"]: option for option in found[2]["options"]}
+    assert list(options) == ["n", "particles", "playouts", "exact", "states", "ties"]
+    assert options["n"] == {
+        "name": "n",
+        "form": "N",
+        "default": "8",
+        "meaning": "resource index: n^2 particles, n^4 playouts a candidate",
+        "low": 1,
+        "high": 100,
+    }
+    assert options["ties"]["form"] == "random|prompt"
+    shown = run("players").stdout
+    for info in found:
+        assert f"{info['name']}: {info['summary']}" in shown
+        assert all(option["meaning"] in shown for option in info["options"])
+
+
+def test_one_player_can_be_asked_for() -> None:
+    (info,) = json_of("players", "hyperplay2")
+    assert info == dataclasses.asdict(describe_player("hyperplay2")) | {
+        "options": [dataclasses.asdict(option) for option in describe_player("hyperplay2").options]
+    }
+    assert "unknown player 'oracle'; players: legal, random," in error_line("players", "oracle")
+    assert "there is no module 'oracle'" in error_line("players", "oracle:Of")
+    assert "json:dumps is no player: it must be a class" in error_line("players", "json:dumps")
+
+
+def test_the_page_of_players_is_printed_by_the_command() -> None:
+    page = (REPOSITORY / "docs" / "players.md").read_text()
+    tables = "\n".join(markdown_of([describe_player(name) for name in PLAYERS]))
+    assert tables.strip() in page
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("hyper", ["hyperplay", "hyperplay2"]),
+        ("agent=leg", ["agent=legal"]),
+        ("hyperplay:p", ["hyperplay:particles=", "hyperplay:playouts="]),
+        ("agent=hyperplay2:n=4,t", ["agent=hyperplay2:n=4,ties="]),
+        ("nobody:x", []),
+    ],
+)
+def test_specs_are_completed(typed: str, completed: list[str]) -> None:
+    found = PlayerText().shell_complete(None, None, typed)
+    assert [item.value for item in found if item.value in completed] == completed
+    assert typed or len(found) == len(known_players())
