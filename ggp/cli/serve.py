@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
-import logging
 from pathlib import Path
 
 import click
@@ -102,11 +102,12 @@ def serve(
     Whatever happens to a match, its moves are answered in time, and legal where that can be
     known. Listens on this machine only, unless told otherwise.
     """
-    preload("ggp.players", "ggp.protocol.server")
+    preload("ggp.players", "ggp.server.http_server")
     from ggp.players import parse_spec
-    from ggp.protocol.host import Host, HostOptions
-    from ggp.protocol.match_log import check_folder
-    from ggp.protocol.server import listen, make_server
+    from ggp.server.host import Host
+    from ggp.server.http_server import HttpServer, listen
+    from ggp.server.match_log import check_folder
+    from ggp.server.settings import HostOptions
 
     parse_spec(player)
     if log_folder is not None:
@@ -127,13 +128,12 @@ def serve(
     )
     host = Host(options)
     with listen(address, port) as listening:
-        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         where = listening.getsockname()
         shown = f"[{where[0]}]" if ":" in where[0] else where[0]
-        server = make_server(host)
-        with server.capture_signals():
+        server = HttpServer(host)
+        with server.stopped_by_signals():
             announce(f"{player} listens on http://{shown}:{where[1]}")
             # What is loaded now stays: looking through it again and again delays answers.
             gc.collect()
             gc.freeze()
-            server.run(sockets=[listening])
+            asyncio.run(server.serve(listening))

@@ -1,5 +1,5 @@
-"""The protocol of game servers: messages, the life of a match, a server of players.
+"""The protocol of game servers: messages and the life of a match, as values.
 
-`messages` reads and prints, `session` follows one match, `lobby` all of them; none of the
-three knows sockets, processes or clocks.
+`reading` and `printing` know the texts, `session` follows one match, `lobby` all of them. Nothing
+here knows sockets, processes or clocks; `ggp.server` does. docs/protocol.md says what was decided.
 """

@@ -25,7 +25,7 @@ its message. All get the same answer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from ggp.errors import ConfigError, RemoteProtocolError
@@ -43,85 +43,18 @@ from ggp.protocol.messages import (
     Preview,
     Start,
     Stop,
-    info_reply,
-    parse_message,
 )
-from ggp.protocol.session import Ask, Session, default_margin_s
-from ggp.protocol.spelling import Outline, outline
-from ggp.protocol.transitions import State
+from ggp.protocol.printing import info_reply
+from ggp.protocol.questions import Ask, default_margin_s
+from ggp.protocol.reading import Text, read_text
+from ggp.protocol.receipts import Opening, Receipt
+from ggp.protocol.session import Session
+from ggp.protocol.spelling import Outline
+from ggp.protocol.transitions import MatchState
 from ggp.protocol.turns import History
 
 MAX_REMEMBERED = 32
 """Matches that are over and still remembered, for messages that come twice or late."""
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """A match that begins, and needs a worker.
-
-    Attributes:
-        match: its serial number, never used again, as in `Ask.match`.
-        start: the message. Its match id is any text without white space and parentheses.
-        role: ours, canonical.
-        is_gdl2: whether the rules look like GDL-II.
-    """
-
-    match: int
-    start: Start
-    role: str
-    is_gdl2: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What to do about a text: exactly one of `reply`, `ask` and `refusal` is given.
-
-    Attributes:
-        message: what was read; None if it was refused.
-        match: serial number of the match it is about, None if there is none.
-        reply: text to send at once.
-        ask: question for the worker of `ask.match`.
-        refusal: why it is refused, for the log and the answer.
-        began: a match that needs a worker from now on.
-        ended: serial numbers of matches whose workers are not needed any more.
-        released: numbers of questions to answer at once: the server has moved on.
-        notes: what is odd, for the log.
-    """
-
-    message: Message | None = None
-    match: int | None = None
-    reply: str | None = None
-    ask: Ask | None = None
-    refusal: str | None = None
-    began: Opening | None = None
-    ended: tuple[int, ...] = ()
-    released: tuple[int, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """What a text says: all that takes long to find out of a long one.
-
-    Attributes:
-        message: None if it is refused.
-        rules: those of a start message.
-        refusal: why it is refused.
-    """
-
-    message: Message | None
-    rules: Outline | None = None
-    refusal: str | None = None
-
-
-def read_text(text: str, limits: MessageLimits | None = None) -> Text:
-    """What a text says. Never raises; can be called from any thread."""
-    try:
-        message = parse_message(text, limits)
-        rules = outline(message.rules, limits) if isinstance(message, Start) else None
-    except RemoteProtocolError as error:
-        return Text(None, refusal=str(error))
-    return Text(message, rules)
 
 
 class Lobby:
@@ -223,7 +156,9 @@ class Lobby:
     def forget(self, now: float) -> tuple[int, ...]:
         """Forget matches gone silent; gives those that needed a worker."""
         silent = [each for each in self._by_serial.values() if each.silent_at_s < now]
-        over = [s for s in self._by_serial.values() if s.state is State.OVER and s not in silent]
+        over = [
+            s for s in self._by_serial.values() if s.state is MatchState.OVER and s not in silent
+        ]
         ended = tuple(each.serial for each in silent if each.is_live)
         for each in (*silent, *over[: max(0, len(over) - MAX_REMEMBERED)]):
             self._drop(each)
@@ -245,7 +180,7 @@ class Lobby:
 
     def _receive_start(self, start: Start, now: float, rules: Outline | None) -> Receipt:
         before = self._by_id.get(start.match_id)
-        if before is None or before.state is State.OVER:
+        if before is None or before.state is MatchState.OVER:
             if self.is_busy:
                 note = f"busy: as many matches as allowed are played ({len(self.live)})"
                 return Receipt(start, reply=BUSY, notes=(note,))
@@ -270,16 +205,9 @@ class Lobby:
         self, session: Session, message: Start | Play | Stop | Abort, now: float
     ) -> Receipt:
         was_live = session.is_live
-        outcome = session.receive(message, now)
-        return Receipt(
-            message,
-            session.serial,
-            reply=outcome.reply,
-            ask=outcome.ask,
-            ended=(session.serial,) if was_live and not session.is_live else (),
-            released=() if outcome.released is None else (outcome.released,),
-            notes=outcome.notes,
-        )
+        receipt = session.receive(message, now)
+        ended = (session.serial,) if was_live and not session.is_live else ()
+        return replace(receipt, message=message, match=session.serial, ended=ended)
 
     def _unknown(self, message: Play | Stop | Abort) -> Receipt:
         return Receipt(message, reply=BUSY, notes=(f"unknown match {message.match_id}: busy",))

@@ -2,7 +2,12 @@
 
 Newer GDL-II numbers its turns. The other dialects do not, and there a message that repeats an
 earlier one is a duplicate only where it cannot be the next turn: while the server still waits
-for our answer, or where the joint move does not hold the move we answered in time.
+for our answer, or where the joint move does not hold the move we answered in time. For example:
+
+    (PLAY m NIL)         turn 0; we answer (mark 1 1)
+    (PLAY m NIL)         while we think: turn 0 again
+    (PLAY m (noop a))    turn 1, in plain GDL; our move was replaced by noop. We answer b in time
+    (PLAY m (noop a))    turn 1 again, since b is not in it; if we had answered noop: turn 2
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from ggp.errors import RemoteProtocolError
 from ggp.protocol.messages import MAX_TURN, Play
 from ggp.protocol.spelling import Outline
 from ggp.protocol.transitions import Event
-from ggp.protocol.turns import History, Told, Turn, read_told, without_assumptions
+from ggp.protocol.turns import Heard, History, PathTurn, read_heard, without_assumptions
 
 MAX_GAP = 200
 """Turns in a row that may be missing where they have numbers."""
@@ -56,7 +61,7 @@ class Reading:
 
     event: Event
     turn: int
-    told: Told | None = None
+    told: Heard | None = None
 
 
 class Path:
@@ -93,7 +98,7 @@ class Path:
         Raises:
             RemoteProtocolError: this would be turn `MAX_TURN` + 1, or too many are missing.
         """
-        told = read_told(message.last_move, message.told, self._outline, self._role)
+        told = read_heard(message.last_move, message.told, self._outline, self._role)
         turn = self._turn_of(message, told, answers)
         if turn > MAX_TURN:
             raise RemoteProtocolError(
@@ -129,7 +134,7 @@ class Path:
             self._first_number = message.turn - turn
         turns = list(self.history)
         for missed in range(len(turns), turn - 1):
-            turns.append(_turn(Told(None, None), answers.get(missed, Answered())))
+            turns.append(_turn(Heard(None, None), answers.get(missed, Answered())))
             self._missing.add(missed)
         if told is not None:
             turns.append(_turn(told, answers.get(turn - 1, Answered())))
@@ -152,10 +157,10 @@ class Path:
         doubts.append(without_assumptions(self.history))
         if message.turn is None and self.history:
             *before, last = self.history
-            answered = _turn(Told(None, None), Answered(last.submitted, last.in_time))
-            last = Turn(None if last.assumed else last.move, last.percepts)
+            answered = _turn(Heard(None, None), Answered(last.submitted, last.in_time))
+            last = PathTurn(None if last.assumed else last.move, last.percepts)
             for num in range(MAX_LOST):
-                doubts.append((*before, answered, *[Turn()] * num, last))
+                doubts.append((*before, answered, *[PathTurn()] * num, last))
         return tuple(doubt for doubt in doubts if doubt != self.history)
 
     def believe(self, history: History) -> None:
@@ -166,7 +171,7 @@ class Path:
             self._texts.setdefault(self.turn, text)
         self.history = history
 
-    def _event(self, turn: int, told: Told, *, has_number: bool) -> Event:
+    def _event(self, turn: int, told: Heard, *, has_number: bool) -> Event:
         current = self.turn
         if current is None:
             return Event.PLAY_NEXT if turn == 0 else Event.PLAY_GAP
@@ -181,7 +186,7 @@ class Path:
         same = told.move in (None, known.move) and told.percepts == known.percepts
         return Event.PLAY_AGAIN if same else Event.PLAY_REVISED
 
-    def _turn_of(self, message: Play, told: Told, answers: Mapping[int, Answered]) -> int:
+    def _turn_of(self, message: Play, told: Heard, answers: Mapping[int, Answered]) -> int:
         if message.turn is not None:
             nothing = message.last_move is None and not message.told
             if self.turn is None and message.turn == 1 and nothing:
@@ -198,7 +203,7 @@ class Path:
         again = self._same_text(current, message, told, latest)
         return current + 1 if again is None else again
 
-    def _same_text(self, current: int, message: Play, told: Told, latest: Answered) -> int | None:
+    def _same_text(self, current: int, message: Play, told: Heard, latest: Answered) -> int | None:
         """The turn that was told in the same words, if this cannot be a new one."""
         not_ours = (
             not self._outline.is_gdl2
@@ -214,9 +219,9 @@ class Path:
         return next((t for t in told_before if self._texts.get(t) == message.told), None)
 
 
-def _turn(told: Told, answer: Answered) -> Turn:
+def _turn(told: Heard, answer: Answered) -> PathTurn:
     """A turn of the history; a move that was not told is assumed to be ours, if in time."""
-    turn = Turn(told.move, told.percepts, answer.submitted, answer.in_time)
+    turn = PathTurn(told.move, told.percepts, answer.submitted, answer.in_time)
     if told.move is None and answer.in_time:
         return replace(turn, move=answer.submitted, assumed=True)
     return turn

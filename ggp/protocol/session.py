@@ -8,17 +8,18 @@ was decided about duplicates, gaps and the like is in `docs/protocol.md`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ggp.errors import LocalProtocolError
 from ggp.protocol.messages import BUSY, NIL, READY, Abort, Dialect, Play, Start, Stop
-from ggp.protocol.path import Answered, Path, Reading
+from ggp.protocol.oddities import odd_start, odd_turn
+from ggp.protocol.path import Path
+from ggp.protocol.questions import Ask, Asked, Questions, default_margin_s
+from ggp.protocol.receipts import Receipt
 from ggp.protocol.spelling import Outline, canonical, outline
-from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, State
+from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 from ggp.protocol.turns import History
 
-MIN_MARGIN_S = 0.5
-MARGIN_SHARE = 0.1
 SILENCE_CLOCKS = 2
 SILENCE_S = 60.0
 
@@ -32,82 +33,6 @@ MAX_REPEATED = 8
 """Turns of a match that is over which are answered as before; nothing else is kept of it."""
 
 _NO_RULES = Outline((), False, {})
-
-
-def default_margin_s(clock_s: float) -> float:
-    """What is kept of a clock for the way: a tenth or 0.5 s, but at most half of it."""
-    return min(max(MIN_MARGIN_S, MARGIN_SHARE * clock_s), clock_s / 2)
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """A question for the worker of a match, and when the server must have the answer.
-
-    Attributes:
-        number: of this question; no two of a lobby share one.
-        match: serial number of the match in its lobby.
-        wants_move: whether a move is wanted; else only to get ready, which is answered when
-            the worker is, or at the deadline.
-        history: our incomplete path so far. A worker that has observed a beginning of it
-            observes the rest; any other begins anew: the history was rewritten.
-        asked_at_s: when the message came.
-        deadline_s: when to send the answer at the latest: the clock less the margin.
-        doubts: other readings of what the server told, likeliest first: histories to try if
-            no particle fits `history`. Tell `answer` which one was believed.
-    """
-
-    number: int
-    match: int
-    wants_move: bool
-    history: History
-    asked_at_s: float
-    deadline_s: float
-    doubts: tuple[History, ...] = ()
-
-    @property
-    def turn(self) -> int:
-        """How many turns were played before the one that is asked for."""
-        return len(self.history)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What to do about a message: `reply` or `ask` is given, unless the match is replaced.
-
-    Attributes:
-        event: what the message means.
-        action: what is done about it.
-        reply: to be sent at once.
-        ask: to be answered by the worker.
-        released: number of the question nobody waits for any more, if one was open.
-        notes: what is odd, for the log.
-    """
-
-    event: Event
-    action: Action
-    reply: str | None = None
-    ask: Ask | None = None
-    released: int | None = None
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class _Question:
-    """An `Ask`, held only while it is open, and what became of it."""
-
-    number: int
-    ends_at_s: float
-    ask: Ask | None
-    heard: int | None = None  # hash of the play message; the message may be long
-    submitted: str | None = None
-    reply: str | None = None
-    in_time: bool = False
-    is_lost: bool = False
-
-    def answered(self, now: float) -> Answered:
-        waits = now <= self.ends_at_s
-        is_open = self.ask is not None and waits
-        return Answered(self.submitted, self.in_time, is_open, self.is_lost and waits)
 
 
 class Session:
@@ -142,14 +67,13 @@ class Session:
         self.start, self.serial = start, serial
         self.role = canonical(start.role)
         self.outline = outline(start.rules) if rules is None else rules
-        self.state = State.ABSENT
+        self.state = MatchState.ABSENT
         self.dialect: Dialect | None = None
         self.heard_at_s = 0.0
         self._path = Path(self.outline, self.role)
         self._next_number = next_number
         self._margin_s = margin_s
-        self._questions: dict[int, _Question] = {}  # by turn
-        self._open: _Question | None = None
+        self._questions = Questions()
 
     @property
     def history(self) -> History:
@@ -168,21 +92,22 @@ class Session:
         most = MAX_UNPLAYED_S if self.dialect is None else MAX_SILENCE_S
         return self.heard_at_s + min(SILENCE_CLOCKS * clocks + SILENCE_S, most)
 
-    def receive(self, message: Start | Play | Stop | Abort, now: float) -> Outcome:
-        """What to do about a message of this match.
+    def receive(self, message: Start | Play | Stop | Abort, now: float) -> Receipt:
+        """What to do about a message of this match: `reply` or `ask` is given, unless the match
+        is replaced.
 
         Raises:
             RemoteProtocolError: the match goes on beyond the limit of turns.
         """
         match message:
             case Start():
-                outcome = self._receive_start(message, now)
+                receipt = self._receive_start(message, now)
             case Play():
-                outcome = self._receive_play(message, now)
+                receipt = self._receive_play(message, now)
             case Stop() | Abort():
-                outcome = self._receive_end(message)
+                receipt = self._receive_end(message)
         self.heard_at_s = now
-        return outcome
+        return receipt
 
     def answer(
         self, ask: Ask, move: str | None, now: float, believed: History | None = None
@@ -200,12 +125,12 @@ class Session:
         else:
             self._close(ask)
             text = READY
-        if self.state is State.OVER:
+        if self.state is MatchState.OVER:
             self.outline = _NO_RULES  # this was the last that had to be spelled
         return text
 
     def _answer_move(self, ask: Ask, move: str | None, now: float, believed: History | None) -> str:
-        question = self._find(ask)
+        question = self._questions.find(ask)
         if question is None:
             return self._spelled(move)  # of a turn that was taken back
         was_open = self._close(ask)
@@ -213,17 +138,18 @@ class Session:
             question.submitted, question.reply = move, self._spelled(move)
             question.in_time = was_open and not question.is_lost and now <= question.ends_at_s
             if was_open and believed in ask.doubts:
-                question = self._believe(ask, believed, question)
+                self._path.believe(believed)
+                question = self._questions.move(question, ask.turn, len(believed))
         return question.reply or self._spelled(move)
 
     def undelivered(self, ask: Ask) -> None:
         """Take note that nobody got the answer to a question: all its connections broke."""
-        question = self._find(ask)
+        question = self._questions.find(ask)
         if question is not None:
             question.is_lost, question.in_time = True, False
 
-    def _receive_start(self, start: Start, now: float) -> Outcome:
-        if self.state in (State.ABSENT, State.OVER):
+    def _receive_start(self, start: Start, now: float) -> Receipt:
+        if self.state in (MatchState.ABSENT, MatchState.OVER):
             event = Event.START
         elif start == self.start:
             event = Event.START_AGAIN
@@ -233,65 +159,63 @@ class Session:
         match action:
             case Action.ASK_READY:
                 ask, _ = self._ask(now, wants_move=False)
-                return Outcome(event, action, ask=ask, notes=self._odd_start())
+                return Receipt(event=event, ask=ask, notes=odd_start(self.role, self.outline))
             case Action.SAY_READY:
                 self._path.started_again = True
                 note = "start again: the match goes on"
-                return Outcome(event, action, reply=READY, notes=(note,))
+                return Receipt(event=event, reply=READY, notes=(note,))
             case Action.REPEAT:
-                return self._as_before(event, self._open)
+                return self._as_before(event, self._questions.open)
             case Action.SAY_BUSY:
                 note = "a start with the same match id and other content: busy"
-                return Outcome(event, action, reply=BUSY, notes=(note,))
-        return Outcome(event, action)
+                return Receipt(event=event, reply=BUSY, notes=(note,))
+        return Receipt(event=event)
 
-    def _receive_play(self, play: Play, now: float) -> Outcome:
-        if self.state is State.OVER:
+    def _receive_play(self, play: Play, now: float) -> Receipt:
+        if self.state is MatchState.OVER:
             return self._receive_late(play)
-        answers = {turn: each.answered(now) for turn, each in self._questions.items()}
+        answers = self._questions.answers(now)
         reading = self._path.read(play, answers)
         action = self._step(reading.event)
-        notes = self._odd_turn(play, reading, answers)
+        notes = odd_turn(reading, len(self.history), answers)
         match action:
             case Action.ASK_MOVE:
                 self.dialect = self._dialect_of(play)
                 self._path.follow(play, reading, answers)
                 if reading.event is Event.PLAY_REVISED:
-                    kept = range(reading.turn)
-                    self._questions = {t: q for t, q in self._questions.items() if t in kept}
+                    self._questions.take_back(reading.turn)
                 doubts = self._path.doubts(play)
                 ask, released = self._ask(now, wants_move=True, doubts=doubts, heard=hash(play))
-                return Outcome(reading.event, action, ask=ask, released=released, notes=notes)
+                return Receipt(event=reading.event, ask=ask, released=released, notes=notes)
             case Action.REPEAT:
                 if reading.event is Event.PLAY_LATE:
                     self._path.follow(play, reading, answers)
-                question = self._questions.get(reading.turn)
+                question = self._questions.of(reading.turn)
                 return self._as_before(reading.event, question, notes)
-        return Outcome(reading.event, action, reply=BUSY, notes=notes)
+        return Receipt(event=reading.event, reply=BUSY, notes=notes)
 
-    def _receive_late(self, play: Play) -> Outcome:
+    def _receive_late(self, play: Play) -> Receipt:
         """What to do about a turn of a match that is over: it may be the last that comes twice."""
-        latest = reversed(self._questions.values())
-        heard = hash(play)
-        reply = next((each.reply for each in latest if each.heard == heard), None)
+        reply = self._questions.reply_to(hash(play))
         event = Event.PLAY_NEXT if reply is None else Event.PLAY_AGAIN
-        return Outcome(event, self._step(event), reply=reply or BUSY)
+        self._step(event)
+        return Receipt(event=event, reply=reply or BUSY)
 
-    def _receive_end(self, message: Stop | Abort) -> Outcome:
+    def _receive_end(self, message: Stop | Abort) -> Receipt:
         was_live = self.is_live
         event = Event.STOP if isinstance(message, Stop) else Event.ABORT
         action = self._step(event)
-        released = self._release()
+        released = self._questions.release()
         if was_live:
-            self._shrink(must_spell=released is not None)
-        return Outcome(event, action, reply=action.value, released=released)
+            self._shrink(must_spell=bool(released))
+        return Receipt(event=event, reply=action.value, released=released)
 
     def _shrink(self, *, must_spell: bool) -> None:
         """Keep only what messages that come late are answered with: many matches that are over
         are remembered, and each was as large as a stranger liked."""
         self.start = replace(self.start, rules="")
         self._path = Path(_NO_RULES, self.role)
-        self._questions = dict(list(self._questions.items())[-MAX_REPEATED:])
+        self._questions.keep_latest(MAX_REPEATED)
         if not must_spell:
             self.outline = _NO_RULES
 
@@ -309,61 +233,35 @@ class Session:
         wants_move: bool,
         doubts: tuple[History, ...] = (),
         heard: int | None = None,
-    ) -> tuple[Ask, int | None]:
-        """A new question, and the number of the one it makes obsolete."""
-        released = self._release()
+    ) -> tuple[Ask, tuple[int, ...]]:
+        """A new question, and the numbers of those it makes obsolete."""
+        released = self._questions.release()
         clock_s = self.start.play_clock_s if wants_move else self.start.start_clock_s
         deadline_s = now + clock_s - self._margin_s(clock_s)
         number = self._next_number()
         ask = Ask(number, self.serial, wants_move, self.history, now, deadline_s, doubts)
-        self._open = _Question(number, now + clock_s, ask, heard)
-        if wants_move:
-            self._questions[ask.turn] = self._open
+        self._questions.ask(Asked(number, now + clock_s, ask, heard))
         return ask, released
 
     def _close(self, ask: Ask) -> bool:
         """Take note that a question is answered; whether it was open."""
-        question = self._open
-        if question is None or question.number != ask.number:
+        if not self._questions.close(ask):
             return False
-        self._open = question.ask = None
         self._step(Event.ANSWERED)
         return True
 
-    def _believe(self, ask: Ask, history: History, question: _Question) -> _Question:
-        """Another history holds; the question that was to be answered according to it."""
-        self._path.believe(history)
-        del self._questions[ask.turn]
-        meant = self._questions.setdefault(len(history), question)
-        meant.number = ask.number
-        return meant
-
-    def _find(self, ask: Ask) -> _Question | None:
-        question = self._questions.get(ask.turn)
-        if question is not None and question.number == ask.number:
-            return question
-        return next((q for q in self._questions.values() if q.number == ask.number), None)
-
-    def _release(self) -> int | None:
-        """Close the open question, which nobody waits for any more."""
-        question, self._open = self._open, None
-        if question is None:
-            return None
-        question.ask = None
-        return question.number
-
     def _as_before(
-        self, event: Event, question: _Question | None, notes: tuple[str, ...] = ()
-    ) -> Outcome:
+        self, event: Event, question: Asked | None, notes: tuple[str, ...] = ()
+    ) -> Receipt:
         """The answer that was given, or the question that is open; of a turn that was never
         answered, those of the latest."""
         if question is None or (question.reply is None and question.ask is None):
-            question = self._open or self._questions.get(len(self.history))
+            question = self._questions.open or self._questions.of(len(self.history))
         if question is not None and question.ask is not None:
             question.is_lost = False
-            return Outcome(event, Action.REPEAT, ask=question.ask, notes=notes)
+            return Receipt(event=event, ask=question.ask, notes=notes)
         reply = None if question is None else question.reply
-        return Outcome(event, Action.REPEAT, reply=reply or BUSY, notes=notes)
+        return Receipt(event=event, reply=reply or BUSY, notes=notes)
 
     def _spelled(self, move: str | None) -> str:
         return NIL if move is None else self.outline.spell(move)
@@ -372,31 +270,3 @@ class Session:
         if play.turn is not None:
             return Dialect.GDL2
         return Dialect.GDL2_OLD if self.outline.is_gdl2 else Dialect.GDL
-
-    def _odd_start(self) -> tuple[str, ...]:
-        if self.role in self.outline.roles:
-            return ()
-        known = ", ".join(self.outline.roles) or "none"
-        return (f"the rules have no role {self.role}; roles: {known}",)
-
-    def _odd_turn(
-        self, play: Play, reading: Reading, answers: dict[int, Answered]
-    ) -> tuple[str, ...]:
-        notes = []
-        turn, known, told = reading.turn, len(self.history), reading.told
-        match reading.event:
-            case Event.PLAY_GAP:
-                notes.append(f"turn {turn} comes after turn {known}: what is missing is unknown")
-            case Event.PLAY_AGAIN:
-                notes.append(f"turn {turn} again: answered as before")
-            case Event.PLAY_REVISED:
-                notes.append(f"turn {turn} is told otherwise than before: history rewritten")
-            case Event.PLAY_LATE:
-                notes.append(f"turn {turn} was missing: history rewritten")
-        if told is not None:
-            notes += [told.note] if told.note is not None else []
-            ours = answers.get(turn - 1)
-            if told.move is not None and ours is not None and told.move != ours.submitted:
-                answered = f"not {ours.submitted}" if ours.submitted else "we had not answered"
-                notes.append(f"turn {turn}: {told.move} was executed, {answered}")
-        return tuple(notes)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from ggp.protocol.messages import ABORTED, BUSY, DONE, READY
 
 
-class State(StrEnum):
+class MatchState(StrEnum):
     """Where a match is."""
 
     ABSENT = "absent"  # not known, or forgotten
@@ -57,34 +57,34 @@ class Action(StrEnum):
 class Transition:
     """What an event does in a state: the state after it, and the action."""
 
-    state: State
+    state: MatchState
     action: Action
 
 
-def _transitions() -> Iterator[tuple[tuple[State, Event], Transition]]:
+def _transitions() -> Iterator[tuple[tuple[MatchState, Event], Transition]]:
     new_turns = (Event.PLAY_NEXT, Event.PLAY_GAP, Event.PLAY_REVISED)
     old_turns = (Event.PLAY_AGAIN, Event.PLAY_LATE)
-    absent, over = State.ABSENT, State.OVER
-    yield (absent, Event.START), Transition(State.STARTING, Action.ASK_READY)
+    absent, over = MatchState.ABSENT, MatchState.OVER
+    yield (absent, Event.START), Transition(MatchState.STARTING, Action.ASK_READY)
     for event in (Event.PLAY_NEXT, Event.STOP, Event.ABORT):
         yield (absent, event), Transition(absent, Action.SAY_BUSY)
 
-    for live in (State.STARTING, State.WAITING, State.THINKING):
-        played = live is not State.STARTING
+    for live in (MatchState.STARTING, MatchState.WAITING, MatchState.THINKING):
+        played = live is not MatchState.STARTING
         same = Action.SAY_READY if played else Action.REPEAT
         yield (live, Event.START_AGAIN), Transition(live, same)
         for event in new_turns if played else new_turns[:2]:
-            yield (live, event), Transition(State.THINKING, Action.ASK_MOVE)
+            yield (live, event), Transition(MatchState.THINKING, Action.ASK_MOVE)
         for event in old_turns if played else ():
             yield (live, event), Transition(live, Action.REPEAT)
         yield (live, Event.STOP), Transition(over, Action.SAY_DONE)
         yield (live, Event.ABORT), Transition(over, Action.SAY_ABORTED)
         yield (live, Event.SILENT), Transition(absent, Action.NOTHING)
-    for open_state in (State.STARTING, State.THINKING):
+    for open_state in (MatchState.STARTING, MatchState.THINKING):
         # Somebody waits at the other end, so the match is alive.
         yield (open_state, Event.START_ANEW), Transition(open_state, Action.SAY_BUSY)
-        yield (open_state, Event.ANSWERED), Transition(State.WAITING, Action.NOTHING)
-    yield (State.WAITING, Event.START_ANEW), Transition(over, Action.REPLACE)
+        yield (open_state, Event.ANSWERED), Transition(MatchState.WAITING, Action.NOTHING)
+    yield (MatchState.WAITING, Event.START_ANEW), Transition(over, Action.REPLACE)
 
     yield (over, Event.START), Transition(over, Action.REPLACE)
     yield (over, Event.PLAY_NEXT), Transition(over, Action.SAY_BUSY)
@@ -94,8 +94,8 @@ def _transitions() -> Iterator[tuple[tuple[State, Event], Transition]]:
     yield (over, Event.SILENT), Transition(absent, Action.NOTHING)
 
 
-TRANSITIONS: Mapping[tuple[State, Event], Transition] = dict(_transitions())
+TRANSITIONS: Mapping[tuple[MatchState, Event], Transition] = dict(_transitions())
 """The life of a match. What is not in it cannot happen."""
 
-LIVE = frozenset({State.STARTING, State.WAITING, State.THINKING})
+LIVE = frozenset({MatchState.STARTING, MatchState.WAITING, MatchState.THINKING})
 """States of matches that need a worker."""

@@ -9,7 +9,7 @@ from ggp.protocol.spelling import Outline, canonical
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
-class Turn:
+class PathTurn:
     """One turn of our incomplete path; texts are canonical KIF.
 
     The fields are arguments of `Player.observe`.
@@ -30,11 +30,11 @@ class Turn:
     assumed: bool = False
 
 
-History = tuple[Turn, ...]
+History = tuple[PathTurn, ...]
 """An incomplete path, from the first turn on."""
 
 
-def without_assumptions(history: Iterable[Turn]) -> History:
+def without_assumptions(history: Iterable[PathTurn]) -> History:
     """The history with only what was told: assumed moves are unknown, no answer surely in time."""
     return tuple(
         replace(turn, move=None if turn.assumed else turn.move, in_time=False, assumed=False)
@@ -43,7 +43,7 @@ def without_assumptions(history: Iterable[Turn]) -> History:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Heard:
     """What a play message says of the turn before it, in canonical KIF.
 
     Attributes:
@@ -57,9 +57,9 @@ class Told:
     note: str | None = None
 
 
-def read_told(
+def read_heard(
     last_move: str | None, told: tuple[str, ...] | None, rules: Outline, role: str
-) -> Told:
+) -> Heard:
     """What a message says of the turn before it.
 
     Args:
@@ -71,19 +71,19 @@ def read_told(
     move = None if last_move is None else canonical(last_move)
     items = tuple(canonical(item) for item in told or ())
     if rules.is_gdl2:
-        return Told(move, tuple(sorted(set(items))))
+        return Heard(move, tuple(sorted(set(items))))
     if items and all(_is_did(item, rules) for item in items):
-        return Told(move, tuple(sorted(items)))
+        return Heard(move, tuple(sorted(items)))
     if len(items) != len(rules.roles) or told is None:
         note = (
             f"{len(items)} terms are told where the joint move of {len(rules.roles)} roles is "
             "expected: ignored; the rules have neither `sees` nor the role `random`, which the "
             "server may have renamed"
         )
-        return Told(move, None, note)
+        return Heard(move, None, note)
     joint = dict(zip(rules.roles, items, strict=True))
     did = tuple(sorted(f"(did {name} {moved})" for name, moved in joint.items()))
-    return Told(move or joint.get(role), did)
+    return Heard(move or joint.get(role), did)
 
 
 def _is_did(item: str, rules: Outline) -> bool:

@@ -1,9 +1,8 @@
 """Where matches are played: behind a protocol, so that a cluster can take the place of this
 machine.
 
-`LocalPool` keeps worker processes. Each is a new Python that is told functions and arguments
-on its standard input and answers on its standard output, both pickled. It has a session of its
-own, so that Ctrl-C in a terminal reaches the parent only, and dies with its parent. Work that is
+`LocalPool` keeps worker processes, children as in `ggp.children`. Each is told functions and
+arguments on its standard input and answers on its standard output, both pickled. Work that is
 broken off is interrupted first: who plays against players elsewhere tells them that it is over.
 """
 
@@ -11,36 +10,18 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import pickle
 import queue
-import signal
 import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
+from ggp import children
 from ggp.errors import MatchError
 
 _T = TypeVar("_T")
-
-_BOOTSTRAP = (
-    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
-    "parent = int(sys.argv[1]); sys.path[:] = sys.argv[2:]; "
-    "from match_runner.workers.process import serve; serve(parent)"
-)
-_ENVIRONMENT = {
-    # One worker is one core; numerical libraries would take them all.
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    # Nothing may differ between workers.
-    "PYTHONHASHSEED": "0",
-}
-
 
 LAST_WORDS_S = 3.0
 """What a worker that is interrupted may take until it is killed."""
@@ -118,7 +99,7 @@ class LocalPool:
                 work = self._work.get_nowait()
                 if work is not None:
                     work[0].cancel()
-        _end(*processes)
+        children.interrupt(*processes, last_words_s=LAST_WORDS_S)
         for _ in self._threads:
             self._work.put(None)
         for thread in self._threads:
@@ -137,8 +118,7 @@ class LocalPool:
         with self._lock:
             process = self._processes.pop(slot, None)
         if process is not None:
-            _kill(process)
-            _reap(process)
+            children.reap(process)
 
     def _ask(self, slot: int, message: bytes) -> Any:
         """What the worker of this slot answers."""
@@ -155,7 +135,7 @@ class LocalPool:
             status = self._discard(slot, process)
             if limit.passed:
                 raise too_long(self._limit_s) from error
-            how = f"signal {-status}" if status < 0 else f"exit status {status}"
+            how = children.how_it_ended(status)
             raise WorkerCrashError(f"a worker process died ({how})") from error
         if limit.passed:  # at the very moment it answered
             self._discard(slot, process)
@@ -167,8 +147,7 @@ class LocalPool:
         """End a process that is of no more use; its exit status."""
         with self._lock:
             self._processes.pop(slot, None)
-        _kill(process)
-        return _reap(process)
+        return children.reap(process)
 
     def _process(self, slot: int) -> subprocess.Popen[bytes]:
         with self._lock:
@@ -205,58 +184,11 @@ class _Limit:
 
     def _pass(self) -> None:
         self.passed = True
-        _end(self._process)
+        children.interrupt(self._process, last_words_s=LAST_WORDS_S)
 
 
 def _start() -> subprocess.Popen[bytes]:
-    paths = [path for path in sys.path if isinstance(path, str)]
     try:
-        return subprocess.Popen(
-            [sys.executable, "-c", _BOOTSTRAP, str(os.getpid()), *paths],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, **_ENVIRONMENT},
-            start_new_session=True,
-        )
+        return children.start("match_runner.workers.process:serve")
     except OSError as error:
         raise WorkerFailedError(f"cannot start a worker process: {error}") from error
-
-
-def _end(*processes: subprocess.Popen[bytes]) -> None:
-    """Interrupt workers, and kill those that do not end, and what all have started."""
-    for process in processes:
-        if not _has_ended(process):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process.pid, signal.SIGINT)
-    until_s = time.monotonic() + LAST_WORDS_S
-    for process in processes:
-        while not _has_ended(process) and time.monotonic() < until_s:
-            time.sleep(0.01)
-        _kill(process)
-
-
-def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Whether a worker has ended; it is not reaped, so that its number stays its own."""
-    if process.returncode is not None:
-        return True
-    try:
-        found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-    except ChildProcessError:
-        return True
-    return found is not None
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a worker and what it started in its session, even if the worker itself is dead."""
-    if process.returncode is None:  # nobody else has its number before it is reaped
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-
-
-def _reap(process: subprocess.Popen[bytes]) -> int:
-    """Its exit status, its pipes closed."""
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with contextlib.suppress(OSError):  # what could not be written any more
-                pipe.close()
-    return process.wait()

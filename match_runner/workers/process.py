@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import logging
 import os
 import pickle
@@ -12,28 +11,18 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
+from ggp import children
 from ggp.console import EXIT_INTERRUPTED
 from ggp.errors import GGPError
 
-_PR_SET_PDEATHSIG = 1
 
-
-def serve(parent: int) -> None:
-    """Answer questions `(function, arguments)` with `(failed, result or text)` until they end.
-
-    Args:
-        parent: the process that asks; without it there is nothing to do.
-    """
-    with contextlib.suppress(OSError, AttributeError):  # Linux only; elsewhere the pipe's end does
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
-    if os.getppid() != parent:
-        os._exit(1)
+def serve() -> None:
+    """Answer questions `(function, arguments)` with `(failed, result or text)` until they end."""
     # The parent has shown the warnings of a game, or will show an error instead.
     logging.getLogger("ggp").setLevel(logging.ERROR)
-    with os.fdopen(os.dup(0), "rb") as questions, os.fdopen(os.dup(1), "wb") as answers:
+    with os.fdopen(os.dup(0), "rb") as questions, children.own_answers() as answers:
         with open(os.devnull, "rb") as nothing:
             os.dup2(nothing.fileno(), 0)  # nobody else may read questions, as Prolog would
-        os.dup2(2, 1)  # what anybody prints goes to standard error
         with contextlib.suppress(EOFError, BrokenPipeError):
             while True:
                 answers.write(pickle.dumps(_answer(questions)))

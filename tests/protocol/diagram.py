@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ggp.protocol.transitions import TRANSITIONS, Action, State
+from ggp.protocol.transitions import TRANSITIONS, Action, MatchState
 from tests.support.games import REPOSITORY
 
 DOCUMENT = REPOSITORY / "docs" / "protocol.md"
@@ -12,11 +12,16 @@ END = "<!-- end of drawing -->\n"
 
 def drawing() -> str:
     """The table of transitions as a mermaid diagram: an arrow for each pair of states."""
-    arrows: dict[tuple[State, State], dict[Action, list[str]]] = {}
+    arrows: dict[tuple[MatchState, MatchState], dict[Action, list[str]]] = {}
     for (state, event), transition in TRANSITIONS.items():
         actions = arrows.setdefault((state, transition.state), {})
         actions.setdefault(transition.action, []).append(event.value)
-    lines = ["```mermaid", "stateDiagram-v2", "    direction LR", f"    [*] --> {State.ABSENT}"]
+    lines = [
+        "```mermaid",
+        "stateDiagram-v2",
+        "    direction LR",
+        f"    [*] --> {MatchState.ABSENT}",
+    ]
     for (before, after), actions in arrows.items():
         labels = [
             ", ".join(events) + (f" → {action.value}" if action.value else "")

@@ -12,18 +12,12 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Machine
 from ggp.players import Player, make_player, parse_spec
-from ggp.protocol.lobby import Lobby, Opening
-from ggp.protocol.messages import (
-    Dialect,
-    Message,
-    Play,
-    Start,
-    Stop,
-    WireStyle,
-    parse_reply,
-    print_message,
-)
-from ggp.protocol.session import Ask
+from ggp.protocol.lobby import Lobby
+from ggp.protocol.messages import Dialect, Message, Play, Start, Stop, WireStyle
+from ggp.protocol.printing import print_message
+from ggp.protocol.questions import Ask
+from ggp.protocol.reading import parse_reply
+from ggp.protocol.receipts import Opening
 from ggp.protocol.turns import History
 from tests.support.games import build_here
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ggp.errors import ConfigError
 from ggp.gdl import find_game
-from ggp.protocol.lobby import MAX_REMEMBERED, Lobby, Receipt
+from ggp.protocol.lobby import MAX_REMEMBERED, Lobby
 from ggp.protocol.messages import (
     WIRE_STYLES,
     Abort,
@@ -24,12 +24,13 @@ from ggp.protocol.messages import (
     Preview,
     Start,
     Stop,
-    info_reply,
-    parse_reply,
-    print_message,
 )
-from ggp.protocol.session import MAX_SILENCE_S, MAX_UNPLAYED_S, Ask
-from ggp.protocol.turns import Turn
+from ggp.protocol.printing import info_reply, print_message
+from ggp.protocol.questions import Ask
+from ggp.protocol.reading import parse_reply
+from ggp.protocol.receipts import Receipt
+from ggp.protocol.session import MAX_SILENCE_S, MAX_UNPLAYED_S
+from ggp.protocol.turns import PathTurn
 from tests.protocol.doubles import LocalWorker, Referee
 
 RULES = "(role white) (role black) (<= (legal ?p move) (role ?p)) (<= terminal (true over))"
@@ -209,7 +210,7 @@ def test_few_matches_that_are_over_are_remembered() -> None:
 
 
 def test_giving_a_lobby_the_same_again_restores_it() -> None:
-    def replay() -> tuple[Turn, ...]:
+    def replay() -> tuple[PathTurn, ...]:
         lobby = Lobby("ggp")
         begin(lobby)
         for now, text in enumerate(("(PLAY m NIL)", "(PLAY m (move move))"), 1):

@@ -29,11 +29,9 @@ from ggp.protocol.messages import (
     Start,
     Stop,
     WireStyle,
-    info_reply,
-    parse_message,
-    parse_reply,
-    print_message,
 )
+from ggp.protocol.printing import info_reply, print_message
+from ggp.protocol.reading import parse_message, parse_reply
 from ggp.protocol.spelling import canonical, outline
 from tests.gdl.strategies import names
 from tests.protocol.doubles import on_one_line

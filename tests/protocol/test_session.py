@@ -8,9 +8,11 @@ import pytest
 
 from ggp.errors import LocalProtocolError, RemoteProtocolError
 from ggp.protocol.messages import MAX_TURN, Abort, Dialect, Play, Start, Stop
-from ggp.protocol.session import MAX_REPEATED, Ask, Outcome, Session, default_margin_s
-from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, State
-from ggp.protocol.turns import Turn, without_assumptions
+from ggp.protocol.questions import Ask, default_margin_s
+from ggp.protocol.receipts import Receipt
+from ggp.protocol.session import MAX_REPEATED, Session
+from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
+from ggp.protocol.turns import PathTurn, without_assumptions
 
 PLAIN = "(ROLE White) (ROLE Black) (<= (LEGAL ?p Move) (TRUE x)) (<= TERMINAL (TRUE (at 1)))"
 GDL2 = f"{PLAIN} (<= (SEES ?p (saw ?x)) (TRUE ?x))"
@@ -29,10 +31,10 @@ class Wire:
         if ready:
             self.answer(None)
 
-    def state(self) -> State:
+    def state(self) -> MatchState:
         return self.session.state
 
-    def send(self, message: Start | Play | Stop | Abort, after_s: float = 1.0) -> Outcome:
+    def send(self, message: Start | Play | Stop | Abort, after_s: float = 1.0) -> Receipt:
         self.now += after_s
         self.outcome = self.session.receive(message, self.now)
         assert (self.outcome.reply is None) != (self.outcome.ask is None)
@@ -59,21 +61,21 @@ def numbered(turn: int, last_move: str | None, *items: str) -> Play:
     return Play("m", turn, last_move, items or None)
 
 
-def events(*outcomes: Outcome) -> list[Event]:
+def events(*outcomes: Receipt) -> list[Event | None]:
     return [outcome.event for outcome in outcomes]
 
 
 def test_table_leads_only_to_states_that_are_in_it() -> None:
-    assert {state for state, _ in TRANSITIONS} == set(State)
-    assert {each.state for each in TRANSITIONS.values()} == set(State)
+    assert {state for state, _ in TRANSITIONS} == set(MatchState)
+    assert {each.state for each in TRANSITIONS.values()} == set(MatchState)
     assert {event for _, event in TRANSITIONS} == set(Event)
 
 
 @pytest.mark.parametrize("state", sorted(LIVE), ids=str)
-def test_live_match_can_always_be_ended_and_moved_on(state: State) -> None:
+def test_live_match_can_always_be_ended_and_moved_on(state: MatchState) -> None:
     for event in (Event.STOP, Event.ABORT, Event.PLAY_NEXT, Event.PLAY_GAP, Event.START_AGAIN):
         assert (state, event) in TRANSITIONS
-    assert TRANSITIONS[state, Event.STOP].state is State.OVER
+    assert TRANSITIONS[state, Event.STOP].state is MatchState.OVER
     assert TRANSITIONS[state, Event.PLAY_NEXT].action is Action.ASK_MOVE
 
 
@@ -94,29 +96,29 @@ def test_margin_is_a_tenth_or_half_a_second_and_never_more_than_half(
 
 def test_match_of_plain_gdl_from_start_to_stop() -> None:
     wire = Wire(ready=False)
-    assert wire.state() is State.STARTING
+    assert wire.state() is MatchState.STARTING
     start = wire.outcome.ask
     assert start is not None
     assert (start.wants_move, start.match, start.deadline_s) == (False, 7, 27.0)
     assert wire.answer(None) == "ready"
-    assert wire.state() is State.WAITING
+    assert wire.state() is MatchState.WAITING
 
     first = wire.send(Play("m")).ask
     assert first is not None
     assert (first.wants_move, first.history, first.turn) == (True, (), 0)
     assert first.deadline_s == wire.now + 9.0
-    assert wire.state() is State.THINKING
+    assert wire.state() is MatchState.THINKING
     assert wire.answer("(move x)") == "(Move x)"
 
     second = wire.send(told("(MOVE X)", "noop")).ask
     assert second is not None
     joint = ("(did black noop)", "(did white (move x))")
-    assert second.history == (Turn("(move x)", joint, "(move x)", True),)
+    assert second.history == (PathTurn("(move x)", joint, "(move x)", True),)
     assert wire.answer("at") == "at"
     assert wire.session.dialect is Dialect.GDL
 
     assert wire.send(Stop("m", told=("at", "noop"))).reply == "done"
-    assert wire.state() is State.OVER
+    assert wire.state() is MatchState.OVER
     assert wire.session.history == ()
 
 
@@ -125,12 +127,12 @@ def test_older_gdl2_assumes_our_move_only_if_it_was_in_time() -> None:
     wire.turn(Play("m"), "move")
     ask = wire.send(told("(SAW 1)", "(SAW 1)")).ask
     assert ask is not None
-    assert ask.history == (Turn("move", ("(saw 1)",), "move", True, assumed=True),)
+    assert ask.history == (PathTurn("move", ("(saw 1)",), "move", True, assumed=True),)
     assert without_assumptions(ask.history)[0].move is None
     wire.answer("x", after_s=10.5)
     late = wire.send(Play("m")).ask
     assert late is not None
-    assert late.history[1] == Turn(None, (), "x", False)
+    assert late.history[1] == PathTurn(None, (), "x", False)
     assert wire.session.dialect is Dialect.GDL2_OLD
 
 
@@ -139,7 +141,7 @@ def test_last_move_that_is_not_ours_is_taken_for_executed() -> None:
     wire.turn(numbered(0, None), "move")
     outcome = wire.send(numbered(1, "OTHER", "(SAW 1)"))
     assert outcome.ask is not None
-    assert outcome.ask.history == (Turn("other", ("(saw 1)",), "move", True),)
+    assert outcome.ask.history == (PathTurn("other", ("(saw 1)",), "move", True),)
     assert outcome.notes == ("turn 1: other was executed, not move",)
     assert wire.session.dialect is Dialect.GDL2
 
@@ -150,7 +152,7 @@ def test_empty_percepts_are_a_list_or_nil() -> None:
         wire.turn(numbered(0, None), "move")
         ask = wire.send(Play("m", 1, "MOVE", nothing)).ask
         assert ask is not None
-        assert ask.history == (Turn("move", (), "move", True),)
+        assert ask.history == (PathTurn("move", (), "move", True),)
 
 
 def test_same_start_is_answered_by_the_same_question_or_ready() -> None:
@@ -161,7 +163,7 @@ def test_same_start_is_answered_by_the_same_question_or_ready() -> None:
     assert wire.send(START).reply == "ready"
     wire.send(Play("m"))
     assert wire.send(START).reply == "ready"
-    assert wire.state() is State.THINKING
+    assert wire.state() is MatchState.THINKING
 
 
 def test_other_start_is_refused_while_somebody_waits() -> None:
@@ -171,7 +173,7 @@ def test_other_start_is_refused_while_somebody_waits() -> None:
     wire = Wire()
     wire.send(Play("m"))
     assert wire.send(other).reply == "busy"
-    assert wire.state() is State.THINKING
+    assert wire.state() is MatchState.THINKING
 
 
 def test_play_before_ready_is_asked_for_and_releases_the_start() -> None:
@@ -181,9 +183,9 @@ def test_play_before_ready_is_asked_for_and_releases_the_start() -> None:
     outcome = wire.send(Play("m"))
     assert outcome.ask is not None
     assert outcome.ask.wants_move
-    assert outcome.released == start.number
+    assert outcome.released == (start.number,)
     assert wire.session.answer(start, None, wire.now) == "ready"
-    assert wire.state() is State.THINKING
+    assert wire.state() is MatchState.THINKING
     assert wire.answer("move") == "Move"
 
 
@@ -226,7 +228,7 @@ def test_turn_that_comes_again_is_answered_as_before(
     for play, reply in ((second, "x"), (first, "Move"), (second, "x")):
         again = wire.send(play)
         assert (again.event, again.reply) == (Event.PLAY_AGAIN, reply)
-    assert wire.state() is State.WAITING
+    assert wire.state() is MatchState.WAITING
     assert len(wire.session.history) == 1
 
 
@@ -255,9 +257,9 @@ def test_same_percepts_after_the_clock_has_run_out_are_a_new_turn() -> None:
     assert open_ask is not None
     outcome = wire.send(told("(saw 1)"), after_s=10.5)
     assert outcome.event is Event.PLAY_NEXT
-    assert outcome.released == open_ask.number
+    assert outcome.released == (open_ask.number,)
     assert outcome.ask is not None
-    assert outcome.ask.history[1] == Turn(None, ("(saw 1)",), None, False)
+    assert outcome.ask.history[1] == PathTurn(None, ("(saw 1)",), None, False)
 
 
 def test_answer_nobody_got_is_given_again_within_the_clock() -> None:
@@ -270,7 +272,7 @@ def test_answer_nobody_got_is_given_again_within_the_clock() -> None:
     following = wire.send(told("(saw 1)"), after_s=10)
     assert following.event is Event.PLAY_NEXT
     assert following.ask is not None
-    assert following.ask.history[1] == Turn(None, ("(saw 1)",), "x", False)
+    assert following.ask.history[1] == PathTurn(None, ("(saw 1)",), "x", False)
 
 
 def test_connection_that_breaks_while_we_think_makes_the_answer_uncertain() -> None:
@@ -281,7 +283,7 @@ def test_connection_that_breaks_while_we_think_makes_the_answer_uncertain() -> N
     wire.answer("move")
     following = wire.send(told("(saw 1)")).ask
     assert following is not None
-    assert following.history == (Turn(None, ("(saw 1)",), "move", False),)
+    assert following.history == (PathTurn(None, ("(saw 1)",), "move", False),)
 
 
 def test_missing_turns_are_unknown_and_can_come_late() -> None:
@@ -291,13 +293,13 @@ def test_missing_turns_are_unknown_and_can_come_late() -> None:
     assert gap.event is Event.PLAY_GAP
     assert gap.ask is not None
     assert gap.ask.history == (
-        Turn("move", None, "move", True, assumed=True),
-        Turn(),
-        Turn("c", ("(saw 3)",)),
+        PathTurn("move", None, "move", True, assumed=True),
+        PathTurn(),
+        PathTurn("c", ("(saw 3)",)),
     )
     late = wire.send(numbered(2, "b", "(saw 2)"))
     assert (late.event, late.ask) == (Event.PLAY_LATE, gap.ask)
-    assert wire.session.history[1] == Turn("b", ("(saw 2)",))
+    assert wire.session.history[1] == PathTurn("b", ("(saw 2)",))
     assert wire.send(numbered(2, "b", "(saw 2)")).event is Event.PLAY_AGAIN
     wire.answer("x")
     assert wire.send(numbered(2, "b", "(saw 2)")).reply == "x"
@@ -309,14 +311,18 @@ def test_missing_turns_are_unknown_and_can_come_late() -> None:
 @pytest.mark.parametrize(
     ("start", "play", "history"),
     [
-        (START, told("move", "noop"), (Turn("move", ("(did black noop)", "(did white move)")),)),
-        (START2, told("(saw 1)"), (Turn(None, ("(saw 1)",)),)),
-        (START2, numbered(2, "b", "(saw 2)"), (Turn(), Turn("b", ("(saw 2)",)))),
+        (
+            START,
+            told("move", "noop"),
+            (PathTurn("move", ("(did black noop)", "(did white move)")),),
+        ),
+        (START2, told("(saw 1)"), (PathTurn(None, ("(saw 1)",)),)),
+        (START2, numbered(2, "b", "(saw 2)"), (PathTurn(), PathTurn("b", ("(saw 2)",)))),
     ],
     ids=list(Dialect),
 )
 def test_match_whose_beginning_is_missing_is_played(
-    start: Start, play: Play, history: tuple[Turn, ...]
+    start: Start, play: Play, history: tuple[PathTurn, ...]
 ) -> None:
     wire = Wire(start)
     outcome = wire.send(play)
@@ -333,7 +339,7 @@ def test_turn_that_is_told_otherwise_rewrites_the_history() -> None:
     outcome = wire.send(numbered(1, "z", "(saw 1)"))
     assert outcome.event is Event.PLAY_REVISED
     assert outcome.ask is not None
-    assert outcome.ask.history == (Turn("z", ("(saw 1)",), "a", True),)
+    assert outcome.ask.history == (PathTurn("z", ("(saw 1)",), "a", True),)
     wire.answer("d")
     following = wire.send(numbered(2, "d", "(saw 2)"))
     assert following.event is Event.PLAY_NEXT
@@ -370,7 +376,7 @@ def test_percepts_where_a_joint_move_is_expected_are_unknown_and_noted() -> None
     wire.turn(Play("m"), "move")
     outcome = wire.send(told("(zork 1)", "(zork 2)", "(zork 3)"))
     assert outcome.ask is not None
-    assert outcome.ask.history == (Turn("move", None, "move", True, assumed=True),)
+    assert outcome.ask.history == (PathTurn("move", None, "move", True, assumed=True),)
     assert "which the server may have renamed" in outcome.notes[0]
 
 
@@ -390,13 +396,13 @@ def test_match_that_is_over_repeats_itself_and_plays_no_more(end: Stop | Abort) 
     assert open_ask is not None
     outcome = wire.send(end)
     assert outcome.reply == ("done" if isinstance(end, Stop) else "aborted")
-    assert outcome.released == open_ask.number
+    assert outcome.released == (open_ask.number,)
     assert wire.session.answer(open_ask, "x", wire.now) == "x"
     assert wire.send(end).reply == outcome.reply
     assert wire.send(Play("m")).reply == "Move"
     assert wire.send(told("move", "noop")).reply == "x"
     assert wire.send(told("x", "noop")).reply == "busy"
-    assert wire.state() is State.OVER
+    assert wire.state() is MatchState.OVER
 
 
 def test_match_that_is_over_repeats_only_its_latest_turns() -> None:

@@ -7,21 +7,19 @@ answers on its standard output: a kind, a length, and that many bytes. It dies w
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import importlib
 import json
 import os
 import pickle
-import resource
 import signal
 import struct
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NoReturn
 
+from ggp import children
 from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
 
 Task = Callable[[Any], bytes]
@@ -30,19 +28,7 @@ _HEADER = struct.Struct("<8scQ")
 _MAGIC = b"ggpchild"
 _RESULT, _FAILURE = b"R", b"F"
 
-_BOOTSTRAP = (
-    "import sys; arguments = sys.argv[1:]; sys.path[:] = arguments[4:]; "
-    "from ggp.machine.propnet.build.child import main; main(arguments[:4])"
-)
-_ENVIRONMENT = {
-    # Each thread of numerical libraries would reserve address space, which is limited.
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    # The same rules give the same bytes.
-    "PYTHONHASHSEED": "0",
-}
-_PR_SET_PDEATHSIG = 1
+_ENTRY = "ggp.machine.propnet.build.child:main"
 _CPU_GRACE_S = 10
 _MOST_SECONDS = 86_400.0
 _MOST_SAID = 500
@@ -77,20 +63,9 @@ def run_limited(
     """
     seconds = min(seconds, _MOST_SECONDS)
     pickled = pickle.dumps(argument, protocol=pickle.HIGHEST_PROTOCOL)
-    command = [
-        *(_python(), "-c", _BOOTSTRAP, task),
-        *(repr(float(seconds)), str(int(memory_bytes)), str(os.getpid())),
-        *(path for path in sys.path if isinstance(path, str)),
-    ]
+    limits = (repr(float(seconds)), str(int(memory_bytes)))
     try:
-        child = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, **_ENVIRONMENT},
-            start_new_session=True,
-        )
+        child = children.start(_ENTRY, task, *limits, collects_errors=True)
     except OSError as error:
         raise BackendUnavailableError(
             "a child process", f"{error}; play with `--backend prolog`"
@@ -100,27 +75,12 @@ def run_limited(
             try:
                 answer, said = child.communicate(pickled, timeout=seconds)
             finally:
-                _kill_group(child)
+                if child.poll() is None:
+                    children.kill_group(child.pid)
                 child.wait()
     except subprocess.TimeoutExpired as error:
         raise ReasonerLimitError("seconds", seconds, doing) from error
     return _read(answer, said, child.returncode, seconds, memory_bytes, doing)
-
-
-def _python() -> str:
-    if not sys.executable or getattr(sys, "frozen", False):
-        raise BackendUnavailableError(
-            "a child process",
-            "there is no Python interpreter to start; play with `--backend prolog`",
-        )
-    return sys.executable
-
-
-def _kill_group(child: subprocess.Popen[bytes]) -> None:
-    """Kill the child, if it is still there, and what it started."""
-    if child.poll() is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, signal.SIGKILL)
 
 
 def _read(
@@ -143,9 +103,9 @@ def _read(
             f"{doing} was killed from outside (signal 9), perhaps because the system ran out of "
             "memory; lower the limit of memory, or play with `--backend prolog`"
         )
-    how = f"signal {-status}" if status < 0 else f"exit status {status}"
     raise MachineError(
-        f"{doing} crashed in its child process ({how}); play with `--backend prolog`{_tail(said)}"
+        f"{doing} crashed in its child process ({children.how_it_ended(status)}); "
+        f"play with `--backend prolog`{_tail(said)}"
     )
 
 
@@ -174,16 +134,12 @@ def _tail(said: bytes) -> str:
 # -------------------------------------------------------------------- the child's side
 
 
-def main(arguments: list[str]) -> None:
+def main(task: str, seconds: str, memory_bytes: str) -> None:
     """What the child does; its arguments are made by `run_limited`."""
-    task, seconds, memory_bytes, parent = arguments
-    _die_with(int(parent))
-    _limit_seconds(float(seconds))
-    with os.fdopen(os.dup(1), "wb") as answer:
-        # What libraries print goes to standard error.
-        os.dup2(2, 1)
-        argument = sys.stdin.buffer.read()
-        kind, body = _outcome(task, argument, int(memory_bytes))
+    # The parent looks at the clock; this is for when it cannot.
+    children.limit_cpu(int(2 * float(seconds)) + _CPU_GRACE_S)
+    with children.own_answers() as answer:
+        kind, body = _outcome(task, sys.stdin.buffer.read(), int(memory_bytes))
         answer.write(_HEADER.pack(_MAGIC, kind, len(body)))
         answer.write(body)
     # Tearing down a large process takes time, and may fail.
@@ -194,7 +150,7 @@ def _outcome(task: str, argument: bytes, memory_bytes: int) -> tuple[bytes, byte
     try:
         module, _, name = task.partition(":")
         function: Task = getattr(importlib.import_module(module), name)
-        with _limited_memory(memory_bytes):
+        with children.limited_memory(memory_bytes):
             return _RESULT, function(pickle.loads(argument))
     except MemoryError:
         failure = {"memory": [""]}
@@ -211,33 +167,3 @@ def _outcome(task: str, argument: bytes, memory_bytes: int) -> tuple[bytes, byte
         where = "".join(traceback.format_tb(error.__traceback__))
         failure = {"crash": [f"{type(error).__name__}: {error}", where]}
     return _FAILURE, json.dumps(failure).encode()
-
-
-@contextlib.contextmanager
-def _limited_memory(num_bytes: int) -> Iterator[None]:
-    """Within it, asking the system for more memory than that in all fails."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    bounds = [limit for limit in (num_bytes, soft, hard) if limit != resource.RLIM_INFINITY]
-    with contextlib.suppress(OSError, ValueError):  # not every system has this limit
-        resource.setrlimit(resource.RLIMIT_AS, (min(bounds), hard))
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-def _limit_seconds(seconds: float) -> None:
-    """The parent looks at the clock; this is for when it cannot."""
-    most = int(2 * seconds) + _CPU_GRACE_S
-    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    if hard == resource.RLIM_INFINITY or most < hard:
-        resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
-
-
-def _die_with(parent: int) -> None:
-    """Have the system kill this process when its parent dies (on Linux)."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
-    if os.getppid() != parent:
-        os._exit(1)

@@ -17,13 +17,13 @@ import pytest
 
 from ggp.errors import ConfigError
 from ggp.gdl import find_game
-from ggp.protocol.host import HostOptions, margin_of
-from ggp.protocol.limits import ServerLimits
-from ggp.protocol.match_log import MatchLog
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.protocol.server import listen
+from ggp.server.http_server import listen
+from ggp.server.match_log import MatchLog
+from ggp.server.settings import HostOptions, ServerLimits, margin_of
 from tests.protocol.doubles import Referee
-from tests.protocol.live import (
+from tests.protocol.transcripts import SCENES
+from tests.server.live import (
     GUESSING,
     LiveServer,
     events,
@@ -35,7 +35,6 @@ from tests.protocol.live import (
     request,
     start,
 )
-from tests.protocol.transcripts import SCENES
 from tests.support import commands
 from tests.support.commands import error_line
 
@@ -296,8 +295,8 @@ def is_alive(pid: int) -> bool:
 
 
 def test_server_process_loads_no_reasoner() -> None:
-    program = "import ggp.protocol.server, sys; print(*sys.modules)"
+    program = "import ggp.server.http_server, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     modules = set(loaded.stdout.split())
-    assert "ggp.protocol.server" in modules
+    assert "ggp.server.http_server" in modules
     assert not modules & {"pyswip", "clingo", "numba", "ggp.machine.prolog.engine"}

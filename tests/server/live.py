@@ -12,11 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import uvicorn
-
-from ggp.protocol.host import Host, HostOptions
-from ggp.protocol.process import Crew
-from ggp.protocol.server import listen, make_server
+from ggp.server.host import Host
+from ggp.server.http_server import HttpServer, listen
+from ggp.server.pool import WorkerPool
+from ggp.server.settings import HostOptions
 
 PATIENCE_S = 120.0
 """How long anything may take before a test fails: machines may be busy."""
@@ -44,9 +43,9 @@ def num_open(host: Host) -> int:
     return len(host._answers)
 
 
-def worker_pids(crew: Crew) -> set[int]:
+def worker_pids(pool: WorkerPool) -> set[int]:
     """Process ids of all workers, those that are ready too."""
-    return {worker.pid for worker in crew._workers if not worker.ended}
+    return {worker.pid for worker in pool._workers if not worker.ended}
 
 
 class LiveServer:
@@ -58,7 +57,7 @@ class LiveServer:
     """
 
     def __init__(
-        self, host: Host, http: uvicorn.Server, port: int, loop: asyncio.AbstractEventLoop
+        self, host: Host, http: HttpServer, port: int, loop: asyncio.AbstractEventLoop
     ) -> None:
         self.host, self.http, self.port, self._loop = host, http, port, loop
 
@@ -92,20 +91,20 @@ def live_server(options: HostOptions) -> Iterator[LiveServer]:
     """A server that is shut down in the end, as Ctrl-C does it."""
     listening = listen("127.0.0.1", 0)
     host = Host(options)
-    server = make_server(host)
+    server = HttpServer(host)
     loop = asyncio.new_event_loop()
 
     def run() -> None:
         asyncio.set_event_loop(loop)
-        loop.run_until_complete(server.serve(sockets=[listening]))
+        loop.run_until_complete(server.serve(listening))
 
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        eventually(lambda: server.started)
+        eventually(lambda: server.is_open)
         yield LiveServer(host, server, listening.getsockname()[1], loop)
     finally:
-        server.should_exit = True
+        server.stop()
         thread.join(PATIENCE_S)
         listening.close()
         assert not thread.is_alive()

@@ -1,4 +1,4 @@
-"""The team of a match: who starts first, and what is sent where nobody knows a move."""
+"""The pair of a match: who starts first, and what is sent where nobody knows a move."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ import time
 import pytest
 
 from ggp.errors import BackendUnavailableError
-from ggp.protocol.match_log import MatchLog
-from ggp.protocol.orders import Setup
-from ggp.protocol.process import Crew, WorkerProcess
-from ggp.protocol.session import Ask
-from ggp.protocol.supervisor import Choice, Team, last_resort
-from ggp.protocol.turns import Turn
+from ggp.protocol.questions import Ask
+from ggp.protocol.turns import PathTurn
+from ggp.server.match_log import MatchLog
+from ggp.server.orders import Setup
+from ggp.server.pair import Choice, WorkerPair, last_resort
+from ggp.server.pool import WorkerPool
+from ggp.server.worker_process import WorkerProcess
 
 SETUP = Setup("(role a)", "a", "random", "prolog", 1, 1.0, 1 << 30)
 LONG_AGO_S = -100.0
 
 
-class NoCrew(Crew):
+class NoPool(WorkerPool):
     """The system starts no process."""
 
     def __init__(self) -> None:
@@ -55,14 +56,18 @@ def test_last_resort_is_the_likeliest_of_our_moves(moves: list[str | None], expe
 
 
 def test_without_workers_the_move_comes_from_what_the_server_told() -> None:
-    history = (Turn("noop"), Turn(None, None, "(mark 1 1)", True), Turn("noop", submitted="x"))
+    history = (
+        PathTurn("noop"),
+        PathTurn(None, None, "(mark 1 1)", True),
+        PathTurn("noop", submitted="x"),
+    )
 
     async def run() -> Choice:
-        team = Team(NoCrew(), SETUP, MatchLog(None, "m"))
-        team.start(time.monotonic())
+        pair = WorkerPair(NoPool(), SETUP, MatchLog(None, "m"))
+        pair.start(time.monotonic())
         deadline_s = time.monotonic() + LONG_AGO_S
-        choice = await team.choose(Ask(1, 1, True, history, 0.0, deadline_s, ()), deadline_s)
-        await team.close()
+        choice = await pair.choose(Ask(1, 1, True, history, 0.0, deadline_s, ()), deadline_s)
+        await pair.close()
         return choice
 
     assert asyncio.run(run()) == Choice("(mark 1 1)", "last resort", False, None)
@@ -70,13 +75,13 @@ def test_without_workers_the_move_comes_from_what_the_server_told() -> None:
 
 def test_understudy_is_started_first() -> None:
     async def run() -> list[bool]:
-        crew = NoCrew()
-        team = Team(crew, SETUP, MatchLog(None, "m"))
-        team.start(time.monotonic())
-        while len(crew.asked) < 2:
+        pool = NoPool()
+        pair = WorkerPair(pool, SETUP, MatchLog(None, "m"))
+        pair.start(time.monotonic())
+        while len(pool.asked) < 2:
             await asyncio.sleep(0)
-        await team.close()
-        return crew.asked
+        await pair.close()
+        return pool.asked
 
     light, heavy = asyncio.run(run())[:2]
     assert (light, heavy) == (True, False)

@@ -1,7 +1,12 @@
 """One worker of a match, and those that replace it when it dies, hangs or takes too much memory.
 
-The new one gets the whole history. One that keeps dying before it has decided anything comes
-back later each time, and at last as a player that only looks for legal moves.
+The slot remembers the match, the process does not matter: a new one gets the setup, the whole
+history and the order that is open. From then on it is told only turns that it does not have. If it
+was told (a, b, c) and the history is now (a, x, y), because the server corrected itself, the next
+order is: keep 1, then x, y.
+
+A worker that keeps dying before it has decided anything comes back later each time, and at last
+as a player that only looks for legal moves.
 """
 
 from __future__ import annotations
@@ -13,21 +18,12 @@ from contextlib import suppress
 from dataclasses import replace
 
 from ggp.errors import BackendUnavailableError
-from ggp.protocol.match_log import MatchLog
-from ggp.protocol.orders import (
-    Answer,
-    AreYouThere,
-    Built,
-    Failed,
-    GaveUp,
-    Report,
-    Said,
-    Setup,
-    Think,
-    Up,
-)
-from ggp.protocol.process import Crew, WorkerProcess
 from ggp.protocol.turns import History
+from ggp.server import orders
+from ggp.server.match_log import MatchLog
+from ggp.server.orders import Answer, Setup, Think
+from ggp.server.pool import WorkerPool
+from ggp.server.worker_process import WorkerProcess
 
 HANG_S = 3.0
 """A worker that does not answer so long after a deadline is taken to hang."""
@@ -51,12 +47,12 @@ MAX_PAUSE_S = 30.0
 SIMPLE_PLAYER = "random"
 
 
-class Hand:
+class WorkerSlot:
     """A worker of a match, and those that replace it.
 
     Args:
         name: `thinker` or `understudy`.
-        crew: where processes come from.
+        pool: where processes come from.
         setup: its match.
         log: told what happens.
         changed: called when there is news: a report, an end, readiness.
@@ -66,7 +62,7 @@ class Hand:
     def __init__(
         self,
         name: str,
-        crew: Crew,
+        pool: WorkerPool,
         setup: Setup,
         log: MatchLog,
         changed: Callable[[], None],
@@ -77,11 +73,11 @@ class Hand:
         self.built = False
         self.warm = False
         self.failed = False
-        self.report: Report | None = None
+        self.report: orders.MoveReport | None = None
         self.idle = False  # nothing more will come of the present order
         self.lost = False  # and nothing sound came
         self._given = 0
-        self._crew, self._setup, self._log, self._changed = crew, setup, log, changed
+        self._pool, self._setup, self._log, self._changed = pool, setup, log, changed
         self._process: WorkerProcess | None = None
         self._order: Think | None = None
         self._history: History = ()
@@ -107,7 +103,7 @@ class Hand:
         if self._is_last and process is not None:
             now_s = time.monotonic()
             if process.is_up:
-                process.send(AreYouThere())
+                process.send(orders.AreYouThere())
             in_s = min(LISTEN_S, LISTEN_SHARE * max(0.0, deadline_s - now_s))
             asyncio.get_running_loop().call_later(in_s, self._kill_unless_heard, process, now_s)
 
@@ -126,7 +122,7 @@ class Hand:
         if self._starting is not None:
             await asyncio.gather(self._starting, return_exceptions=True)
         if self._process is not None:
-            await self._crew.give_back(self._process)
+            await self._pool.give_back(self._process)
             self._process = None
 
     # ---------------------------------------------------------------- private
@@ -137,14 +133,14 @@ class Hand:
         if self._closing.is_set():
             return
         try:
-            process = await self._crew.take(light=self._is_last)
+            process = await self._pool.take(light=self._is_last)
         except BackendUnavailableError as error:
             self._tell("failed", str(error))
             self._lives += 1
             self._replace()
             return
         if self._closing.is_set():
-            await self._crew.give_back(process)
+            await self._pool.give_back(process)
             return
         self._process = process
         process.on_answer, process.on_end = self._hear, self._ended
@@ -182,33 +178,33 @@ class Hand:
 
     def _kill_unless_heard(self, process: WorkerProcess, since_s: float) -> None:
         """Kill a worker that is silent; one that only starts, if there is one that runs."""
-        if process.heard_s < since_s and (process.is_up or self._crew.has_ready(light=True)):
+        if process.heard_s < since_s and (process.is_up or self._pool.has_ready(light=True)):
             process.kill("it does not answer")
 
     def _hear(self, answer: Answer) -> None:
         match answer:
-            case Built():
+            case orders.MachineBuilt():
                 self._tell("built", f"{answer.backend}, {answer.seconds:.2f} s")
                 self.built = True
                 self._warm_up()
-            case Failed():
+            case orders.Failed():
                 self._tell("failed", answer.error)
                 self.failed = self.idle = True
                 self._calm()
-            case Report():
+            case orders.MoveReport():
                 self._hear_report(answer)
-            case GaveUp():
+            case orders.GaveUp():
                 self._tell("gave up", answer.error)
                 self._finish(answer.number, lost=True)
-            case Up():
+            case orders.Up():
                 self._tell("runs", _shown(answer.rights))
-            case Said():
+            case orders.Said():
                 self._log.write(
                     "said", worker=self.name, level=answer.level[:20], text=answer.text[:1000]
                 )
         self._changed()
 
-    def _hear_report(self, report: Report) -> None:
+    def _hear_report(self, report: orders.MoveReport) -> None:
         if self._order is not None and report.number == self._order.number:
             self.report = report
         if report.final:
@@ -249,7 +245,7 @@ class Hand:
         self.built = False
         if self._process is not None:
             gone, self._process = self._process, None
-            self._crew.drop(gone)
+            self._pool.drop(gone)
         if not self._closing.is_set():
             most_s = LISTEN_S if self._is_last else MAX_PAUSE_S
             pause_s = 0.0 if self._lives <= 1 else min(0.5 * 2 ** (self._lives - 2), most_s)

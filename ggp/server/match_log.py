@@ -40,6 +40,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ggp.errors import ConfigError
+from ggp.server.settings import DEFAULT_LOG_BYTES
 
 FORMAT = 1
 
@@ -48,9 +49,6 @@ MAX_BYTES = 256 << 20
 
 LOG_FULL = "log full"
 """Why a log ends whose match goes on."""
-
-DEFAULT_LIMIT_BYTES = 10 << 30
-"""Of all logs in a folder."""
 
 FILE_BYTES = 4 << 10
 """What a file counts for besides its length: on a disk even a short one takes a block."""
@@ -140,7 +138,7 @@ class LogFolder:
         limit_bytes: of all files in it, those found there included.
     """
 
-    def __init__(self, path: Path | None, limit_bytes: float = DEFAULT_LIMIT_BYTES) -> None:
+    def __init__(self, path: Path | None, limit_bytes: float = DEFAULT_LOG_BYTES) -> None:
         self._path, self._limit_bytes = path, limit_bytes
         self._bytes = 0 if path is None else _bytes_in(path)
         self._has_warned = False

@@ -5,7 +5,7 @@ plays as the player spec says, on the fastest machine that can be built. The *un
 Prolog machine, which is there in a moment, and looks for a legal move only. The move that is
 sent is the thinker's decision, its best so far when time is up, or else the understudy's.
 
-Workers that are lost are replaced: see `hand`.
+Workers that are lost are replaced: see `slot`.
 """
 
 from __future__ import annotations
@@ -14,24 +14,17 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 
 from ggp.players import Decision
-from ggp.protocol.hand import SIMPLE_PLAYER, Hand
-from ggp.protocol.match_log import MatchLog
 from ggp.protocol.messages import NIL
-from ggp.protocol.orders import Report, Setup, decision_json
-from ggp.protocol.process import Crew
-from ggp.protocol.session import Ask
+from ggp.protocol.questions import Ask
 from ggp.protocol.turns import History
+from ggp.server.match_log import MatchLog
+from ggp.server.orders import MoveReport, Setup
+from ggp.server.pool import WorkerPool
+from ggp.server.slot import SIMPLE_PLAYER, WorkerSlot
 
 THINKER, UNDERSTUDY = "thinker", "understudy"
-
-MIN_GROUNDING_S = 20.0
-GROUNDING_SHARE = 0.5
-MAX_GROUNDING_S = 120.0
-"""Grounding may take half of the start clock, and longer where that is short: it goes on during
-the first turns, which the understudy plays."""
 
 GRACE_S = 0.75
 """How long after its clock a server still takes a move: those in the field wait for a second."""
@@ -61,21 +54,21 @@ class Choice:
     reading: int = 0
 
 
-class Team:
+class WorkerPair:
     """The workers of one match.
 
     Args:
-        crew: where processes come from.
+        pool: where processes come from.
         setup: the match, for the thinker.
         log: told what happens.
     """
 
-    def __init__(self, crew: Crew, setup: Setup, log: MatchLog) -> None:
+    def __init__(self, pool: WorkerPool, setup: Setup, log: MatchLog) -> None:
         self._news = asyncio.Event()
         self._log = log
-        self._thinker = Hand(THINKER, crew, setup, log, self._news.set)
+        self._thinker = WorkerSlot(THINKER, pool, setup, log, self._news.set)
         simple = replace(setup, player=SIMPLE_PLAYER, backend="prolog")
-        self._understudy = Hand(UNDERSTUDY, crew, simple, log, self._news.set, is_last=True)
+        self._understudy = WorkerSlot(UNDERSTUDY, pool, simple, log, self._news.set, is_last=True)
         self._number = 0
         self._asked = 0
         self._hurried = 0
@@ -212,31 +205,5 @@ def last_resort(moves: Sequence[str | None]) -> str:
     return one or next((move for move in reversed(moves) if move is not None), NIL)
 
 
-def log_choice(log: MatchLog, turn: int, choice: Choice) -> None:
-    """Write a choice to a log."""
-    fields: dict[str, object] = dict.fromkeys(
-        ("values", "particles", "exact", "states_visited", "seconds", "fault")
-    )
-    if choice.decision is not None:
-        fields = decision_json(choice.decision)
-    log.write(
-        "decision",
-        **fields
-        | {"turn": turn, "move": choice.move, "source": choice.source, "final": choice.final}
-        | {"reading": choice.reading},
-    )
-
-
-def grounding_s(start_clock_s: float) -> float:
-    """What grounding may take."""
-    return min(max(MIN_GROUNDING_S, GROUNDING_SHARE * start_clock_s), MAX_GROUNDING_S)
-
-
-def seed_of(seed: int, match_id: str, role: str) -> int:
-    """A seed of the match: the same for the same match, another for another."""
-    text = f"{seed} {role} {match_id}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(text, digest_size=8).digest())
-
-
-def _choice(source: str, report: Report) -> Choice:
+def _choice(source: str, report: MoveReport) -> Choice:
     return Choice(report.decision.move, source, report.final, report.decision)

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from ggp.protocol import hand, process
-from ggp.protocol.host import HostOptions
-from ggp.protocol.messages import WIRE_STYLES, print_message
+from ggp.protocol.messages import WIRE_STYLES
+from ggp.protocol.printing import print_message
+from ggp.server import slot, worker_process
+from ggp.server.settings import HostOptions
 from tests.protocol.doubles import Referee
-from tests.protocol.live import (
+from tests.server.live import (
     GUESSING,
     LiveServer,
     events,
@@ -45,8 +46,8 @@ Fault = Callable[[LiveServer, Path, str], None]
 
 @pytest.fixture(autouse=True)
 def _short_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hand, "HANG_S", 1.0)
-    monkeypatch.setattr(process, "SILENT_S", 2.0)
+    monkeypatch.setattr(slot, "HANG_S", 1.0)
+    monkeypatch.setattr(worker_process, "SILENT_S", 2.0)
 
 
 @pytest.fixture(scope="module")
@@ -81,12 +82,12 @@ def send(number: int, *workers: str) -> Fault:
 
 def take_memory(server: LiveServer, folder: Path, match: str) -> None:
     """Workers are found to have more memory than they may."""
-    crew = server.host.crew
+    pool = server.host.pool
     before = [pid_of(folder, match, worker) for worker in WORKERS]
-    allowed = crew.memory_bytes
-    server.call(lambda: setattr(crew, "memory_bytes", 1 << 20))
-    eventually(lambda: not set(before) & server.call(lambda: worker_pids(crew)))
-    server.call(lambda: setattr(crew, "memory_bytes", allowed))
+    allowed = pool.memory_bytes
+    server.call(lambda: setattr(pool, "memory_bytes", 1 << 20))
+    eventually(lambda: not set(before) & server.call(lambda: worker_pids(pool)))
+    server.call(lambda: setattr(pool, "memory_bytes", allowed))
 
 
 FAULTS: dict[str, tuple[Fault, str]] = {
@@ -232,10 +233,10 @@ def test_move_that_was_replaced_is_no_riddle(tmp_path: Path) -> None:
 def test_worker_that_keeps_dying_is_replaced_again_and_again(tmp_path: Path) -> None:
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         assert server.post(start("m", clocks="60 60")) == "ready"
-        for number in range(hand.MAX_LIVES):
+        for number in range(slot.MAX_LIVES):
             eventually(partial(_has_built, tmp_path, "thinker", number + 1))
             os.kill(pid_of(tmp_path, "m", "thinker"), signal.SIGKILL)
-        eventually(partial(_has_built, tmp_path, "thinker", hand.MAX_LIVES + 1))
+        eventually(partial(_has_built, tmp_path, "thinker", slot.MAX_LIVES + 1))
         began_s = time.monotonic()
         assert server.post("(PLAY m 0 NIL NIL)") in ("(guess 0)", "(guess 1)")
         assert time.monotonic() - began_s < 60

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
 import os
 import socket
@@ -25,29 +24,25 @@ from ggp.errors import LocalProtocolError
 from ggp.machine import Machine
 from ggp.players import Decision, MoveValue, Player, PlayerSpec, make_player
 from ggp.players.hyperplay import HyperPlay
-from ggp.protocol import orders
-from ggp.protocol import worker as worker_module
-from ggp.protocol.orders import (
-    MAX_SHOWN_VALUES,
+from ggp.protocol.turns import PathTurn
+from ggp.search.anytime import Deadline
+from ggp.server import lines, worker_match
+from ggp.server.lines import MAX_SHOWN_VALUES, read_answer, read_order, to_line
+from ggp.server.orders import (
     Answer,
     AreYouThere,
-    Built,
     Failed,
     GaveUp,
     Here,
-    Report,
+    MachineBuilt,
+    MoveReport,
     Said,
     Setup,
     Think,
     Up,
-    read_answer,
-    read_order,
-    to_line,
 )
-from ggp.protocol.process import WorkerProcess, start_worker
-from ggp.protocol.turns import Turn
-from ggp.search.anytime import Deadline
-from tests.protocol.live import GUESSING, PATIENCE_S
+from ggp.server.worker_process import WorkerProcess, start_worker
+from tests.server.live import GUESSING, PATIENCE_S
 
 MEMORY = 2 << 30
 QUICK = "hyperplay:n=2,states=500"
@@ -58,9 +53,9 @@ DECISION = Decision(
 ANSWERS: list[Answer] = [
     Up(("memory", "no network")),
     Here(),
-    Built("prolog", ("a", "random"), 0.25),
+    MachineBuilt("prolog", ("a", "random"), 0.25),
     Failed("no such role"),
-    Report(3, True, DECISION),
+    MoveReport(3, True, DECISION),
     GaveUp(4, "no move"),
     Said("warning", "odd é"),
 ]
@@ -93,7 +88,7 @@ class Heard:
             found[:] = [
                 answer.decision
                 for answer in self.answers
-                if isinstance(answer, Report) and answer.final and answer.number == number
+                if isinstance(answer, MoveReport) and answer.final and answer.number == number
             ]
             return bool(found)
 
@@ -101,7 +96,7 @@ class Heard:
         return found[0]
 
     async def built(self) -> None:
-        await self.until(lambda: any(isinstance(a, Built) for a in self.answers))
+        await self.until(lambda: any(isinstance(a, MachineBuilt) for a in self.answers))
 
     def _hear(self, answer: Answer) -> None:
         self.answers.append(answer)
@@ -132,8 +127,8 @@ def setup(rules: str = GUESSING, player: str = QUICK, backend: str = "prolog") -
 
 
 def test_worker_follows_a_match_and_starts_again_where_history_is_rewritten() -> None:
-    first = Turn("(guess 0)", ("(hint 1)",), "(guess 0)", True)
-    other = Turn("(guess 1)", ("(hint 0)",), "(guess 1)", True)
+    first = PathTurn("(guess 0)", ("(hint 1)",), "(guess 0)", True)
+    other = PathTurn("(guess 1)", ("(hint 0)",), "(guess 1)", True)
 
     async def scenario(heard: Heard) -> None:
         soon_s = time.monotonic() + PATIENCE_S
@@ -193,7 +188,7 @@ def _careless(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
         made = make_player(spec, machine, role, rng)
         return Careless(made, report) if spec.player is HyperPlay else made
 
-    monkeypatch.setattr(worker_module, "make_player", make)
+    monkeypatch.setattr(worker_match, "make_player", make)
     yield Careless.mistakes
     Careless.mistakes.clear()
 
@@ -202,21 +197,21 @@ def _careless(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
 def test_whatever_a_player_raises_the_match_goes_on(
     mistake: str, careless: set[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    told = io.BytesIO()
-    worker = worker_module._Worker(io.BytesIO(), told)
-    first = Turn("(guess 0)", ("(hint 1)",), "(guess 0)", True)
+    told: list[Answer] = []
+    match = worker_match.WorkerMatch(lambda answer: told.append(answer), lambda: False)
+    first = PathTurn("(guess 0)", ("(hint 1)",), "(guess 0)", True)
 
-    def asked(number: int, *turns: Turn) -> Decision:
+    def asked(number: int, *turns: PathTurn) -> Decision:
         order = Think(number, 0, turns, time.monotonic() + PATIENCE_S)
-        worker._take_note(order)
-        worker._think(order)
-        answer = read_answer(told.getvalue().splitlines()[-1])
-        assert isinstance(answer, Report)
+        match.take_note(order)
+        match.think(order)
+        answer = told[-1]
+        assert isinstance(answer, MoveReport)
         assert (answer.final, answer.number) == (True, number)
         return answer.decision
 
     careless.add(mistake)
-    worker._build(setup())
+    match.build(setup())
     decision = asked(1)
     if mistake == "observe":
         assert decision.fault is None
@@ -241,8 +236,8 @@ def test_reports_come_at_once_and_a_newer_order_breaks_an_older_off() -> None:
         late_s = time.monotonic() + 10 * PATIENCE_S
         heard.worker.send(setup(player="hyperplay:n=2"))
         heard.worker.send(Think(1, 0, (), late_s))
-        await heard.until(lambda: sum(isinstance(a, Report) for a in heard.answers) > 2)
-        assert not any(isinstance(a, Report) and a.final for a in heard.answers)
+        await heard.until(lambda: sum(isinstance(a, MoveReport) for a in heard.answers) > 2)
+        assert not any(isinstance(a, MoveReport) and a.final for a in heard.answers)
         heard.worker.send(Think(2, 0, (), time.monotonic()))
         assert (await heard.final(2)).move in ("(guess 0)", "(guess 1)")
 
@@ -306,7 +301,7 @@ def test_sandbox_holds(tmp_path: Path) -> None:
     program = f"""
 import json, os, socket
 from pathlib import Path
-from ggp.protocol.sandbox import restrict
+from ggp.server.sandbox import restrict
 rights = restrict(1 << 30, [Path({str(inside)!r})])
 def tries(action):
     try:
@@ -356,7 +351,7 @@ def test_landlock_alone_keeps_sockets_closed() -> None:
     abstract = f"ggp-test-alone-{os.getpid()}"
     program = f"""
 import json, socket
-from ggp.protocol import sandbox
+from ggp.server import sandbox
 sandbox._without_network = lambda libc: False
 rights = sandbox.restrict(1 << 30, [])
 def refusal(family, address):
@@ -391,27 +386,31 @@ def test_answers_survive_the_pipe(answer: Answer) -> None:
 
 
 def test_orders_survive_the_pipe() -> None:
-    turns = (Turn("m", ("(p 1)", "q"), "n", True), Turn(None, None, None, False, True), Turn())
+    turns = (
+        PathTurn("m", ("(p 1)", "q"), "n", True),
+        PathTurn(None, None, None, False, True),
+        PathTurn(),
+    )
     for order in (setup(), Think(1, 2, turns, 3.5), AreYouThere()):
         assert read_order(to_line(order)) == order
 
 
 def test_turn_is_written_once_for_all_workers() -> None:
-    turn = Turn("m", ("(p 1)",), "m", True)
+    turn = PathTurn("m", ("(p 1)",), "m", True)
     line = to_line(Think(1, 0, (turn,), 3.5))
-    assert orders._written[turn] in line.decode()
-    orders._written[turn] = orders._turn_json(Turn("written before"))
+    assert lines._written[turn] in line.decode()
+    lines._written[turn] = lines._turn_json(PathTurn("written before"))
     order = read_order(to_line(Think(1, 0, (turn,), 3.5)))
-    assert order == Think(1, 0, (Turn("written before"),), 3.5)
+    assert order == Think(1, 0, (PathTurn("written before"),), 3.5)
     del turn
-    assert not any(kept.move == "m" for kept in orders._written)
+    assert not any(kept.move == "m" for kept in lines._written)
 
 
 def test_large_value_tables_are_cut_to_the_best() -> None:
     values = tuple(MoveValue(f"m{n:04}", float(n), 0.0, 1) for n in range(2 * MAX_SHOWN_VALUES))
     decision = Decision("m", values, 1, True, 1, 0.0)
-    answer = read_answer(to_line(Report(1, True, decision)))
-    assert isinstance(answer, Report)
+    answer = read_answer(to_line(MoveReport(1, True, decision)))
+    assert isinstance(answer, MoveReport)
     assert answer.decision.values == values[MAX_SHOWN_VALUES:]
 
 

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from ggp.errors import GGPError
-from ggp.protocol.lobby import Lobby, Opening
-from ggp.protocol.match_log import FORMAT, SUFFIX
-from ggp.protocol.session import Ask
+from ggp.protocol.lobby import Lobby
+from ggp.protocol.questions import Ask
+from ggp.protocol.receipts import Opening
 from ggp.protocol.turns import History
+from ggp.server.match_log import FORMAT, SUFFIX
 
 SERVER_ENDED = "server ended"
 """Why a log ends whose match may go on."""

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ggp.protocol.host import HostOptions
-from ggp.protocol.limits import ServerLimits
-from tests.protocol.live import GUESSING, LiveServer, live_server, read_reply, request, start
+from ggp.server.settings import HostOptions, ServerLimits
+from tests.server.live import GUESSING, LiveServer, live_server, read_reply, request, start
 
 MATCHES = 2
 REPLIES = {"ready", "busy", "done", "aborted", "nil", "pass", "(guess 0)", "(guess 1)"}

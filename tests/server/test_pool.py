@@ -11,21 +11,24 @@ from pathlib import Path
 
 import pytest
 
-from ggp.protocol import hand, process
-from ggp.protocol.hand import Hand
-from ggp.protocol.host import Host, HostOptions
-from ggp.protocol.match_log import MatchLog
-from ggp.protocol.orders import Setup, Up, to_line
-from ggp.protocol.process import (
-    MAX_SPARES,
+from ggp import children
+from ggp.server import pool as pool_module
+from ggp.server import slot
+from ggp.server.host import Host
+from ggp.server.lines import to_line
+from ggp.server.match_log import MatchLog
+from ggp.server.orders import Setup, Up
+from ggp.server.pool import MAX_SPARES, WorkerPool
+from ggp.server.settings import HostOptions
+from ggp.server.slot import WorkerSlot
+from ggp.server.worker_process import (
     START_S,
     STILL_S,
     STOPPED_S,
-    Crew,
     WorkerProcess,
     start_worker,
 )
-from tests.protocol.live import PATIENCE_S, worker_pids
+from tests.server.live import PATIENCE_S, worker_pids
 
 MEMORY = 1 << 30
 SETUP = Setup("(role a)", "a", "random", "prolog", 1, 1.0, MEMORY)
@@ -40,10 +43,10 @@ needs_proc = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "WATCH_EVERY_S", 0.01)
-    monkeypatch.setattr(process, "SETTLE_MOST_S", 0.05)
-    monkeypatch.setattr(process, "SETTLE_S", 0.01)
-    monkeypatch.setattr(process, "SPARE_S", 0.0)
+    monkeypatch.setattr(pool_module, "WATCH_EVERY_S", 0.01)
+    monkeypatch.setattr(pool_module, "SETTLE_MOST_S", 0.05)
+    monkeypatch.setattr(pool_module, "SETTLE_S", 0.01)
+    monkeypatch.setattr(pool_module, "SPARE_S", 0.0)
 
 
 async def shell(script: str) -> WorkerProcess:
@@ -55,7 +58,7 @@ async def shell(script: str) -> WorkerProcess:
     return WorkerProcess(child)
 
 
-class ShellCrew(Crew):
+class ShellPool(WorkerPool):
     """Starts these scripts in turn, and the last of them for ever."""
 
     def __init__(self, *scripts: str, spares: int = 1) -> None:
@@ -79,15 +82,15 @@ async def until(condition: Callable[[], object]) -> None:
             await asyncio.sleep(0.01)
 
 
-def with_crew(crew: ShellCrew, scenario: Callable[[ShellCrew], Awaitable[None]]) -> None:
-    """Run a scenario with a crew that is open."""
+def with_pool(pool: ShellPool, scenario: Callable[[ShellPool], Awaitable[None]]) -> None:
+    """Run a scenario with a pool that is open."""
 
     async def run() -> None:
-        crew.open()
+        pool.open()
         try:
-            await scenario(crew)
+            await scenario(pool)
         finally:
-            await crew.close()
+            await pool.close()
 
     asyncio.run(run())
 
@@ -118,7 +121,7 @@ def test_newborn_is_killed_when_it_will_never_run(
     assert 4 * every_s > STILL_S > every_s
     assert 29 * every_s > START_S > 4 * every_s
     told = iter(states)
-    monkeypatch.setattr(process, "_state_and_cpu", lambda pid: next(told))
+    monkeypatch.setattr(children, "state_and_cpu", lambda pid: next(told))
 
     async def run() -> None:
         worker = await shell(HANGS)
@@ -137,7 +140,7 @@ def test_worker_that_is_stopped_while_it_starts_is_killed() -> None:
         worker = await start_worker(MEMORY, light=True)
         os.kill(worker.pid, signal.SIGSTOP)
         worker.on_end = ends.append
-        await until(lambda: process._state_and_cpu(worker.pid)[0] == "T")
+        await until(lambda: children.state_and_cpu(worker.pid)[0] == "T")
         worker.ask(worker.started_s)
         worker.ask(worker.started_s + STOPPED_S + 0.1)
         await until(lambda: ends)
@@ -147,62 +150,62 @@ def test_worker_that_is_stopped_while_it_starts_is_killed() -> None:
 
 
 def test_spare_that_dies_is_replaced_before_it_is_needed() -> None:
-    async def scenario(crew: ShellCrew) -> None:
-        await until(lambda: len(crew.spares) == 2)
-        before = {worker.pid for worker in crew.spares}
+    async def scenario(pool: ShellPool) -> None:
+        await until(lambda: len(pool.spares) == 2)
+        before = {worker.pid for worker in pool.spares}
         for pid in before:
             os.kill(pid, signal.SIGKILL)
-        await until(lambda: len(worker_pids(crew)) == 2 and not before & worker_pids(crew))
+        await until(lambda: len(worker_pids(pool)) == 2 and not before & worker_pids(pool))
 
-    with_crew(ShellCrew(RUNS), scenario)
+    with_pool(ShellPool(RUNS), scenario)
 
 
 def test_spares_that_die_at_once_are_not_started_all_the_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(process, "SPARE_S", 1000.0)
+    monkeypatch.setattr(pool_module, "SPARE_S", 1000.0)
 
-    async def scenario(crew: ShellCrew) -> None:
-        await until(lambda: len(crew.spares) == 2)
-        await until(lambda: not worker_pids(crew))
-        crew._bury(time.monotonic())
+    async def scenario(pool: ShellPool) -> None:
+        await until(lambda: len(pool.spares) == 2)
+        await until(lambda: not worker_pids(pool))
+        pool._bury(time.monotonic())
         await asyncio.sleep(0.1)
-        assert crew.num_started == 2
-        assert (await crew.take(light=True)).pid not in {spare.pid for spare in crew.spares}
+        assert pool.num_started == 2
+        assert (await pool.take(light=True)).pid not in {spare.pid for spare in pool.spares}
 
-    with_crew(ShellCrew(DIES), scenario)
+    with_pool(ShellPool(DIES), scenario)
 
 
 def test_worker_that_hangs_does_not_keep_spares_from_starting() -> None:
-    async def scenario(crew: ShellCrew) -> None:
-        await until(lambda: sum(worker.is_up for worker in crew.spares) == 3)
-        assert len(crew.spares) == 4
+    async def scenario(pool: ShellPool) -> None:
+        await until(lambda: sum(worker.is_up for worker in pool.spares) == 3)
+        assert len(pool.spares) == 4
 
-    with_crew(ShellCrew(HANGS, RUNS, spares=2), scenario)
+    with_pool(ShellPool(HANGS, RUNS, spares=2), scenario)
 
 
 def test_spare_that_runs_is_taken_before_one_that_starts() -> None:
-    async def scenario(crew: ShellCrew) -> None:
-        await until(lambda: crew.has_ready(light=True))
-        first, second = crew._ready[True]
+    async def scenario(pool: ShellPool) -> None:
+        await until(lambda: pool.has_ready(light=True))
+        first, second = pool._ready[True]
         assert not first.is_up
-        assert await crew.take(light=True) is second
-        assert await crew.take(light=True) is first
+        assert await pool.take(light=True) is second
+        assert await pool.take(light=True) is first
 
-    with_crew(ShellCrew(HANGS, RUNS, spares=2), scenario)
+    with_pool(ShellPool(HANGS, RUNS, spares=2), scenario)
 
 
 @pytest.mark.parametrize(("matches", "spares"), [(1, 1), (3, 3), (100, MAX_SPARES)])
 def test_spares_are_as_many_as_matches_up_to_a_limit(matches: int, spares: int) -> None:
-    assert Host(HostOptions("random", matches=matches)).crew._spares == spares
+    assert Host(HostOptions("random", matches=matches)).pool._spares == spares
 
 
-def test_worker_that_was_dropped_has_ended_when_the_crew_is_closed() -> None:
+def test_worker_that_was_dropped_has_ended_when_the_pool_is_closed() -> None:
     async def run() -> None:
-        crew = ShellCrew(RUNS)
-        worker = await crew.take(light=True)
-        crew.drop(worker)
-        await crew.close()
+        pool = ShellPool(RUNS)
+        worker = await pool.take(light=True)
+        pool.drop(worker)
+        await pool.close()
         assert worker.ended
 
     asyncio.run(run())
@@ -211,26 +214,26 @@ def test_worker_that_was_dropped_has_ended_when_the_crew_is_closed() -> None:
 def test_understudy_that_only_starts_gives_way_to_one_that_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(hand, "LISTEN_S", 0.0)
+    monkeypatch.setattr(slot, "LISTEN_S", 0.0)
 
     async def run() -> None:
-        crew = ShellCrew(HANGS, RUNS)
+        pool = ShellPool(HANGS, RUNS)
         log = MatchLog(None, "m")
-        understudy = Hand("understudy", crew, SETUP, log, lambda: None, is_last=True)
+        understudy = WorkerSlot("understudy", pool, SETUP, log, lambda: None, is_last=True)
         understudy.start(time.monotonic())
         await until(lambda: understudy._process is not None)
         starts = understudy._process
         assert starts is not None
         understudy._kill_unless_heard(starts, time.monotonic())
         assert starts._why is None  # there is no other
-        runs = await crew._start(True)
-        crew._ready[True].append(runs)
+        runs = await pool._start(True)
+        pool._ready[True].append(runs)
         await until(lambda: runs.is_up)
         understudy.think(1, (), time.monotonic() + PATIENCE_S)
         await until(lambda: understudy._process is runs)
         assert starts._why == "it does not answer"
         await understudy.close()
-        await crew.close()
+        await pool.close()
 
     asyncio.run(run())
 

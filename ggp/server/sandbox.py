@@ -18,18 +18,17 @@ would count all processes of the user.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import resource
-import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from ggp.children import lower_limit
 
 MAX_OPEN_FILES = 256
 MAX_FILE_BYTES = 1 << 29
 
-_PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
@@ -81,14 +80,6 @@ def needed(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def die_with(parent: int) -> None:
-    """Have the system kill this process when its parent dies (on Linux)."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
-    if os.getppid() != parent:
-        os._exit(1)
-
-
 def restrict(memory_bytes: int, writable: Sequence[Path]) -> tuple[str, ...]:
     """Give up what a worker does not need; there is no way back.
 
@@ -108,7 +99,7 @@ def restrict(memory_bytes: int, writable: Sequence[Path]) -> tuple[str, ...]:
         ("file size", resource.RLIMIT_FSIZE, MAX_FILE_BYTES),
         ("core dumps", resource.RLIMIT_CORE, 0),
     )
-    done += [name for name, which, most in limits if _lower(which, most)]
+    done += [name for name, which, most in limits if lower_limit(which, most)]
     try:
         libc = ctypes.CDLL(None, use_errno=True)
         if _without_network(libc):
@@ -119,17 +110,6 @@ def restrict(memory_bytes: int, writable: Sequence[Path]) -> tuple[str, ...]:
     except (OSError, AttributeError):  # another system than Linux
         pass
     return tuple(done)
-
-
-def _lower(which: int, most: int) -> bool:
-    """Lower a limit, hard and soft, to `most`; never raise one."""
-    try:
-        _, hard = resource.getrlimit(which)
-        bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(which, (bound, bound))
-    except (OSError, ValueError):
-        return False
-    return True
 
 
 def _without_network(libc: ctypes.CDLL) -> bool:

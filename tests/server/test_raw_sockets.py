@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from ggp.protocol.host import HostOptions
-from ggp.protocol.limits import ServerLimits
-from tests.protocol.live import (
+from ggp.server.settings import HostOptions, ServerLimits
+from tests.server.live import (
     GUESSING,
     LiveServer,
     eventually,
@@ -322,4 +321,4 @@ def test_long_requests_that_are_never_complete_take_bounded_memory(server: LiveS
 
 
 def num_connections(server: LiveServer) -> int:
-    return len(server.http.server_state.connections)
+    return len(server.http.connections)

@@ -11,12 +11,15 @@ import pytest
 
 from ggp.errors import LocalProtocolError
 from ggp.players.base import Decision
-from ggp.protocol.host import LARGE_CHARS, Host, HostOptions
 from ggp.protocol.lobby import Lobby
-from ggp.protocol.match_log import LogFolder, MatchLog
-from ggp.protocol.orders import Report, read_answer, to_line
 from ggp.protocol.path import MAX_CHARS, MAX_GAP
-from ggp.protocol.restore import restore
+from ggp.server.host import Host
+from ggp.server.lines import read_answer, to_line
+from ggp.server.match_log import LogFolder, MatchLog
+from ggp.server.orders import MoveReport
+from ggp.server.restore import restore
+from ggp.server.settings import HostOptions
+from ggp.server.text_reader import LARGE_CHARS
 
 RULES = "(role a) (role random) (<= (sees a (p ?x)) (does random ?x)) (<= (legal a b) (true x))"
 LONG = "(x)" * LARGE_CHARS
@@ -91,7 +94,7 @@ def test_folder_of_logs_is_not_filled_by_strangers(
 def test_log_that_is_full_says_so_and_is_not_resumed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ggp.protocol.match_log.MAX_BYTES", 1_000)
+    monkeypatch.setattr("ggp.server.match_log.MAX_BYTES", 1_000)
     log = MatchLog(tmp_path, "m")
     log.begin(match="m")
     log.write("received", text=f"(START m a ({RULES}) 10 10)")
@@ -136,7 +139,7 @@ def test_match_without_room_for_its_log_is_played(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("move", ["a\nb", "\ud800", "x" * 200_000, "\x1b[2J"])
 def test_what_a_worker_calls_a_move_is_not_trusted(move: str) -> None:
-    line = to_line(Report(1, True, Decision("ok", (), 1, True, 0, 0.0)))
+    line = to_line(MoveReport(1, True, Decision("ok", (), 1, True, 0, 0.0)))
     fields = json.loads(line)
     fields["decision"]["move"] = move
     with pytest.raises(LocalProtocolError):

@@ -1,0 +1,229 @@
+"""Child processes: how they start, what they may use, and that none outlives its parent.
+
+Three parts of the program have work done in processes of their own: grounding a stranger's rules
+(`ggp.machine.propnet.build.child`), thinking about a match (`ggp.server`), and playing one
+(`match_runner.workers`). What is said on the pipes is theirs. What all of them need is here:
+
+- a child is a new Python with the module path of its parent, in a session of its own. So Ctrl-C
+  in a terminal reaches the parent only, and one signal to the group ends all it has started;
+- it calls an entry, which is named on its command line as `module:function`. This module comes
+  first and imports little: a child must be there soon;
+- it dies with its parent, even if that is killed (on Linux; elsewhere when its pipes end).
+
+In the parent: `start`, or `command` and `environment` for who starts processes in another way;
+then `kill_group`, `interrupt` and `reap`. In the child: `run_entry`, `own_answers`, limits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import BinaryIO
+
+_BOOTSTRAP = (
+    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+    "entry, parent, number, *rest = sys.argv[1:]; sys.path[:] = rest[int(number) :]; "
+    "from ggp.children import run_entry; run_entry(entry, int(parent), rest[: int(number)])"
+)
+_ENVIRONMENT = {
+    # A child is one core, and may have little address space; numerical libraries would take
+    # all cores, and reserve address space for each.
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    # The same work gives the same result.
+    "PYTHONHASHSEED": "0",
+}
+_PR_SET_PDEATHSIG = 1
+_LOOK_S = 0.01
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+# ---------------------------------------------------------------- the parent's side
+
+
+def command(entry: str, *arguments: str) -> list[str]:
+    """The command line of a child.
+
+    Args:
+        entry: what it calls, as `module:function`.
+        arguments: of the entry.
+
+    Raises:
+        OSError: there is no interpreter to start.
+    """
+    if not sys.executable or getattr(sys, "frozen", False):
+        raise FileNotFoundError("there is no Python interpreter to start")
+    paths = (path for path in sys.path if isinstance(path, str))
+    head = (entry, str(os.getpid()), str(len(arguments)))
+    return [sys.executable, "-c", _BOOTSTRAP, *head, *arguments, *paths]
+
+
+def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment of a child: that of this process, or another, and what children need."""
+    return {**(os.environ if base is None else base), **_ENVIRONMENT}
+
+
+def start(entry: str, *arguments: str, collects_errors: bool = False) -> subprocess.Popen[bytes]:
+    """A child with pipes to its standard input and output; see `command`.
+
+    Args:
+        collects_errors: a pipe to standard error too.
+
+    Raises:
+        OSError: the system starts no process.
+    """
+    return subprocess.Popen(
+        command(entry, *arguments),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE if collects_errors else None,
+        env=environment(),
+        start_new_session=True,
+    )
+
+
+def kill_group(pid: int) -> None:
+    """Kill a child and what it has started in its session.
+
+    Only for a child that nobody has waited for yet: its number may be another's afterwards.
+    """
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def interrupt(*children: subprocess.Popen[bytes], last_words_s: float) -> None:
+    """Interrupt children (SIGINT), then kill those that do not end, and what all have started.
+
+    Args:
+        last_words_s: what they may take to end, together.
+    """
+    for child in children:
+        if not has_ended(child):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child.pid, signal.SIGINT)
+    until_s = time.monotonic() + last_words_s
+    for child in children:
+        while not has_ended(child) and time.monotonic() < until_s:
+            time.sleep(_LOOK_S)
+        if child.returncode is None:
+            kill_group(child.pid)
+
+
+def has_ended(child: subprocess.Popen[bytes]) -> bool:
+    """Whether a child has ended; it is not waited for, so that its number stays its own."""
+    if child.returncode is not None:
+        return True
+    try:
+        found = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+    except ChildProcessError:
+        return True
+    return found is not None
+
+
+def reap(child: subprocess.Popen[bytes]) -> int:
+    """Kill a child and what it has started, even if it is dead itself; its exit status."""
+    if child.returncode is None:
+        kill_group(child.pid)
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):  # what could not be written any more
+                pipe.close()
+    return child.wait()
+
+
+def how_it_ended(status: int) -> str:
+    """An exit status in words."""
+    return f"signal {-status}" if status < 0 else f"exit status {status}"
+
+
+def rss_bytes(pid: int) -> int:
+    """Memory a process occupies; 0 where the system does not tell."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def state_and_cpu(pid: int) -> tuple[str, str]:
+    """State of a process and the time it had on a processor, as text, from /proc/PID/stat.
+
+    Two empty texts where the system does not tell.
+    """
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return fields[0], f"{fields[11]} {fields[12]}"
+    except (OSError, IndexError):
+        return "", ""
+
+
+# ---------------------------------------------------------------- the child's side
+
+
+def run_entry(entry: str, parent: int, arguments: list[str]) -> None:
+    """What a child does; its command line was made by `command`."""
+    die_with(parent)
+    module, _, function = entry.partition(":")
+    getattr(import_module(module), function)(*arguments)
+
+
+def die_with(parent: int) -> None:
+    """Have the system kill this process when its parent dies (on Linux).
+
+    A change of credentials undoes it.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL))
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def own_answers() -> BinaryIO:
+    """Standard output, for answers only: what anybody prints goes to standard error from now on."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return answers
+
+
+def lower_limit(which: int, most: int) -> bool:
+    """Lower a limit of `resource`, hard and soft, to `most`; never raise one.
+
+    Returns:
+        whether it is in force; not every system has every limit.
+    """
+    try:
+        _, hard = resource.getrlimit(which)
+        bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(which, (bound, bound))
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def limit_cpu(seconds: int) -> None:
+    """Have the system end this process (SIGXCPU) when it has used so much processor time."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    if hard == resource.RLIM_INFINITY or seconds < hard:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, hard))
+
+
+@contextlib.contextmanager
+def limited_memory(num_bytes: int) -> Iterator[None]:
+    """Within it, asking the system for more address space than that in all fails."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    bounds = [limit for limit in (num_bytes, soft, hard) if limit != resource.RLIM_INFINITY]
+    with contextlib.suppress(OSError, ValueError):  # not every system has this limit
+        resource.setrlimit(resource.RLIMIT_AS, (min(bounds), hard))
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

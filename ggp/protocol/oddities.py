@@ -1,0 +1,44 @@
+"""What is odd about messages, in words for the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ggp.protocol.path import Answered, Reading
+from ggp.protocol.spelling import Outline
+from ggp.protocol.transitions import Event
+
+
+def odd_start(role: str, rules: Outline) -> tuple[str, ...]:
+    """What is odd about a start message."""
+    if role in rules.roles:
+        return ()
+    return (f"the rules have no role {role}; roles: {', '.join(rules.roles) or 'none'}",)
+
+
+def odd_turn(reading: Reading, known: int, answers: Mapping[int, Answered]) -> tuple[str, ...]:
+    """What is odd about a play message.
+
+    Args:
+        reading: what it means.
+        known: how many turns were known before it.
+        answers: what became of the questions so far, by turn.
+    """
+    notes = []
+    turn, told = reading.turn, reading.told
+    match reading.event:
+        case Event.PLAY_GAP:
+            notes.append(f"turn {turn} comes after turn {known}: what is missing is unknown")
+        case Event.PLAY_AGAIN:
+            notes.append(f"turn {turn} again: answered as before")
+        case Event.PLAY_REVISED:
+            notes.append(f"turn {turn} is told otherwise than before: history rewritten")
+        case Event.PLAY_LATE:
+            notes.append(f"turn {turn} was missing: history rewritten")
+    if told is not None:
+        notes += [told.note] if told.note is not None else []
+        ours = answers.get(turn - 1)
+        if told.move is not None and ours is not None and told.move != ours.submitted:
+            answered = f"not {ours.submitted}" if ours.submitted else "we had not answered"
+            notes.append(f"turn {turn}: {told.move} was executed, {answered}")
+    return tuple(notes)

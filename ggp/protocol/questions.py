@@ -1,0 +1,139 @@
+"""Questions to the worker of a match: what must be answered, until when, and what became of it.
+
+A question is open from its message to its answer, or until a newer message shows that nobody
+waits for it any more. At most one is. Those that were answered are kept by the turn they asked
+about: the server may repeat its message, and gets the same answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ggp.protocol.path import Answered
+from ggp.protocol.turns import History
+
+MIN_MARGIN_S = 0.5
+MARGIN_SHARE = 0.1
+
+
+def default_margin_s(clock_s: float) -> float:
+    """What is kept of a clock for the way: a tenth or 0.5 s, but at most half of it."""
+    return min(max(MIN_MARGIN_S, MARGIN_SHARE * clock_s), clock_s / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question for the worker of a match, and when the server must have the answer.
+
+    Attributes:
+        number: of this question; no two of a lobby share one.
+        match: serial number of the match in its lobby.
+        wants_move: whether a move is wanted; else only to get ready, which is answered when
+            the worker is, or at the deadline.
+        history: our incomplete path so far. A worker that has observed a beginning of it
+            observes the rest; any other begins anew: the history was rewritten.
+        asked_at_s: when the message came.
+        deadline_s: when to send the answer at the latest: the clock less the margin.
+        doubts: other readings of what the server told, likeliest first: histories to try if
+            no particle fits `history`. Tell `answer` which one was believed.
+    """
+
+    number: int
+    match: int
+    wants_move: bool
+    history: History
+    asked_at_s: float
+    deadline_s: float
+    doubts: tuple[History, ...] = ()
+
+    @property
+    def turn(self) -> int:
+        """How many turns were played before the one that is asked for."""
+        return len(self.history)
+
+
+@dataclass(slots=True)
+class Asked:
+    """An `Ask`, held only while it is open, and what became of it."""
+
+    number: int
+    ends_at_s: float
+    ask: Ask | None
+    heard: int | None = None  # hash of the play message; the message may be long
+    submitted: str | None = None
+    reply: str | None = None
+    in_time: bool = False
+    is_lost: bool = False
+
+    def answered(self, now: float) -> Answered:
+        waits = now <= self.ends_at_s
+        is_open = self.ask is not None and waits
+        return Answered(self.submitted, self.in_time, is_open, self.is_lost and waits)
+
+
+class Questions:
+    """The questions of one match.
+
+    Attributes:
+        open: the one that is not answered yet.
+    """
+
+    def __init__(self) -> None:
+        self.open: Asked | None = None
+        self._by_turn: dict[int, Asked] = {}  # those for a move
+
+    def ask(self, question: Asked) -> None:
+        """Open a question."""
+        self.open = question
+        if question.ask is not None and question.ask.wants_move:
+            self._by_turn[question.ask.turn] = question
+
+    def close(self, ask: Ask) -> bool:
+        """Take note that a question is answered; whether it was open."""
+        if self.open is None or self.open.number != ask.number:
+            return False
+        self.release()
+        return True
+
+    def release(self) -> tuple[int, ...]:
+        """Close the open question, if there is one; its number."""
+        question, self.open = self.open, None
+        if question is None:
+            return ()
+        question.ask = None
+        return (question.number,)
+
+    def of(self, turn: int) -> Asked | None:
+        """The question for the move of a turn."""
+        return self._by_turn.get(turn)
+
+    def find(self, ask: Ask) -> Asked | None:
+        """What became of a question for a move; None if its turn was taken back."""
+        question = self._by_turn.get(ask.turn)
+        if question is not None and question.number == ask.number:
+            return question
+        return next((each for each in self._by_turn.values() if each.number == ask.number), None)
+
+    def answers(self, now: float) -> dict[int, Answered]:
+        """What became of the questions for moves, by turn."""
+        return {turn: each.answered(now) for turn, each in self._by_turn.items()}
+
+    def reply_to(self, heard: int) -> str | None:
+        """The latest answer to a message in these words."""
+        latest = reversed(self._by_turn.values())
+        return next((each.reply for each in latest if each.heard == heard), None)
+
+    def move(self, question: Asked, turn: int, to: int) -> Asked:
+        """Take a question for that of another turn; the one that is kept for it."""
+        del self._by_turn[turn]
+        meant = self._by_turn.setdefault(to, question)
+        meant.number = question.number
+        return meant
+
+    def take_back(self, turn: int) -> None:
+        """Forget this turn and all after it."""
+        self._by_turn = {each: kept for each, kept in self._by_turn.items() if each < turn}
+
+    def keep_latest(self, number: int) -> None:
+        """Forget all but the latest few."""
+        self._by_turn = dict(list(self._by_turn.items())[-number:])

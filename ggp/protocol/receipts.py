@@ -1,0 +1,55 @@
+"""What is to be done about a text: what a match (`session`) and the server (`lobby`) say of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ggp.protocol.messages import Message, Start
+from ggp.protocol.questions import Ask
+from ggp.protocol.transitions import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A match that begins, and needs a worker.
+
+    Attributes:
+        match: its serial number, never used again, as in `Ask.match`.
+        start: the message. Its match id is any text without white space and parentheses.
+        role: ours, canonical.
+        is_gdl2: whether the rules look like GDL-II.
+    """
+
+    match: int
+    start: Start
+    role: str
+    is_gdl2: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What to do about a text: exactly one of `reply`, `ask` and `refusal` is given.
+
+    Attributes:
+        message: what was read; None if it was refused.
+        match: serial number of the match it is about, None if there is none.
+        reply: text to send at once.
+        ask: question for the worker of `ask.match`.
+        refusal: why it is refused, for the log and the answer.
+        began: a match that needs a worker from now on.
+        ended: serial numbers of matches whose workers are not needed any more.
+        released: numbers of questions to answer at once: the server has moved on.
+        notes: what is odd, for the log.
+        event: what the message means in its match.
+    """
+
+    message: Message | None = None
+    match: int | None = None
+    reply: str | None = None
+    ask: Ask | None = None
+    refusal: str | None = None
+    began: Opening | None = None
+    ended: tuple[int, ...] = ()
+    released: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
+    event: Event | None = None

@@ -1,0 +1,212 @@
+"""The matches of a server: texts of requests in, texts of replies out.
+
+Joins the lobby, which knows what to say, with the pairs of workers, which know what to play.
+Nothing here thinks, so a reply that needs no thought comes at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+
+from ggp.gdl.source import printable
+from ggp.protocol.lobby import Lobby
+from ggp.protocol.messages import BUSY, Abort, Message, Start, Stop
+from ggp.protocol.questions import Ask
+from ggp.protocol.receipts import Opening, Receipt
+from ggp.server.background import Background
+from ggp.server.hosted_match import HostedMatch, kernels_setup
+from ggp.server.match_log import LogFolder, MatchLog
+from ggp.server.pool import WorkerPool
+from ggp.server.restore import SERVER_ENDED, Restored, restore
+from ggp.server.settings import HostOptions, margin_of
+from ggp.server.text_reader import TextReader
+
+FORGET_EVERY_S = 5.0
+"""How often matches gone silent are looked for."""
+
+_NO_LOG = MatchLog(None, "")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class HostReply:
+    """What is sent back.
+
+    Attributes:
+        text: one line.
+        refused: whether it says why a message was refused.
+    """
+
+    text: str
+    refused: bool = False
+
+
+class Host:
+    """All matches, with their workers. Everything but `__init__` needs a running loop.
+
+    Raises:
+        ConfigError: the name is no symbol.
+    """
+
+    def __init__(self, options: HostOptions) -> None:
+        self.options = options
+        self.lobby = Lobby(
+            options.name,
+            matches=options.matches,
+            limits=options.limits.messages,
+            margin_s=margin_of(options.margin_s),
+        )
+        self.pool = WorkerPool(
+            options.memory_bytes,
+            spares=options.matches,
+            confined=options.confined,
+            quiet=options.quiet,
+        )
+        self._logs = LogFolder(options.log_folder, options.log_limit_bytes)
+        self._matches: dict[int, HostedMatch] = {}
+        self._answers: dict[int, asyncio.Task[str]] = {}
+        self._waiting: dict[int, int] = {}
+        self._background = Background()
+        self._texts = TextReader(self.lobby, options.limits)
+
+    async def open(self) -> None:
+        """Get ready for matches, and go on with those a server before this one left."""
+        self.pool.open()
+        options = self.options
+        if options.warm_kernels:
+            self._background.start(self.pool.warm_kernels(kernels_setup(options)))
+        if options.log_folder is not None:
+            for restored in restore(options.log_folder, self.lobby, time.monotonic()):
+                self._resume(restored)
+        self._background.start(self._forget())
+
+    def hurry(self) -> None:
+        """Answer all open questions at once."""
+        for number in self._answers:
+            for match in self._matches.values():
+                match.pair.hurry(number)
+
+    async def close(self) -> None:
+        """End all matches; a server that is started with the same logs goes on with them."""
+        await self._background.cancel()
+        answers = list(self._answers.values())
+        for answer in answers:
+            answer.cancel()
+        await asyncio.gather(*answers, return_exceptions=True)
+        for serial in list(self._matches):
+            await self._end(serial, SERVER_ENDED)
+        await self.pool.close()
+        self._texts.close()
+
+    async def reply(self, text: str, peer: str = "", came_s: float | None = None) -> HostReply:
+        """The reply to a text, as soon as it must be given.
+
+        If it is cancelled, the connection broke; the answer is found all the same.
+
+        Args:
+            text: the body of a request.
+            peer: from where, for logs.
+            came_s: when it began to come, on `time.monotonic`; now if None.
+        """
+        came_s = time.monotonic() if came_s is None else came_s
+        read = await self._texts.read(text)
+        if read is None:
+            return HostReply(BUSY, refused=True)
+        receipt = self.lobby.receive(read, came_s)
+        self._follow(receipt, text, peer)
+        if receipt.refusal is not None:
+            _log.warning("%s: refused: %s", peer, printable(receipt.refusal))
+            return HostReply(receipt.refusal, refused=True)
+        (_, log), ask = self._match_of(receipt), receipt.ask
+        reply = receipt.reply or "" if ask is None else await self._wait(ask)
+        turn = {"turn": ask.turn} if ask is not None and ask.wants_move else {}
+        log.write("sent", text=reply, seconds=round(time.monotonic() - came_s, 4), **turn)
+        _log.debug("%s > %s", peer, reply)
+        for serial in receipt.ended:
+            self._background.start(self._end(serial, _why_ended(receipt.message)))
+        return HostReply(reply)
+
+    # ---------------------------------------------------------------- private
+
+    def _follow(self, receipt: Receipt, text: str, peer: str) -> None:
+        """Do what a receipt asks for besides the reply."""
+        _log.debug("%s < %s", peer, printable(text[:1000]))
+        if receipt.began is not None:
+            new_log = self._logs.begin(receipt.began.start.match_id)
+            self._new_match(receipt.began, new_log).begin()
+        match, log = self._match_of(receipt)
+        log.write("received", text=text, peer=peer)
+        for note in receipt.notes:
+            _log.warning("%s: %s", peer, printable(note))
+            log.write("note", text=note)
+        if match is not None:
+            for number in receipt.released:
+                match.pair.hurry(number)
+        for serial in receipt.ended:
+            if serial != receipt.match:
+                self._background.start(self._end(serial, "silent"))
+
+    def _resume(self, restored: Restored) -> None:
+        opening = restored.opening
+        log = self._logs.resume(restored.path, opening.start.match_id, restored.began_s)
+        self._new_match(opening, log).resume(restored.ask)
+
+    def _new_match(self, opening: Opening, log: MatchLog) -> HostedMatch:
+        match = HostedMatch(opening, self.options, self.pool, log)
+        self._matches[opening.match] = match
+        return match
+
+    def _match_of(self, receipt: Receipt) -> tuple[HostedMatch | None, MatchLog]:
+        """The match that a receipt is about, and where to write of it."""
+        match = self._matches.get(receipt.match or 0)  # serial numbers begin with 1
+        return match, _NO_LOG if match is None else match.log
+
+    async def _wait(self, ask: Ask) -> str:
+        """The answer to a question, which may come for several connections."""
+        task = self._answers.get(ask.number)
+        if task is None:
+            task = self._answers[ask.number] = asyncio.ensure_future(self._answer(ask))
+            task.add_done_callback(lambda _: self._answers.pop(ask.number, None))
+        if self._waiting.get(ask.number, 0) >= self.options.limits.waiting:
+            return BUSY
+        self._waiting[ask.number] = self._waiting.get(ask.number, 0) + 1
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if self._waiting[ask.number] == 1:
+                self.lobby.undelivered(ask)
+            raise
+        finally:
+            self._waiting[ask.number] -= 1
+            if not self._waiting[ask.number]:
+                del self._waiting[ask.number]
+
+    async def _answer(self, ask: Ask) -> str:
+        match = self._matches.get(ask.match)
+        move, believed = (None, None) if match is None else await match.answer(ask)
+        return self.lobby.answer(ask, move, time.monotonic(), believed)
+
+    async def _end(self, serial: int, why: str) -> None:
+        match = self._matches.pop(serial, None)
+        if match is not None:
+            await match.end(why)
+
+    async def _forget(self) -> None:
+        while True:
+            await asyncio.sleep(FORGET_EVERY_S)
+            for serial in self.lobby.forget(time.monotonic()):
+                await self._end(serial, "silent")
+
+
+def _why_ended(message: Message | None) -> str:
+    match message:
+        case Stop():
+            return "stop"
+        case Abort():
+            return "abort"
+        case Start():
+            return "replaced"
+    return "silent"

@@ -1,0 +1,149 @@
+"""One match of a server: its workers, its log, and what becomes of a question."""
+
+from __future__ import annotations
+
+import logging
+import time
+from hashlib import blake2b
+
+from ggp.console import installed_version
+from ggp.gdl.source import printable
+from ggp.protocol.questions import Ask
+from ggp.protocol.receipts import Opening
+from ggp.protocol.turns import History
+from ggp.server.lines import decision_json
+from ggp.server.match_log import MatchLog
+from ggp.server.orders import Setup
+from ggp.server.pair import Choice, WorkerPair
+from ggp.server.pool import WorkerPool
+from ggp.server.restore import reading_of
+from ggp.server.settings import HostOptions
+
+MIN_GROUNDING_S = 20.0
+GROUNDING_SHARE = 0.5
+MAX_GROUNDING_S = 120.0
+"""Grounding may take half of the start clock, and longer where that is short: it goes on during
+the first turns, which the understudy plays."""
+
+_EXAMPLE = """
+(role xplayer) (role random) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+(<= (legal xplayer (guess ?x)) (succ ?x ?y)) (<= (legal random (pick ?x)) (succ ?x ?y))
+(<= (sees xplayer (told ?x)) (does random (pick ?x)) (true (step 0)))
+(<= (next (step ?y)) (true (step ?x)) (succ ?x ?y))
+(<= (next right) (does xplayer (guess ?x)) (does random (pick ?x)))
+(<= terminal (true (step 3))) (<= (goal xplayer 100) (true right))
+(<= (goal xplayer 0) (not (true right))) (goal random 0)
+"""
+"""A game for which every kernel is needed."""
+
+_log = logging.getLogger(__name__)
+
+
+class HostedMatch:
+    """A match that has workers.
+
+    Args:
+        opening: how it began.
+        options: of the server.
+        pool: where its workers come from.
+        log: told what happens.
+
+    Attributes:
+        pair: its workers.
+    """
+
+    def __init__(
+        self, opening: Opening, options: HostOptions, pool: WorkerPool, log: MatchLog
+    ) -> None:
+        start = opening.start
+        self.log, self._opening, self._options = log, opening, options
+        self._name = printable(start.match_id)
+        self._seed = _seed_of(options.seed, start.match_id, opening.role)
+        setup = _setup(options, start.rules, opening.role, start.start_clock_s, self._seed)
+        self.pair = WorkerPair(pool, setup, log)
+
+    def begin(self) -> None:
+        """Write how it begins; the workers start when they are asked to get ready."""
+        start = self._opening.start
+        self.log.begin(
+            match=start.match_id,
+            role=self._opening.role,
+            player=self._options.player,
+            seed=self._seed,
+            start_clock_s=start.start_clock_s,
+            play_clock_s=start.play_clock_s,
+            version=installed_version(),
+        )
+        _log.info("match %s begins: we are %s", self._name, self._opening.role)
+
+    def resume(self, ask: Ask | None) -> None:
+        """Go on after the latest question that a server before this one was asked."""
+        self.log.write("resumed")
+        _log.warning("match %s goes on: we are %s", self._name, self._opening.role)
+        self.pair.start(time.monotonic() + self._opening.start.play_clock_s)
+        if ask is not None:
+            self.pair.catch_up(ask.history)
+
+    async def answer(self, ask: Ask) -> tuple[str | None, History | None]:
+        """A move, None if none is known or wanted, and which of the question's doubts it fits."""
+        try:
+            if ask.wants_move:
+                clock_s = self._opening.start.play_clock_s
+                choice = await self.pair.choose(ask, ask.asked_at_s + clock_s)
+                _log_choice(self.log, ask.turn, choice)
+                return choice.move, reading_of(ask, choice.reading)
+            await self.pair.get_ready(ask.number, ask.deadline_s)
+        except Exception as error:  # a bug of ours must not cost the match
+            _log.exception("match %s", self._name)
+            self.log.write("note", text=f"{type(error).__name__}: {error}")
+        return None, None
+
+    async def end(self, why: str) -> None:
+        """End the workers, and the log."""
+        _log.info("match %s ends: %s", self._name, why)
+        self.log.write("end", why=why)
+        self.log.close()
+        await self.pair.close()
+
+
+def kernels_setup(options: HostOptions) -> Setup:
+    """A match that needs every kernel."""
+    return _setup(options, _EXAMPLE, "xplayer", 0, 0)
+
+
+def _setup(options: HostOptions, rules: str, role: str, start_clock_s: float, seed: int) -> Setup:
+    return Setup(
+        rules=rules,
+        role=role,
+        player=options.player,
+        backend=options.backend,
+        seed=seed,
+        grounding_s=_grounding_s(start_clock_s),
+        memory_bytes=options.memory_bytes,
+    )
+
+
+def _grounding_s(start_clock_s: float) -> float:
+    """What grounding may take."""
+    return min(max(MIN_GROUNDING_S, GROUNDING_SHARE * start_clock_s), MAX_GROUNDING_S)
+
+
+def _seed_of(seed: int, match_id: str, role: str) -> int:
+    """A seed of the match: the same for the same match, another for another."""
+    text = f"{seed} {role} {match_id}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(text, digest_size=8).digest())
+
+
+def _log_choice(log: MatchLog, turn: int, choice: Choice) -> None:
+    """Write a choice to a log."""
+    fields: dict[str, object] = dict.fromkeys(
+        ("values", "particles", "exact", "states_visited", "seconds", "fault")
+    )
+    if choice.decision is not None:
+        fields = decision_json(choice.decision)
+    log.write(
+        "decision",
+        **fields
+        | {"turn": turn, "move": choice.move, "source": choice.source, "final": choice.final}
+        | {"reading": choice.reading},
+    )

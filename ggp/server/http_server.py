@@ -1,0 +1,157 @@
+"""The HTTP side: connections are accepted within bounds, and all of it ends in order.
+
+One message a connection: every reply has a correct Content-Length and closes the socket. What
+is refused is refused with a status and a line of text, and logged with the peer's address. What
+a connection does is in `connection`, what a request is in `incoming`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import signal
+import socket
+from collections.abc import Iterator
+
+from ggp.errors import ConfigError
+from ggp.server.connection import Connection
+from ggp.server.host import Host
+
+SHUTDOWN_S = 2.0
+"""What those that wait for an answer may take to get it when the server ends."""
+
+_BACKLOG = 2048
+
+
+def listen(address: str, port: int) -> socket.socket:
+    """A socket bound to an address; port 0 for any that is free.
+
+    Raises:
+        ConfigError: the address cannot be used, or the port is taken.
+    """
+    try:
+        family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((address, port), family=family, backlog=128)
+    except (OSError, OverflowError, UnicodeError) as error:  # the last of names no host can have
+        said = getattr(error, "strerror", None) or str(error)
+        number = getattr(error, "errno", None)
+        if isinstance(number, int) and number in errno.errorcode:
+            said = os.strerror(number)  # what the socket module says repeats the address
+        raise ConfigError(
+            f"cannot listen on {address} port {port}: {said}; choose another with --port or --host"
+        ) from error
+
+
+class HttpServer:
+    """An HTTP server for a host.
+
+    Args:
+        host: answers messages.
+
+    Attributes:
+        is_open: whether connections are answered.
+        connections: all that are not closed yet, with their work.
+    """
+
+    def __init__(self, host: Host) -> None:
+        self._host, self._limits = host, host.options.limits
+        self.is_open = False
+        self.connections: dict[Connection, asyncio.Task[None]] = {}
+        self._unfinished: dict[Connection, None] = {}  # the oldest first
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._num_stops = 0
+        self._stopped = asyncio.Event()
+
+    async def serve(self, listening: socket.socket) -> None:
+        """Answer whoever connects, until `stop`; then answer what is open and close everything."""
+        self._loop = asyncio.get_running_loop()
+        if self._num_stops:
+            self._stopped.set()
+        await self._host.open()
+        server = await asyncio.start_server(self._accept, sock=listening, backlog=_BACKLOG)
+        self.is_open = True
+        try:
+            await self._stopped.wait()
+            server.close()
+            await self._end_connections()
+        finally:
+            self._loop = None
+            await self._host.close()
+
+    def stop(self) -> None:
+        """Have the server end; called again, it does not wait for answers. Any thread may call it,
+        signal handlers too."""
+        self._num_stops += 1
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._stop)
+
+    @contextlib.contextmanager
+    def stopped_by_signals(self) -> Iterator[None]:
+        """Have SIGINT and SIGTERM stop the server, within the block too before it runs.
+
+        Interrupts that were ignored from the start stay so.
+        """
+        before = {
+            number: signal.signal(number, lambda *_: self.stop())
+            for number in (signal.SIGINT, signal.SIGTERM)
+            if signal.getsignal(number) is not signal.SIG_IGN
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    # ---------------------------------------------------------------- what connections cost
+
+    def received(self, connection: Connection) -> None:
+        """Refuse the oldest long request if all that are not complete have too many bytes."""
+        if connection not in self._unfinished or not connection.is_long:
+            return
+        most = self._limits.body_bytes  # who sends more is refused as soon as that is looked at
+        held = sum(min(each.num_bytes, most) for each in self._unfinished)
+        if held > self._limits.pending_bytes:
+            oldest = next(each for each in self._unfinished if each.is_long)
+            oldest.refuse(503, "too much is being sent at once")
+
+    def finished(self, connection: Connection) -> None:
+        """A request is complete, or will never be."""
+        self._unfinished.pop(connection, None)
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connection = Connection(self._host, self, reader, writer)
+        task = asyncio.ensure_future(connection.serve())
+        self.connections[connection] = task
+        self._unfinished[connection] = None
+        task.add_done_callback(lambda _: self.connections.pop(connection))
+        if len(self.connections) > self._limits.connections:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Close one that has its answer, or refuse the oldest request, which may be the newest."""
+        for each in self.connections:
+            if each.lingers:
+                each.abort()
+                return
+        next(iter(self._unfinished)).refuse(503, "too many connections")
+
+    # ---------------------------------------------------------------- the end
+
+    def _stop(self) -> None:
+        self._stopped.set()
+        if self._num_stops > 1:
+            for task in self.connections.values():
+                task.cancel()
+
+    async def _end_connections(self) -> None:
+        self._host.hurry()
+        tasks = set(self.connections.values())
+        for each in [*self._unfinished, *(each for each in self.connections if each.lingers)]:
+            each.shut_down()
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=SHUTDOWN_S)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)

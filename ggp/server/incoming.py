@@ -1,0 +1,160 @@
+"""One request, as game servers and strangers send it: h11 with bounds, and with patience.
+
+h11 takes HTTP apart, leniently enough for servers in the field: HTTP/1.0 without Host, bare line
+feeds. What it does not know is here:
+
+- a body that ends before its announced length, since the client closed its writing side, is taken
+  as it is;
+- a length that was counted in characters: of `(START é ...)` h11 gives all bytes but the last,
+  and what came after them belongs to the body too;
+- a body without any length ends where its outer parenthesis is closed, or where the client ends;
+- bounds on headers that come at once, on chunks and on bodies.
+
+Knows no sockets: bytes come from a function.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import h11
+
+from ggp.gdl.source import printable
+from ggp.server.settings import ServerLimits
+
+REST_S = 0.2
+"""How long the end of a body is waited for that its length does not count."""
+
+_EDGE = 64
+"""Bytes at either end of a body in which its first and its last parenthesis are looked for."""
+
+_LONGEST_FAULT = 200
+
+
+class RefusedError(Exception):
+    """A request that is refused before it is a message.
+
+    Attributes:
+        status: of HTTP.
+        reason: a line.
+    """
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+class Incoming:
+    """A request that is being read: first `method`, then, if it has one, `body`.
+
+    Args:
+        read: waits for bytes; none if the client has closed its writing side.
+        go_on: tells a client that waits for leave to send its body.
+        limits: on what comes.
+    """
+
+    def __init__(
+        self, read: Callable[[], Awaitable[bytes]], go_on: Callable[[], None], limits: ServerLimits
+    ) -> None:
+        self._read, self._go_on, self._limits = read, go_on, limits
+        self._http = h11.Connection(h11.SERVER, limits.header_bytes)
+        self._num_received = self._num_chunks = 0
+        self._headers: dict[bytes, bytes] = {}
+
+    async def method(self) -> str:
+        """The method, in upper case, once the headers are there; empty if nothing came at all.
+
+        Raises:
+            RefusedError: this is no HTTP, too long, or not all of it.
+        """
+        while not isinstance(event := self._next_event(), h11.Request):
+            if not await self._receive():
+                if not self._num_received:
+                    return ""
+                raise RefusedError(400, "the request ended within its headers")
+        # h11 looks at the length of headers only as long as they are not complete.
+        if self._num_received - len(self._http.trailing_data[0]) > self._limits.header_bytes:
+            raise _not_understood("the headers are too long")
+        self._headers = dict(event.headers)
+        return event.method.decode("ascii").upper()
+
+    async def body(self) -> str:
+        """The text of the body.
+
+        Raises:
+            RefusedError: it is too long, or h11 does not understand it.
+        """
+        announced = self._headers.get(b"content-length", b"")
+        self._check_length(int(announced[:20] or b"0"))
+        if self._http.they_are_waiting_for_100_continue:
+            self._go_on()
+        body = bytearray()
+        while not isinstance(event := self._next_event(), h11.EndOfMessage):
+            if isinstance(event, h11.Data):
+                self._count_chunk(event)
+                body += event.data
+                self._check_length(len(body))
+            elif not await self._receive():
+                break
+        if not self._headers.keys() & {b"content-length", b"transfer-encoding"}:
+            body = await self._until_closed()
+        elif not body.isascii():
+            return await self._counted_in_characters(bytes(body))
+        return body.decode("utf-8", "replace")
+
+    async def _receive(self) -> bool:
+        """Have h11 read what comes next; false if nothing does."""
+        data = await self._read()
+        self._num_received += len(data)
+        if data:
+            self._http.receive_data(data)
+        return bool(data)
+
+    def _next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        try:
+            return self._http.next_event()
+        except h11.RemoteProtocolError as error:
+            raise _not_understood(str(error)) from error
+
+    def _count_chunk(self, event: h11.Data) -> None:
+        self._num_chunks += event.chunk_start
+        if self._num_chunks > self._limits.chunks:
+            raise _not_understood("too many chunks")
+
+    def _check_length(self, num_bytes: int) -> None:
+        most = self._limits.body_bytes
+        if num_bytes > most:
+            raise RefusedError(413, f"a body of more than {most} bytes")
+
+    async def _until_closed(self) -> bytearray:
+        """A body without length: up to where all parentheses are closed, or the client ends."""
+        body, depth = bytearray(), 0
+        data = self._http.trailing_data[0]
+        while True:
+            body += data
+            self._check_length(len(body))
+            depth += data.count(b"(") - data.count(b")")
+            begins, ends = body[:_EDGE].lstrip(), body[-_EDGE:].rstrip()
+            if depth <= 0 and begins.startswith(b"(") and ends.endswith(b")"):
+                return body
+            if not (data := await self._read()):
+                return body
+
+    async def _counted_in_characters(self, body: bytes) -> str:
+        """A body whose announced length may be that of its characters, with all of them."""
+        decoder = codecs.getincrementaldecoder("utf-8")("ignore")
+        text = decoder.decode(body)
+        if body.count(b"(") > body.count(b")"):
+            text += decoder.decode(self._http.trailing_data[0])
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REST_S):
+                    while len(text) < len(body) and (data := await self._read()):
+                        text += decoder.decode(data)
+        return text[: len(body)]
+
+
+def _not_understood(fault: str) -> RefusedError:
+    return RefusedError(400, f"this HTTP is not understood: {printable(fault)[:_LONGEST_FAULT]}")

@@ -1,0 +1,167 @@
+"""What the server and a worker process say to each other, as values; `lines` puts them on the pipe.
+
+An order goes to the worker, an answer comes back. For example, of a match of two turns:
+
+    Setup(rules, role, ...)              Up(rights), MachineBuilt(...)
+    Think(1, keep=0, turns=())           MoveReport(1, final=False), ..., MoveReport(1, final=True)
+    Think(2, keep=0, turns=(first,))     MoveReport(2, final=True)
+    AreYouThere()                        Here()
+
+`Think` holds only the turns that the worker does not have yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ggp.players.base import Decision
+from ggp.protocol.turns import History
+
+EXIT_ENDED = 0
+EXIT_CRASHED = 70
+EXIT_OUT_OF_MEMORY = 71
+"""Exit statuses of a worker."""
+
+MAX_LINE_BYTES = 64 << 20
+"""Longest line; rules come in one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """The first order: which match.
+
+    Attributes:
+        rules: text of the rulesheet as it was sent.
+        role: whom to play, canonical KIF.
+        player: a player spec.
+        backend: of the machine.
+        seed: of all random choices.
+        grounding_s: what grounding may take.
+        memory_bytes: what the process may use; reasoners get less, and give up sooner.
+    """
+
+    kind: ClassVar[str] = "setup"
+    rules: str
+    role: str
+    player: str
+    backend: str
+    seed: int
+    grounding_s: float
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Think:
+    """Find a move. The newest order counts: an older one is broken off.
+
+    Attributes:
+        number: comes back with every report.
+        keep: turns at the beginning of the history the worker has that are still right.
+        turns: those that follow them.
+        deadline_s: until when, on `time.monotonic`, which is the same in all processes.
+    """
+
+    kind: ClassVar[str] = "think"
+    number: int
+    keep: int
+    turns: History
+    deadline_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class AreYouThere:
+    """Answered at once, whatever the worker does."""
+
+    kind: ClassVar[str] = "are you there"
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """The process is not stopped."""
+
+    kind: ClassVar[str] = "here"
+
+
+@dataclass(frozen=True, slots=True)
+class Up:
+    """The process runs and has imported all it needs.
+
+    Attributes:
+        rights: what it gave up, see `sandbox.restrict`.
+    """
+
+    kind: ClassVar[str] = "up"
+    rights: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MachineBuilt:
+    """The machine is there.
+
+    Attributes:
+        backend: of the machine.
+        roles: of the game.
+        seconds: it took to read, check and build.
+    """
+
+    kind: ClassVar[str] = "built"
+    backend: str
+    roles: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The rules cannot be played, or the role is not theirs; trying again will not help."""
+
+    kind: ClassVar[str] = "failed"
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class MoveReport:
+    """The best move so far, or the decision.
+
+    Attributes:
+        number: of the order it answers.
+        final: whether no better one will follow.
+        decision: the move, its value and what was spent.
+    """
+
+    kind: ClassVar[str] = "report"
+    number: int
+    final: bool
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class GaveUp:
+    """An order to think ends without a move.
+
+    Attributes:
+        number: of the order.
+        error: why.
+    """
+
+    kind: ClassVar[str] = "gave up"
+    number: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Something for the log.
+
+    Attributes:
+        level: a level of `logging`, in lower case.
+        text: one line.
+    """
+
+    kind: ClassVar[str] = "said"
+    level: str
+    text: str
+
+
+Order = Setup | Think | AreYouThere
+Answer = Up | Here | MachineBuilt | Failed | MoveReport | GaveUp | Said

@@ -1,0 +1,148 @@
+"""The process that a match thinks in: orders on standard input, answers on standard output.
+
+It gives up its rights before it hears of any rules, it has one match in its life, and whatever
+happens to it, the server has another one. It ends with its parent, and when its input ends.
+
+One thread reads orders as they come, and says at once that the process is there; the main thread
+obeys them. So a newer order can break an older one off, and a search that takes long is told from
+a process that hangs.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import shutil
+import sys
+import threading
+import traceback
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import BinaryIO, NoReturn
+
+# What takes long to import is imported before there is a match.
+import ggp.machine.prolog.machine  # noqa: F401
+from ggp.children import die_with, own_answers
+from ggp.errors import BackendUnavailableError
+from ggp.machine.prolog.engine import engine
+from ggp.server import orders
+from ggp.server.lines import read_order, to_line
+from ggp.server.orders import Answer, Setup, Think
+from ggp.server.sandbox import restrict
+from ggp.server.worker_match import WorkerMatch, one_line
+
+_MOST_SAID = 500
+
+_log = logging.getLogger(__name__)
+
+
+def main(memory: str, light: str, *writable: str) -> NoReturn:
+    """Be a worker until the input ends.
+
+    Args:
+        memory: bytes that may be used; 0 to give up no right.
+        light: 1 for a worker that has no propositional network, if there is Prolog.
+        writable: folders that may be written.
+    """
+    parent = os.getppid()
+    # All is imported before rights are given up, while there is one thread: numba wants to
+    # write to its cache, or would not even read it.
+    if not (int(light) and _may_have_prolog()):
+        import_module("ggp.machine.propnet.play.machine")
+    rights = restrict(int(memory), [Path(folder) for folder in writable]) if int(memory) else ()
+    die_with(parent)  # once more: a change of credentials has undone it
+    status = orders.EXIT_CRASHED
+    try:
+        _Worker(sys.stdin.buffer, own_answers()).run(rights)
+    except MemoryError:
+        status = orders.EXIT_OUT_OF_MEMORY
+    except BaseException as error:
+        _log.error("%s: %s", type(error).__name__, error)
+        traceback.print_exc()
+    os._exit(status)
+
+
+class _Worker:
+    """One match in this process.
+
+    Args:
+        orders: where they come from.
+        answers: where they go.
+    """
+
+    def __init__(self, orders: BinaryIO, answers: BinaryIO) -> None:
+        self._input, self._answers = orders, answers
+        self._lock = threading.Lock()
+        self._orders: queue.SimpleQueue[Setup | Think] = queue.SimpleQueue()
+        self._match = WorkerMatch(self.send, lambda: not self._orders.empty())
+
+    def run(self, rights: tuple[str, ...]) -> NoReturn:
+        """Obey; ends with the process."""
+        _tell_logs(self)
+        _start_prolog()
+        self.send(orders.Up(rights))
+        threading.Thread(target=self._read, name="ggp-orders", daemon=True).start()
+        while True:
+            order = self._orders.get()
+            if isinstance(order, Setup):
+                self._match.build(order)
+            else:
+                self._match.take_note(order)
+                if self._orders.empty():  # else there is a newer one
+                    self._match.think(order)
+
+    def send(self, answer: Answer) -> None:
+        """Tell the server; from any thread."""
+        line = to_line(answer)
+        with self._lock:
+            try:
+                self._answers.write(line)
+                self._answers.flush()
+            except (OSError, ValueError):
+                os._exit(orders.EXIT_ENDED)  # nobody listens
+
+    def _read(self) -> None:
+        """Collect orders as they come."""
+        try:
+            for line in self._input:
+                order = read_order(line)
+                if isinstance(order, orders.AreYouThere):
+                    self.send(orders.Here())
+                else:
+                    self._orders.put(order)
+        finally:
+            os._exit(orders.EXIT_ENDED)
+
+
+class _Teller(logging.Handler):
+    """Sends what our loggers say to the server, up to a number of lines."""
+
+    def __init__(self, worker: _Worker) -> None:
+        super().__init__()
+        self._worker = worker
+        self._left = _MOST_SAID
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._left -= 1
+        if self._left >= 0:
+            self._worker.send(orders.Said(record.levelname.lower(), one_line(record.getMessage())))
+
+
+def _tell_logs(worker: _Worker) -> None:
+    logger = logging.getLogger("ggp")
+    logger.handlers = [_Teller(worker)]
+    logger.propagate = False
+
+
+def _may_have_prolog() -> bool:
+    return find_spec("pyswip") is not None and shutil.which("swipl") is not None
+
+
+def _start_prolog() -> None:
+    """Start SWI-Prolog if it is installed: that takes a while."""
+    try:
+        engine()
+    except BackendUnavailableError as error:
+        _log.info("%s", error)

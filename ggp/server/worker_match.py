@@ -1,0 +1,223 @@
+"""One match in a worker process: rules become a machine and a player, turns a move.
+
+The only place of the server where rules are compiled and players think. A player may be anybody's
+code, and a mistake in it costs no match: what it raises is told, another decides in its place,
+and the next order finds a new player, which is told all turns from the beginning.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ggp.errors import BackendUnavailableError, GGPError, MachineError
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
+from ggp.gdl.program import Program
+from ggp.gdl.telling import told_by
+from ggp.machine import Limits, Machine, build_machine, role_index
+from ggp.players import Decision, Player, make_player, parse_spec
+from ggp.players.follower import Follower
+from ggp.players.random_legal import RandomLegal
+from ggp.protocol.turns import PathTurn
+from ggp.search.anytime import Deadline
+from ggp.server import orders
+from ggp.server.orders import Answer, Setup, Think
+
+BETWEEN_REPORTS_S = 0.05
+"""Reports of the same move come no faster than this."""
+
+_FAR_AHEAD_S = 1e15
+"""What the clock shows to a search that is to be broken off; finite, so that sums stay numbers."""
+
+_STAND_IN = "random"
+"""The player that looks for a legal move where ours failed."""
+
+_LONGEST_SAID = 500
+
+_log = logging.getLogger(__name__)
+
+
+class WorkerMatch:
+    """The match of a worker.
+
+    Args:
+        send: tells the server.
+        is_interrupted: whether there is a newer order, so that a search must end.
+    """
+
+    def __init__(self, send: Callable[[Answer], None], is_interrupted: Callable[[], bool]) -> None:
+        self._send, self._is_interrupted = send, is_interrupted
+        self._setup: Setup | None = None
+        self._machine: Machine | None = None
+        self._player: Player | None = None
+        self._is_told_moves = False
+        self._turns: list[PathTurn] = []
+        self._followed = 0  # turns that the player knows
+        self._number = -1
+        self._last_report: tuple[str, float] = ("", 0.0)
+        self._best: Decision | None = None  # of what the player reported for this order
+
+    def build(self, setup: Setup) -> None:
+        """Build the machine and the player; answers `MachineBuilt` or `Failed`."""
+        started_s = time.monotonic()
+        try:
+            program = normalize(parse(setup.rules, "the rules"))
+            self._machine = machine = _build(program, setup)
+            self._setup, self._is_told_moves = setup, told_by(program) is not None
+            self._player = self._first_player(setup, machine)
+        except GGPError as error:
+            self._send(orders.Failed(one_line(str(error))))
+            return
+        self._send(
+            orders.MachineBuilt(machine.backend, machine.roles, time.monotonic() - started_s)
+        )
+
+    def take_note(self, order: Think) -> None:
+        """Remember the turns of an order; the player hears of them when it is to think."""
+        self._turns[order.keep :] = order.turns
+        if order.keep < self._followed:
+            self._player, self._followed = None, 0
+
+    def think(self, order: Think) -> None:
+        """Find a move; answers with reports, the last of them final, or `GaveUp`."""
+        if self._machine is None or self._setup is None:
+            self._send(orders.GaveUp(order.number, "there is no machine for the rules"))
+            return
+        self._number, self._last_report, self._best = order.number, ("", 0.0), None
+        deadline = Deadline(order.deadline_s, self._clock)
+        try:
+            self._player = self._player or self._new_player(self._setup, self._machine)
+            self._follow(self._setup, deadline)
+            decision = self._player.choose(deadline)
+        except GGPError as error:
+            self._send(orders.GaveUp(order.number, one_line(str(error))))
+            return
+        except MemoryError:
+            raise
+        except Exception as error:
+            found = self._stand_in(error, deadline)
+            if found is None:
+                self._send(orders.GaveUp(order.number, f"the player raised {_named(error)}"))
+                return
+            decision = found
+        self._send(orders.MoveReport(order.number, True, decision))
+
+    def _first_player(self, setup: Setup, machine: Machine) -> Player | None:
+        """A player; None if making it raised, which is tried again when it is asked."""
+        try:
+            return self._new_player(setup, machine)
+        except (GGPError, MemoryError):
+            raise
+        except Exception as error:
+            _log.error("making the player raised %s", _named(error))
+            return None
+
+    def _new_player(self, setup: Setup, machine: Machine, *, follow: bool = True) -> Player:
+        """A player for the match, at its beginning.
+
+        Args:
+            follow: whether what the server tells may be taken for the whole joint move.
+        """
+        spec, role = parse_spec(setup.player), role_index(machine, setup.role)
+        rng = np.random.default_rng(setup.seed)
+        if follow and self._is_told_moves and spec.player is RandomLegal:
+            return Follower(machine, role, rng)
+        return make_player(spec, machine, role, rng, report=self._report)
+
+    def _stand_in(self, error: Exception, deadline: Deadline) -> Decision | None:
+        """What is decided where the player failed: its best so far, else any legal move.
+
+        At the next order there is a new player from the beginning: what state this one is in
+        nobody knows.
+
+        Returns:
+            None if there is no such decision either.
+        """
+        _log.error("the player raised %s", _named(error))
+        traceback.print_exception(error)
+        assert self._setup is not None
+        assert self._machine is not None
+        decision = self._best
+        if decision is None:
+            try:
+                simple = replace(self._setup, player=_STAND_IN)
+                self._player, self._followed = self._new_player(simple, self._machine), 0
+                self._follow(simple, deadline)
+                decision = self._player.choose(deadline)
+            except MemoryError:
+                raise
+            except Exception as another:
+                _log.error("the one that stands in for it raised %s", _named(another))
+        self._player, self._followed = None, 0
+        if decision is None:
+            return None
+        return replace(decision, fault=f"the player raised {_named(error)}")
+
+    def _follow(self, setup: Setup, deadline: Deadline) -> None:
+        """Tell the player, which was made by this setup, the turns it does not know."""
+        while self._followed < len(self._turns):
+            turn = self._turns[self._followed]
+            try:
+                self._observe(turn, deadline)
+                self._followed += 1
+            except MachineError as error:
+                if not isinstance(self._player, Follower):
+                    raise
+                _log.info("a belief is needed: %s", error)
+                assert self._machine is not None
+                self._player = self._new_player(setup, self._machine, follow=False)
+                self._followed = 0
+
+    def _observe(self, turn: PathTurn, deadline: Deadline) -> None:
+        assert self._player is not None
+        self._player.observe(
+            turn.move,
+            turn.percepts,
+            submitted=turn.submitted,
+            in_time=turn.in_time,
+            deadline=deadline,
+        )
+
+    def _clock(self) -> float:
+        """The time; far ahead as soon as there is a newer order, so that a search ends."""
+        return _FAR_AHEAD_S if self._is_interrupted() else time.monotonic()
+
+    def _report(self, decision: Decision) -> None:
+        """Tell the best move so far, unless it was told a moment ago."""
+        self._best = decision
+        move, at_s = self._last_report
+        now_s = time.monotonic()
+        if decision.move != move or now_s - at_s >= BETWEEN_REPORTS_S:
+            self._last_report = decision.move, now_s
+            self._send(orders.MoveReport(self._number, False, decision))
+
+
+def _build(program: Program, setup: Setup) -> Machine:
+    """A machine on the backend that is wanted, on the other one if Prolog is not installed."""
+    limits = Limits(
+        stack_bytes=min(Limits().stack_bytes, setup.memory_bytes // 4),
+        table_bytes=min(Limits().table_bytes, setup.memory_bytes // 8),
+        grounding_seconds=setup.grounding_s,
+        grounding_bytes=min(Limits().grounding_bytes, setup.memory_bytes),
+    )
+    try:
+        return build_machine(program, setup.backend, limits)
+    except BackendUnavailableError:
+        if setup.backend != "prolog":
+            raise
+        return build_machine(program, "propnet", limits)
+
+
+def _named(error: Exception) -> str:
+    return one_line(f"{type(error).__name__}: {error}")
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks, not too long for a log."""
+    return " ".join(text.split())[:_LONGEST_SAID]

@@ -1,0 +1,104 @@
+"""What all child processes share: how they start, what they get, and how they end."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from ggp import children
+
+LAST_WORDS_S = 0.2
+
+
+def tell(*arguments: str) -> None:
+    """An entry: tells what the child sees."""
+    answers = children.own_answers()
+    print("not an answer")
+    seen = {
+        "arguments": arguments,
+        "path": sys.path,
+        "parent": os.getppid(),
+        "session": os.getsid(0) == os.getpid(),
+        "seed": os.environ["PYTHONHASHSEED"],
+        "interrupt": signal.getsignal(signal.SIGINT) is signal.SIG_DFL,
+    }
+    answers.write(json.dumps(seen).encode())
+    answers.close()
+
+
+def stay(politeness: str) -> None:
+    """An entry: says that it is there, and stays until it is killed, or says goodbye."""
+    answers = children.own_answers()
+    is_polite = politeness == "polite"
+    signal.signal(signal.SIGINT, signal.default_int_handler if is_polite else signal.SIG_IGN)
+    try:
+        answers.write(b"here\n")
+        answers.flush()
+        time.sleep(60)
+    except KeyboardInterrupt:
+        answers.write(b"goodbye\n")
+        answers.flush()
+
+
+@pytest.fixture(name="staying")
+def _staying(request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[bytes]]:
+    child = children.start("tests.test_children:stay", request.param)
+    assert child.stdout is not None
+    assert child.stdout.readline() == b"here\n"
+    yield child
+    children.reap(child)
+
+
+def test_child_is_told_its_arguments_and_where_modules_are() -> None:
+    child = children.start("tests.test_children:tell", "a", "", "two words", collects_errors=True)
+    answer, said = child.communicate(timeout=60)
+    seen = json.loads(answer)
+    assert seen == {
+        "arguments": ["a", "", "two words"],
+        "path": sys.path,
+        "parent": os.getpid(),
+        "session": True,
+        "seed": "0",
+        "interrupt": True,
+    }
+    assert b"not an answer" in said
+
+
+@pytest.mark.parametrize("staying", ["polite"], indirect=True)
+def test_interrupted_child_may_say_goodbye(staying: subprocess.Popen[bytes]) -> None:
+    children.interrupt(staying, last_words_s=30)
+    assert staying.stdout is not None
+    assert staying.stdout.read() == b"goodbye\n"
+    assert children.reap(staying) == 0
+
+
+@pytest.mark.parametrize("staying", ["rude"], indirect=True)
+def test_child_that_heeds_no_interrupt_is_killed(staying: subprocess.Popen[bytes]) -> None:
+    assert not children.has_ended(staying)
+    children.interrupt(staying, last_words_s=LAST_WORDS_S)
+    assert children.how_it_ended(children.reap(staying)) == "signal 9"
+    assert children.has_ended(staying)
+
+
+def test_limits_are_lowered_and_never_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_to: list[tuple[int, int]] = []
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (100, 200))
+    monkeypatch.setattr(resource, "setrlimit", lambda which, bounds: set_to.append(bounds))
+    assert children.lower_limit(resource.RLIMIT_NOFILE, 150)
+    assert children.lower_limit(resource.RLIMIT_NOFILE, 1_000)
+    assert set_to == [(150, 150), (200, 200)]
+
+
+def test_what_no_system_tells_is_nothing() -> None:
+    nobody = 2**22 + 1  # more than there are process ids
+    assert children.rss_bytes(nobody) == 0
+    assert children.state_and_cpu(nobody) == ("", "")
+    assert children.how_it_ended(3) == "exit status 3"
