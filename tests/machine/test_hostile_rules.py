@@ -105,13 +105,13 @@ def backend(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(autouse=True)
 def _others_live_on() -> Iterator[None]:
     """After every test, whatever it did, another game must still play, and soon."""
-    started = time.monotonic()
+    started = time.process_time()
     yield
     for name in BACKENDS:
         machine = machine_of_game("tic_tac_toe", name)
         walk_together(machine, _TIC_TAC_TOE, seed=0, max_steps=9)
         assert machine.playout(machine.initial(1), np.random.default_rng(0)).finished.all()
-    assert time.monotonic() - started < MOST_SECONDS
+    assert time.process_time() - started < MOST_SECONDS
 
 
 _TIC_TAC_TOE = Reference(read_rulesheet("tic_tac_toe").rules)
