@@ -18,7 +18,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 _KERNEL_FILES = (
-    *("jit", "rows"),
+    *("jit", "row_kernels"),
     *(
         f"propnet/play/{name}"
         for name in ("block_playouts", "blocks", "choice", "kernels", "layout", "vectors")

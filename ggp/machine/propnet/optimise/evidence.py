@@ -18,9 +18,10 @@ SAMPLED_WORDS = 4_000_000
 
 WORDS_A_STEP = 20
 STEPS_TO_LOOK = 20
+STEPS_A_LITERAL = 2
 STEPS_TO_LEARN = 4
-"""Work: words of random matches that are a step, steps to look for an example among them, and
-steps for each net of an example of the solver's."""
+"""Work: words of random matches that are a step, steps to look for an example among them, and for
+each literal looked at, and steps for each net of an example of the solver's."""
 
 CONFLICTS = 300
 """How hard to try to prove something."""
@@ -68,7 +69,7 @@ class Evidence:
         """Whether literals certainly never hold together where a net matters."""
         if FALSE in literals:
             return True
-        self._work.spend(STEPS_TO_LOOK)
+        self._work.spend(STEPS_TO_LOOK + STEPS_A_LITERAL * len(literals))
         seen = self.where_it_matters(net)
         for literal in literals:
             seen = seen & self.words(literal)

@@ -29,6 +29,9 @@ PROVE_CONFLICTS = 5_000
 PROVE_SOME_CONFLICTS = 2_000
 """How hard to look for failing guesses: at first, at last, and at last for some of them."""
 
+STEPS_A_GUESS = 2
+"""Work: steps to look up one guess in an example."""
+
 CHUNK = 24
 """Guesses that are proved together where that is too hard for all at once."""
 
@@ -147,6 +150,7 @@ class _Step:
         failed: list[int] = []
 
         def collect(example: Example) -> None:
+            self._work.spend(STEPS_A_GUESS * len(self._left))
             failed.extend(i for i in self._left if example(self._fails[i]))
 
         assumed = [

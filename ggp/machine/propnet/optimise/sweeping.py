@@ -79,6 +79,8 @@ def _drop_literals(draft: Draft, evidence: Evidence, work: Work, until: int) -> 
         gate = draft.gates[net - draft.first_net]
         kept = list(gate)
         for literal in sorted(gate, reverse=True):
+            if work.spent > until:
+                break
             others = [x for x in kept if x != literal]
             if evidence.never(net, [*others, literal ^ 1]):
                 kept = others
