@@ -25,6 +25,9 @@ EXIT_INTERRUPTED = 130
 
 _SOON_S = 0.01
 
+_is_over = False
+"""Whether the program has done what it was started for: an interrupt has nothing left to end."""
+
 
 def launch(module: str, **options: Any) -> NoReturn:
     """Import a module and call its `main`; never returns.
@@ -51,10 +54,16 @@ def launch(module: str, **options: Any) -> NoReturn:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
             main(**options)
         finally:
+            global _is_over
+            _is_over = True
             if is_heeded:
                 signal.signal(signal.SIGINT, _end_at_once)
     except KeyboardInterrupt:  # another one, while the first was dealt with
         _end_at_once()
+    except SystemExit as end:
+        if end.code == EXIT_INTERRUPTED:
+            _leave(EXIT_INTERRUPTED)
+        raise
     sys.exit()
 
 
@@ -129,7 +138,19 @@ def _interrupt_again(dropped: UnraisableHookArgs) -> None:
 
 def _interrupt_soon(thread: int) -> None:
     time.sleep(_SOON_S)
+    if _is_over:  # libraries restore signals while they are closed: it would kill without a word
+        return
     signal.pthread_kill(thread, signal.SIGINT)
+
+
+def _leave(code: int) -> NoReturn:
+    """End without Python's own end, in which libraries restore signals and drop exceptions."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            continue
+    os._exit(code)
 
 
 def _end_at_once(*_: object) -> NoReturn:

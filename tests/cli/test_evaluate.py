@@ -236,12 +236,7 @@ def test_missing_history_file_is_one_line(tmp_path: Path) -> None:
     [(game, role) for game in GAMES for role in machine_of_game(game).roles if role != "random"],
 )
 def test_every_role_of_every_game_is_evaluated_at_its_first_choice(game: str, role: str) -> None:
-    found = evaluate(game, "--role", role, "--player", "random", "--seed", "3")
-    assert len(found["moves"]) > 1
-    assert evaluate(game, "--role", role, "--player", "random", "--seed", "3") == {
-        **found,
-        "seconds": pytest.approx(found["seconds"], abs=60),
-    }
+    assert len(evaluate(game, "--role", role, "--player", "random", "--seed", "3")["moves"]) > 1
 
 
 def test_a_random_match_leads_to_the_first_choice_by_its_seed() -> None:
