@@ -15,7 +15,6 @@ from ggp.cli.options import (
     seed_option,
     verbose_option,
 )
-from ggp.console import print_json, print_rich
 from ggp.errors import ConfigError
 from ggp.gdl.normalize import load
 from ggp.machine import Limits
@@ -24,7 +23,7 @@ from match_runner.options import conditions_of, conditions_options, place_option
 from match_runner.remote.post import is_address
 from match_runner.series.comparison import summarize
 from match_runner.series.comparison_tables import show_comparison
-from match_runner.series.holding import Held, hold_series
+from match_runner.series.holding import hold_series, printer
 from match_runner.series.plan import Series, SeriesGame, check_series
 
 _SEVERAL = "--players"
@@ -126,14 +125,7 @@ def compare(
     if not as_json:
         hint_at_warnings(game, program.diagnostics)
 
-    def show(held: Held) -> None:
-        summary = summarize(held)
-        if as_json:
-            print_json(summary.to_json())
-        else:
-            print_rich(*show_comparison(summary))
-
-    return hold_series(series, place, show)
+    return hold_series(series, place, printer(summarize, show_comparison, as_json=as_json))
 
 
 def _named(players: tuple[str, ...]) -> dict[str, str]:

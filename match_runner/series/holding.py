@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import click
+from rich.console import RenderableType
 
-from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, show_error
+from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, print_json, print_rich, show_error
 from ggp.errors import ConfigError
 from match_runner.match.record_files import make_folder, write_record
 from match_runner.options import Place
@@ -21,6 +23,17 @@ from match_runner.series.plan import MEASURE, PLAY, Series, plan_all
 from match_runner.series.runner import measurements, run_series, stored_budgets
 from match_runner.series.store import Store, open_store
 from match_runner.workers.places import open_executor
+
+
+class Summary(Protocol):
+    """What a series came to."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        ...
+
+
+_Summary = TypeVar("_Summary", bound=Summary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +103,24 @@ def hold_series(series: Series, place: Place, show: Callable[[Held], None]) -> i
     for problem in problems:
         show_error(problem)
     return EXIT_FAILED if problems else 0
+
+
+def printer(
+    summarize: Callable[[Held], _Summary],
+    tables: Callable[[_Summary], Iterable[RenderableType]],
+    *,
+    as_json: bool,
+) -> Callable[[Held], None]:
+    """What `hold_series` shows a series by: its summary as JSON, or as tables."""
+
+    def show(held: Held) -> None:
+        summary = summarize(held)
+        if as_json:
+            print_json(summary.to_json())
+        else:
+            print_rich(*tables(summary))
+
+    return show
 
 
 def held_so_far(series: Series, store: Store) -> Held:

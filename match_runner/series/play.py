@@ -18,7 +18,7 @@ from ggp.cli.options import (
     seed_option,
     verbose_option,
 )
-from ggp.console import print_json, print_rich, show_diagnostics, table_of
+from ggp.console import show_diagnostics, table_of
 from ggp.gdl.normalize import load
 from ggp.gdl.program import Program
 from ggp.machine import Limits
@@ -28,7 +28,7 @@ from match_runner.match.seats import read_players
 from match_runner.match.views import plain, show_errors
 from match_runner.options import conditions_of, conditions_options, place_options, read_place
 from match_runner.remote.post import is_address
-from match_runner.series.holding import Held, hold_series
+from match_runner.series.holding import Held, hold_series, printer
 from match_runner.series.intervals import Interval, interval_text, mean_interval
 from match_runner.series.plan import Series, SeriesGame, check_series, resampling_seed
 
@@ -124,14 +124,7 @@ def play(
     if not as_json:
         _show_warnings(program)
 
-    def show(held: Held) -> None:
-        summary = summarize(held)
-        if as_json:
-            print_json(summary.to_json())
-        else:
-            print_rich(*_show_summary(summary))
-
-    return hold_series(series, place, show)
+    return hold_series(series, place, printer(summarize, _show_summary, as_json=as_json))
 
 
 def series_of_roles(

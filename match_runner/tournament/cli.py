@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from ggp.cli.options import FilePath, json_option, verbose_option
-from ggp.console import print_json, print_rich
 from match_runner.options import place_options, read_place
-from match_runner.series.holding import Held, hold_series
+from match_runner.series.holding import hold_series, printer
 from match_runner.tournament.standing_tables import show_tournament
 from match_runner.tournament.summary import summarize
 from match_runner.tournament.toml_file import read_tournament
@@ -33,14 +32,9 @@ def tournament(file: Path, as_json: bool, **asked: Any) -> int:
     if place.folder is None:
         place = replace(place, folder=_beside(file))
 
-    def show(held: Held) -> None:
-        summary = summarize(held)
-        if as_json:
-            print_json(summary.to_json())
-        else:
-            print_rich(*show_tournament(summary))
-
-    return hold_series(read_tournament(file), place, show)
+    return hold_series(
+        read_tournament(file), place, printer(summarize, show_tournament, as_json=as_json)
+    )
 
 
 def _beside(file: Path) -> Path:
