@@ -1,4 +1,8 @@
-"""Breaking off what takes too long, in the middle of a line if need be."""
+"""Breaking off what takes too long, in the middle of a line if need be.
+
+But never inside of a library that calls back into Python: clingo ends the process if a callback
+raises, and a signal's handler may run in one. Such calls are made `unbroken`.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +39,43 @@ def patience(until_s: float | None) -> Iterator[None]:
         yield
         return
 
-    def give_up(*_: object) -> None:
-        raise TookTooLong
-
-    signal.signal(signal.SIGALRM, give_up)
+    signal.signal(signal.SIGALRM, _give_up)
     signal.setitimer(signal.ITIMER_REAL, left_s)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+@contextlib.contextmanager
+def unbroken() -> Iterator[None]:
+    """Nothing inside is broken off; what should have been is right afterwards.
+
+    For short calls in the main thread; does not nest.
+    """
+    _holding.on = True
+    try:
+        yield
+    finally:
+        _holding.on = False
+        late, _holding.late = _holding.late, False
+    if late:
+        raise TookTooLong
+
+
+class _Holding:
+    """Whether the process's timer is held back, and whether it went off meanwhile."""
+
+    on = False
+    late = False
+
+
+_holding = _Holding()
+
+
+def _give_up(*_: object) -> None:
+    if _holding.on:
+        _holding.late = True
+    else:
+        raise TookTooLong

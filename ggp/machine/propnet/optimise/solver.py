@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise.draft import gates_of
+from ggp.machine.propnet.optimise.patience import unbroken
 from ggp.machine.propnet.optimise.work import Work
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ STEPS_TO_BUILD = 5
 """Work for each atom: conflicts that are a step, and steps for a question and for a solver."""
 
 QUICK = 300
-"""Questions with a limit of no more conflicts than this are not interrupted."""
+"""Questions with a limit of no more conflicts than this are answered before being interrupted."""
 
 LOOK_UP_S = 0.1
 """How often to see whether a longer one is to be interrupted."""
@@ -109,7 +110,8 @@ class Solver:
         # `configuration.solve` is made up at run time.
         self._control.configuration.solve.solve_limit = str(conflicts)  # type: ignore[union-attr]
         if conflicts <= QUICK:
-            found = self._control.solve(assumptions=assumed, on_model=tell).satisfiable
+            with unbroken():
+                found = self._control.solve(assumptions=assumed, on_model=tell).satisfiable
             used = conflicts if found is None else 0
         else:
             # In a thread of its own, so that this one can be interrupted.

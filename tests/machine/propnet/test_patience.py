@@ -1,0 +1,66 @@
+"""Breaking off what takes too long."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from ggp.machine.propnet.optimise.patience import TookTooLong, patience, unbroken
+
+INTERRUPTED_QUESTIONS = """
+import time
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
+from ggp.machine.propnet.build.gates import build_circuit
+from ggp.machine.propnet.build.grounding import ground
+from ggp.machine.propnet.optimise.patience import TookTooLong, patience
+from ggp.machine.propnet.optimise.solver import Limit, Solver
+from ggp.machine.propnet.optimise.work import Work
+
+rules = "(role player) (init a) (legal player wait) (<= (next b) (true a)) "
+rules += "(<= terminal (true b)) (goal player 100)"
+circuit = build_circuit(ground(normalize(parse(rules))))
+work = Work(10**9)
+literal = 2 * (1 + circuit.fluents.index("a"))
+solver = Solver(circuit, [literal], work)
+for i in range(400):
+    try:
+        with patience(time.monotonic() + 1e-4 + i % 50 * 1e-6):
+            while True:
+                solver.find([solver.sign(literal)], lambda example: None, Limit(10, work.most))
+    except TookTooLong:
+        pass
+print("came to its end")
+"""
+"""With no care taken, clingo ends the process within the first hundred or so."""
+
+
+def test_questions_may_be_broken_off_at_any_moment() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_QUESTIONS],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.stdout == "came to its end\n", run.stderr
+
+
+def test_what_is_unbroken_is_broken_off_afterwards() -> None:
+    done = []
+    with pytest.raises(TookTooLong), patience(time.monotonic() + 0.02):  # noqa: PT012
+        with unbroken():
+            time.sleep(0.05)
+            done.append("inside")
+        done.append("behind")
+    assert done == ["inside"]
+
+
+def test_what_is_over_in_time_is_not_broken_off() -> None:
+    with patience(time.monotonic() + 60), unbroken():
+        pass
+    with patience(None), unbroken():
+        pass
