@@ -13,7 +13,7 @@ from benchmarks.profile import repeat_tape
 from ggp.console import print_rich, table_of
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
-from ggp.machine.propnet.play.machine import PropnetMachine
+from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.vectors import WIDTH, words_of
 
 _LOGIC = re.compile(r"^\s+(v?p?(?:and|or|xor|ternlog)\w*)\s+(.*)$")

@@ -19,7 +19,7 @@ from ggp.machine.propnet.play.block_playouts import move_lanes, play
 from ggp.machine.propnet.play.blocks import Block, PlayoutPlan, Queue, new_block
 from ggp.machine.propnet.play.kernels import run_tape
 from ggp.machine.propnet.play.layout import U64, Tape
-from ggp.machine.propnet.play.machine import PropnetMachine
+from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.vectors import WIDTH, band, store, words_of
 from ggp.machine.propnet.play.vectors import load as load_vector
 

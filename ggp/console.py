@@ -147,7 +147,7 @@ def print_json(value: object) -> None:
 
 def print_rich(*parts: RenderableType) -> None:
     """Tables and text on standard output; square brackets and colons mean only themselves."""
-    console = _console(sys.stdout)
+    console = console_on(sys.stdout)
     for part in parts:
         console.print(part)
 
@@ -172,7 +172,7 @@ def spinner(text: str) -> AbstractContextManager[object]:
     """Shows that something is going on, if standard error is a terminal."""
     if not sys.stderr.isatty():
         return nullcontext()
-    return _console(sys.stderr).status(text)
+    return console_on(sys.stderr).status(text)
 
 
 def setup_logging(verbose: int) -> None:
@@ -217,7 +217,8 @@ class _Line(logging.Formatter):
 _HANDLER = _StderrHandler()
 
 
-def _console(file: TextIO) -> Console:
+def console_on(file: TextIO) -> Console:
+    """A console that takes nothing for markup, and leaves broken pipes to its caller."""
     from rich.console import Console
 
     class _Console(Console):

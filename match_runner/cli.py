@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ggp.cli.options import FilePath, json_option, verbose_option
+from ggp.cli.arguments import FilePath, json_option, verbose_option
 from ggp.console import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,

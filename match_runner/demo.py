@@ -18,14 +18,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
-from ggp.console import guarded
+from ggp.console import console_on, guarded
 from ggp.gdl.normalize import load
 from ggp.gdl.program import Program
 from ggp.players import Decision
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.match.seats import build_machines, set_up
-from match_runner.match.views import console, percepts_text, plain, values_table
+from match_runner.match.views import percepts_text, plain, values_table
 from match_runner.series.holding import held_so_far
 from match_runner.series.intervals import interval_text
 from match_runner.series.outcomes import Played
@@ -57,7 +57,7 @@ _LESSON = (
 
 def main() -> None:
     """Play and show; errors are a line and an exit code."""
-    guarded(run)(console())
+    guarded(run)(console_on(sys.stdout))
 
 
 def run(out: Console) -> None:
@@ -110,7 +110,7 @@ def _values(decision: Decision, encoding: str) -> RenderableType:
 
 
 def _play_series(program: Program, spec: str) -> PlaySummary:
-    screen = console(stderr=True)
+    screen = console_on(sys.stderr)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     series = series_of_roles(GAME, program, {ROLE: spec}, NUM_MATCHES, seed=SEED)
     with (

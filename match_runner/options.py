@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ggp.cli.options import FiniteRange, FolderPath
+from ggp.cli.arguments import FiniteRange, FolderPath
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from match_runner.match.referee import Conditions
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions

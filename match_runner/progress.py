@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from match_runner.match.views import console
+from ggp.console import console_on
 
 
 @contextmanager
@@ -16,7 +17,7 @@ def progress(total: int) -> Iterator[Callable[[int, str], None]]:
 
     Yields a function that is told how many matches are over, and a text to show.
     """
-    screen = console(stderr=True)
+    screen = console_on(sys.stderr)
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import click
 
-from ggp.cli.options import FolderPath
+from ggp.cli.arguments import FolderPath
 from ggp.console import guarded, print_rich, table_of
 from ggp.errors import ConfigError
 from ggp.gdl.games import list_games

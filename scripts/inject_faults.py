@@ -30,7 +30,7 @@ from pathlib import Path
 
 import click
 
-from ggp.cli.options import FolderPath
+from ggp.cli.arguments import FolderPath
 from ggp.console import guarded
 from ggp.errors import ConfigError
 from ggp.gdl.normalize import load

@@ -25,7 +25,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from ggp.cli.options import FiniteRange, FolderPath
+from ggp.cli.arguments import FiniteRange, FolderPath
 from ggp.console import guarded, print_rich, table_of
 from ggp.errors import ConfigError
 from ggp.gdl.games import list_games

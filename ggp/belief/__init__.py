@@ -1,7 +1,7 @@
 """HyperPlaySampler: from a role's incomplete path to weighted particles."""
 
 from ggp.belief.bags import Bags, require_particles
-from ggp.belief.hyperplay import DEFAULT_EXACT, MAX_ATTEMPTS, HyperPlaySampler, never
+from ggp.belief.hyperplay_sampler import DEFAULT_EXACT, MAX_ATTEMPTS, HyperPlaySampler, never
 from ggp.belief.move_models import UNIFORM, MoveModel, UniformMoves
 from ggp.belief.paths import DRAWN, PathTree
 from ggp.belief.sampler import Sampler

@@ -50,7 +50,7 @@ MOST_COMPLETIONS = 1e300
 _FIRST_DRAWS = 16
 
 
-class Evidence(NamedTuple):
+class Learnt(NamedTuple):
     """What the role learns in one turn, one row a lane: see `PathTree.extend`."""
 
     moves: IntArray
@@ -135,7 +135,7 @@ class Completions:
 
 
 def open_moves(
-    machine: Machine, role: int, states: States, evidence: Evidence, model: MoveModel = UNIFORM
+    machine: Machine, role: int, states: States, evidence: Learnt, model: MoveModel = UNIFORM
 ) -> OpenMoves:
     """The moves each role may have made, given what `role` knows of the turn.
 

@@ -23,7 +23,7 @@ import numpy as np
 from ggp.belief.completions import (
     MOST_COMPLETIONS,
     Completions,
-    Evidence,
+    Learnt,
     OpenMoves,
     draw_completions,
     list_completions,
@@ -97,7 +97,7 @@ def advance(
     """
     capacity = np.broadcast_to(np.asarray(capacity, dtype=np.int64), len(sets))
     set_of = segment_ids(sets.offsets)
-    evidence = Evidence(*np.ascontiguousarray(tree.last_turns(paths).T[:, set_of]))
+    evidence = Learnt(*np.ascontiguousarray(tree.last_turns(paths).T[:, set_of]))
     options = open_moves(machine, role, sets.states, evidence, model)
     if expansion_limit is None:
         listed = _listed(options, set_of, capacity)

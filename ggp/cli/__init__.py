@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import click
 
+from ggp.cli.arguments import verbose_option
 from ggp.cli.bench import bench
 from ggp.cli.evaluate import evaluate
-from ggp.cli.games import games
-from ggp.cli.options import verbose_option
+from ggp.cli.game_list import games
 from ggp.cli.players import players
 from ggp.cli.rulesheets import convert, info, validate
 from ggp.cli.serve import serve

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ggp.cli.options import (
+from ggp.cli.arguments import (
     FiniteRange,
     backend_option,
     json_option,

@@ -14,7 +14,7 @@ def describe_circuit(machine: Machine) -> dict[str, Any] | None:
     """Gates and literals before and after each pass, and of the cones; None without a circuit."""
     if machine.backend != "propnet":
         return None
-    from ggp.machine.propnet.play.machine import PropnetMachine
+    from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
     if not isinstance(machine, PropnetMachine):
         return None

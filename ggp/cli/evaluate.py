@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ggp.cli.histories import FORM, first_choice, read_history, recorded_history
-from ggp.cli.options import (
+from ggp.cli.arguments import (
     FilePath,
     FiniteRange,
     PlayerText,
@@ -24,6 +23,7 @@ from ggp.cli.options import (
     seed_option,
     verbose_option,
 )
+from ggp.cli.histories import FORM, first_choice, read_history, recorded_history
 from ggp.console import print_json, print_rich, spinner, table_of
 from ggp.errors import ConfigError, GGPError
 from ggp.gdl.source import printable
@@ -32,7 +32,7 @@ from ggp.launch import preload
 if TYPE_CHECKING:
     from ggp.machine import Limits, Machine
     from ggp.players import Decision, Player
-    from ggp.players.base import KnownTurn
+    from ggp.players.player import KnownTurn
     from ggp.search.anytime import Deadline
 
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ggp.cli.options import read_json, read_term
+from ggp.cli.arguments import read_json, read_term
 from ggp.errors import ConfigError
 
 if TYPE_CHECKING:
     from ggp.machine import Machine
-    from ggp.players.base import KnownTurn
+    from ggp.players.player import KnownTurn
 
 FORM = 'a list of turns like {"move": "MOVE", "percepts": ["TERM", ...]}'
 
@@ -87,7 +87,7 @@ def _quiet_history(machine: Machine, role: int) -> list[KnownTurn] | None:
 
     from ggp.belief import HyperPlaySampler, PathTree
     from ggp.machine.base import NO_PERCEPTS
-    from ggp.players.base import KnownTurn
+    from ggp.players.player import KnownTurn
     from ggp.search.estimates import candidates
 
     belief = HyperPlaySampler(machine, PathTree(machine), capacity=_PARTICLES, exact=_EXACT)
@@ -113,7 +113,7 @@ def _random_history(
     """A role's turns of a random match until it has a choice, and whether it has one."""
     import numpy as np
 
-    from ggp.players.base import KnownTurn
+    from ggp.players.player import KnownTurn
     from ggp.search.moves import random_moves
 
     rng = np.random.default_rng(seed)
@@ -150,7 +150,7 @@ def read_history(machine: Machine, turns: Sequence[object], name: str) -> list[K
 
 
 def _read_turn(machine: Machine, turn: object) -> KnownTurn:
-    from ggp.players.base import KnownTurn
+    from ggp.players.player import KnownTurn
 
     if not isinstance(turn, dict) or turn.keys() != {"move", "percepts"}:
         raise ConfigError('a turn must be an object {"move": "MOVE", "percepts": ["TERM", ...]}')

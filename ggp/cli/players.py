@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ggp.cli.options import json_option, verbose_option
+from ggp.cli.arguments import json_option, verbose_option
 from ggp.console import print_json, print_rich, table_of
 from ggp.launch import preload
 

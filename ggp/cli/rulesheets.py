@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ggp.cli.circuit_table import describe_circuit, print_circuit
-from ggp.cli.options import (
+from ggp.cli.arguments import (
     backend_option,
     counted,
     hint_at_warnings,
@@ -17,6 +16,7 @@ from ggp.cli.options import (
     open_game,
     verbose_option,
 )
+from ggp.cli.circuit_table import describe_circuit, print_circuit
 from ggp.console import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,

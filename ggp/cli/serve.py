@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ggp.cli.options import (
+from ggp.cli.arguments import (
     FiniteRange,
     FolderPath,
     backend_option,

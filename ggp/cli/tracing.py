@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ggp.cli.options import (
+from ggp.cli.arguments import (
     FilePath,
     backend_option,
     json_option,

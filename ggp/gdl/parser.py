@@ -8,9 +8,11 @@ from __future__ import annotations
 import codecs
 import re
 
+from ggp.errors import GDLError
 from ggp.gdl.findings import Findings
 from ggp.gdl.infix import read_infix
 from ggp.gdl.kif import read_kif, read_kif_terms
+from ggp.gdl.printer import to_kif
 from ggp.gdl.source import Rulesheet, Source
 from ggp.gdl.terms import Term
 
@@ -68,6 +70,14 @@ def parse_term(text: str) -> Term:
         findings.error("term", f"one term is expected here, not {len(terms)}", offset)
         raise findings.syntax_error()
     return terms[0]
+
+
+def canonical_term(text: str) -> str:
+    """A move or a percept as canonical KIF; as it is if it is not one term."""
+    try:
+        return to_kif(parse_term(text))
+    except GDLError:
+        return text
 
 
 def _decode(data: bytes) -> tuple[str, int]:

@@ -17,7 +17,7 @@ MORE_SECONDS = 4
 
 
 def _prolog(program: Program, limits: Limits, threads: int) -> Machine:
-    from ggp.machine.prolog.machine import PrologMachine  # starts SWI-Prolog
+    from ggp.machine.prolog.prolog_machine import PrologMachine  # starts SWI-Prolog
 
     return PrologMachine(program, limits)
 
@@ -25,7 +25,7 @@ def _prolog(program: Program, limits: Limits, threads: int) -> Machine:
 def _propnet(program: Program, limits: Limits, threads: int) -> Machine:
     try:
         from ggp.machine.propnet.build.circuits import build
-        from ggp.machine.propnet.play.machine import PropnetMachine
+        from ggp.machine.propnet.play.propnet_machine import PropnetMachine
     except ImportError as error:
         missing = error.name or str(error)
         raise BackendUnavailableError(

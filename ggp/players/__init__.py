@@ -4,9 +4,9 @@ One file a player, its options beside it: `first_legal`, `random_legal`, `hyperp
 What they have in common is in `belief_player` and `search_player`; `spec` has the registry.
 """
 
-from ggp.players.base import Context, Decision, MoveValue, Player
 from ggp.players.belief_player import BeliefPlayer, Choice
-from ggp.players.options import choice, whole, wholes
+from ggp.players.option_fields import choice, whole, wholes
+from ggp.players.player import Context, Decision, MoveValue, Player
 from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.players.spec import (
     PLAYERS,

@@ -21,7 +21,7 @@ import numpy as np
 
 from ggp.belief import Bags, HyperPlaySampler, PathTree, Sampler
 from ggp.errors import GGPError, MachineError
-from ggp.players.base import Context, Decision, MoveValue
+from ggp.players.player import Context, Decision, MoveValue
 from ggp.players.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import TIE_TOLERANCE, candidates

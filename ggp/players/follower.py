@@ -9,7 +9,7 @@ import numpy as np
 
 from ggp.errors import MachineError
 from ggp.machine.base import UNKNOWN, IntArray, Machine, Prover, States
-from ggp.players.base import Decision, MoveValue
+from ggp.players.player import Decision, MoveValue
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal
 

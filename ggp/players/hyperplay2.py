@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ggp.belief import Bags, HyperPlaySampler, PathTree, Sampler, never
-from ggp.players.base import Context
 from ggp.players.belief_player import Choice
-from ggp.players.options import whole
+from ggp.players.option_fields import whole
+from ggp.players.player import Context
 from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline
 from ggp.search.playouts import PlayoutSearch, hyperplay_policy

@@ -14,9 +14,9 @@ from functools import partial
 import numpy as np
 
 from ggp.belief import DEFAULT_EXACT, Bags, HyperPlaySampler, PathTree, Sampler
-from ggp.players.base import MoveValue
 from ggp.players.belief_player import BeliefPlayer, Choice
-from ggp.players.options import choice, whole, wholes
+from ggp.players.option_fields import choice, whole, wholes
+from ggp.players.player import MoveValue
 from ggp.search.anytime import Deadline
 from ggp.search.budgets import run_search, spend_states
 from ggp.search.estimates import Estimates, Ties

@@ -20,11 +20,11 @@ import numpy as np
 
 from ggp.errors import ConfigError
 from ggp.machine.base import Machine
-from ggp.players.base import Context, Decision, Player, PlayerClass
 from ggp.players.first_legal import FirstLegal
 from ggp.players.hyperplay import HyperPlay
 from ggp.players.hyperplay2 import HyperPlay2
-from ggp.players.options import NoOptions, OptionInfo, describe_options, read_options
+from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
+from ggp.players.player import Context, Decision, Player, PlayerClass
 from ggp.players.random_legal import RandomLegal
 
 PLAYERS: dict[str, PlayerClass] = {

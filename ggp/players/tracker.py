@@ -10,8 +10,7 @@ import numpy as np
 
 from ggp.belief import DRAWN, Bags, HyperPlaySampler, Sampler, require_particles
 from ggp.belief.segments import depleted_segments
-from ggp.errors import GDLError
-from ggp.gdl import parse_term, to_kif
+from ggp.gdl import canonical_term
 from ggp.machine.base import UNKNOWN, Machine
 from ggp.search.anytime import Deadline
 
@@ -155,7 +154,7 @@ class Tracker:
     def _move(self, text: str | None) -> int:
         if text is None:
             return UNKNOWN
-        found = self.machine.move_id(_canonical(text))
+        found = self.machine.move_id(canonical_term(text))
         if found is None:
             _log.warning("unknown move %s: it is ignored", text)
             return UNKNOWN
@@ -168,7 +167,7 @@ class Tracker:
             return UNKNOWN
         if submitted is None:
             return UNKNOWN if in_time else DRAWN
-        answered = self.machine.move_id(_canonical(submitted))
+        answered = self.machine.move_id(canonical_term(submitted))
         if answered == executed:
             return UNKNOWN
         # What the rules do not know is legal nowhere: it rules nothing out.
@@ -177,15 +176,8 @@ class Tracker:
     def _percepts(self, texts: Sequence[str] | None) -> int:
         if texts is None:
             return UNKNOWN
-        found = self.machine.percept_id([_canonical(text) for text in texts])
+        found = self.machine.percept_id([canonical_term(text) for text in texts])
         if found is None:
             _log.warning("unknown percepts %s: they are ignored", " ".join(texts))
             return UNKNOWN
         return found
-
-
-def _canonical(text: str) -> str:
-    try:
-        return to_kif(parse_term(text))
-    except GDLError:
-        return text

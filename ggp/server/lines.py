@@ -14,7 +14,7 @@ from typing import Any, TypeVar, get_args
 from weakref import WeakKeyDictionary
 
 from ggp.errors import LocalProtocolError
-from ggp.players.base import Decision, MoveValue
+from ggp.players.player import Decision, MoveValue
 from ggp.protocol.turns import PathTurn
 from ggp.server import orders
 from ggp.server.orders import Answer, Order

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ggp.players.base import Decision
+from ggp.players.player import Decision
 from ggp.protocol.turns import History
 
 EXIT_ENDED = 0

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 # What takes long to import is imported before there is a match.
-import ggp.machine.prolog.machine  # noqa: F401
+import ggp.machine.prolog.prolog_machine  # noqa: F401
 from ggp.children import die_with, own_answers
 from ggp.errors import BackendUnavailableError
 from ggp.machine.prolog.engine import engine
@@ -50,7 +50,7 @@ def main(memory: str, light: str, *writable: str) -> NoReturn:
     # All is imported before rights are given up, while there is one thread: numba wants to
     # write to its cache, or would not even read it.
     if not (int(light) and _may_have_prolog()):
-        import_module("ggp.machine.propnet.play.machine")
+        import_module("ggp.machine.propnet.play.propnet_machine")
     rights = restrict(int(memory), [Path(folder) for folder in writable]) if int(memory) else ()
     die_with(parent)  # once more: a change of credentials has undone it
     status = orders.EXIT_CRASHED

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ggp.errors import GDLError, GGPError
-from ggp.gdl import parse_term, to_kif
+from ggp.errors import GGPError
+from ggp.gdl import canonical_term
 from ggp.gdl.source import printable
 from ggp.machine.base import Machine, States
 from ggp.players import Decision, Player
@@ -244,7 +244,7 @@ class _Match:
             self._fault(role, "raised", f"raised {_shown(error)} when told of the last turn", error)
         try:
             decision = player.choose(deadline)
-            submitted = _canonical(decision.move)
+            submitted = canonical_term(decision.move)
         except Exception as error:
             self._fault(role, "raised", f"raised {_shown(error)} when asked to move", error)
             return _Answer(None, None, may_count=False)
@@ -320,14 +320,6 @@ def _decision(answer: RemoteAnswer) -> Decision | None:
     if answer.submitted is None:
         return None
     return Decision(answer.submitted, (), 0, False, 0, answer.seconds)
-
-
-def _canonical(move: str) -> str:
-    """A move as canonical KIF, as it is if it is not a term."""
-    try:
-        return to_kif(parse_term(move))
-    except GDLError:
-        return move
 
 
 def _clipped(move: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -24,11 +24,6 @@ MOST_VALUES = 12
 
 MOST_FAULTY = 10
 """Matches with errors that are shown."""
-
-
-def console(*, stderr: bool = False) -> Console:
-    """A console that takes nothing for markup."""
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def plain(text: str, style: str = "") -> Text:

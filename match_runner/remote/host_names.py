@@ -12,7 +12,7 @@ Found = tuple[str, ...] | OSError | ValueError
 """Numeric addresses in the order they are to be tried, or why there are none."""
 
 
-class Names:
+class HostNames:
     """Numeric addresses of hosts.
 
     Looking one up cannot be broken off, so it is done in a thread that nobody waits for longer

@@ -16,7 +16,7 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from ggp.errors import ConfigError
-from match_runner.remote.host_names import Names
+from match_runner.remote.host_names import HostNames
 from match_runner.remote.servers import DRESDEN, GGP_BASE, ConnectingTime, Server
 
 DEFAULT_PORT = 9147
@@ -115,7 +115,7 @@ async def post(
     server: Server,
     connecting: ConnectingTime,
     limit_s: float,
-    names: Names,
+    names: HostNames,
 ) -> PostReply:
     """Send a message and read what comes back; never raises for what the player does.
 
@@ -153,7 +153,7 @@ async def post(
 
 
 async def _connect(
-    address: Address, names: Names
+    address: Address, names: HostNames
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """A connection to the first numeric address that accepts one.
 

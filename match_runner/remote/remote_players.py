@@ -23,7 +23,7 @@ from ggp.gdl.program import Program
 from ggp.gdl.source import printable
 from ggp.protocol.messages import BUSY, Dialect
 from match_runner.match.records import RemoteSide
-from match_runner.remote.host_names import Names
+from match_runner.remote.host_names import HostNames
 from match_runner.remote.post import Address, PostReply, PostResult, post
 from match_runner.remote.servers import DRESDEN, ConnectingTime, Server
 from match_runner.remote.wire import LastTurn, NotAMoveError, Wire
@@ -166,7 +166,7 @@ class RemotePlayers:
             role: match_id if shared[address] == 1 else f"{match_id}.{role}"
             for role, address in remotes.addresses.items()
         }
-        self._names = Names()
+        self._names = HostNames()
         self._connecting = {role: ConnectingTime(self._server) for role in remotes.addresses}
 
     @property

@@ -9,7 +9,13 @@ from typing import Any
 
 import click
 
-from ggp.cli.options import backend_option, json_option, limits_option, seed_option, verbose_option
+from ggp.cli.arguments import (
+    backend_option,
+    json_option,
+    limits_option,
+    seed_option,
+    verbose_option,
+)
 from ggp.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,

@@ -10,7 +10,7 @@ from statistics import fmean, stdev
 import numpy as np
 
 from ggp.errors import MatchError
-from ggp.players.base import KnownTurn
+from ggp.players.player import KnownTurn
 from match_runner.reproduce.published import HYPERPLAY, HYPERPLAY2, TABLE1, TABLE2, Number
 from match_runner.reproduce.results import Claim, Point, Result, Settings, Tell
 from match_runner.reproduce.thoughts import Thought, think

@@ -12,7 +12,7 @@ from ggp.errors import MatchError
 from ggp.gdl.normalize import load
 from ggp.machine import Limits, Machine, build_machine, role_index
 from ggp.players import make_player, parse_spec
-from ggp.players.base import KnownTurn
+from ggp.players.player import KnownTurn
 
 
 @dataclass(frozen=True, slots=True)

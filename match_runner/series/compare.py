@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ggp.cli.options import (
+from ggp.cli.arguments import (
     PlayerText,
     backend_option,
     hint_at_warnings,

@@ -10,7 +10,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from ggp.cli.options import (
+from ggp.cli.arguments import (
     PlayerText,
     backend_option,
     json_option,

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ggp.cli.options import FilePath, json_option, verbose_option
+from ggp.cli.arguments import FilePath, json_option, verbose_option
 from match_runner.options import place_options, read_place
 from match_runner.series.holding import hold_series, printer
 from match_runner.tournament.standing_tables import show_tournament

@@ -7,13 +7,13 @@ import pytest
 
 from ggp.belief.completions import (
     Completions,
-    Evidence,
+    Learnt,
     OpenMoves,
     draw_completions,
     list_completions,
     open_moves,
 )
-from ggp.belief.hyperplay import never
+from ggp.belief.hyperplay_sampler import never
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, States
 from tests.support.games import machine_of_rules
@@ -53,7 +53,7 @@ def opened(machine: Machine, count: int) -> tuple[States, OpenMoves]:
     states = machine.initial(count)
     wait = np.full(count, machine.move_id("wait"))
     unknown = np.full(count, UNKNOWN)
-    return states, open_moves(machine, SEER, states, Evidence(wait, unknown, unknown))
+    return states, open_moves(machine, SEER, states, Learnt(wait, unknown, unknown))
 
 
 def draw(

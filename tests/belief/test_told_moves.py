@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ggp.belief import HyperPlaySampler, PathTree
-from ggp.belief.completions import Evidence, open_moves
+from ggp.belief.completions import Learnt, open_moves
 from ggp.machine.base import UNKNOWN
 from tests.support.games import BACKENDS, machine_of_game, machine_of_rules
 
@@ -58,7 +58,7 @@ def test_a_told_move_keeps_its_prior(backend: str) -> None:
         machine,
         1,
         machine.initial(2),
-        Evidence(ids(UNKNOWN, UNKNOWN), ids(told, UNKNOWN), ids(UNKNOWN, UNKNOWN)),
+        Learnt(ids(UNKNOWN, UNKNOWN), ids(told, UNKNOWN), ids(UNKNOWN, UNKNOWN)),
     )
     assert options.counts.tolist() == [1, 8_000]
     joint, log_priors = options.joint(ids(0, 1), ids(0, 0))
@@ -71,7 +71,7 @@ def test_our_own_move_is_certain_and_contradictions_have_no_completion() -> None
     told = machine.percept_id(["(did left (set 3 4))", "(did right (pick 5))"])
     ours = ids(machine.move_id("(pick 5)"), machine.move_id("(pick 6)"))
     options = open_moves(
-        machine, 1, machine.initial(2), Evidence(ours, ids(told, told), ids(UNKNOWN, UNKNOWN))
+        machine, 1, machine.initial(2), Learnt(ours, ids(told, told), ids(UNKNOWN, UNKNOWN))
     )
     assert options.counts.tolist() == [1, 0]
     assert options.joint(ids(0), ids(0))[1] == pytest.approx([-np.log(400)])

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from ggp.cli.options import PlayerText
+from ggp.cli.arguments import PlayerText
 from ggp.cli.players import markdown_of
 from ggp.players import PLAYERS, describe_player, known_players
 from tests.support.commands import error_line, json_of, run

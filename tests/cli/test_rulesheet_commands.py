@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ggp.cli.options import DEFAULT_GROUNDING_S
+from ggp.cli.arguments import DEFAULT_GROUNDING_S
 from ggp.gdl import list_games, parse, print_infix, read_rulesheet
 from ggp.machine import Limits
 from tests.support.commands import json_of, run, text_file

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ggp.machine.base import Prover, States
-from ggp.machine.prolog.machine import PrologMachine
+from ggp.machine.prolog.prolog_machine import PrologMachine
 from tests.support.games import GAMES, machine_of_game
 
 MAX_STEPS = 4

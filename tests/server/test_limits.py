@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ggp.errors import LocalProtocolError
-from ggp.players.base import Decision
+from ggp.players.player import Decision
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.path import MAX_CHARS, MAX_GAP
 from ggp.server.host import Host

@@ -37,7 +37,7 @@ def build_here(program: Program, backend: str, limits: Limits | None = None) -> 
         return build_machine(program, backend, limits)
     from ggp.machine.propnet.build.circuit_file import Built, from_bytes
     from ggp.machine.propnet.build.circuits import make
-    from ggp.machine.propnet.play.machine import PropnetMachine
+    from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
     built = from_bytes(make((program, 60.0, "key")), "key")
     assert isinstance(built, Built)

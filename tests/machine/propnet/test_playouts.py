@@ -14,8 +14,8 @@ from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.optimise import MAX_STEPS, optimise
 from ggp.machine.propnet.play.block_playouts import play
 from ggp.machine.propnet.play.blocks import Block, PlayoutPlan, Queue, new_block
-from ggp.machine.propnet.play.machine import PropnetMachine
 from ggp.machine.propnet.play.packed import PropnetStates
+from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.vectors import WIDTH, words_of
 from tests.support.games import (
     GAMES,

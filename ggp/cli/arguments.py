@@ -31,8 +31,8 @@ else:  # generic only since click 8.3
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-_PROPNET = ("ggp.machine.propnet.build.circuits", "ggp.machine.propnet.play.machine")
-_SLOW = {"auto": _PROPNET, "propnet": _PROPNET, "prolog": ("ggp.machine.prolog.machine",)}
+_PROPNET = ("ggp.machine.propnet.build.circuits", "ggp.machine.propnet.play.propnet_machine")
+_SLOW = {"auto": _PROPNET, "propnet": _PROPNET, "prolog": ("ggp.machine.prolog.prolog_machine",)}
 """What backends take long to import."""
 
 DEFAULT_GROUNDING_S = 20.0

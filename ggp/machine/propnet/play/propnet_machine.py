@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.errors import GDLError, MachineError, NoLegalMoveError
-from ggp.gdl import parse_term, to_kif
+from ggp.errors import MachineError, NoLegalMoveError
+from ggp.gdl import canonical_term
 from ggp.gdl.program import RANDOM
 from ggp.gdl.telling import PLAIN
 from ggp.machine.arrays import first_seen, offsets_of
@@ -198,7 +198,7 @@ class PropnetMachine:
     # ---------------------------------------------------------------- terms
 
     def move_id(self, move: str) -> int | None:
-        return self._move_ids.get(_canonical(move))
+        return self._move_ids.get(canonical_term(move))
 
     def move_text(self, move: int) -> str:
         if not 0 <= move < len(self._moves):
@@ -206,7 +206,7 @@ class PropnetMachine:
         return self._moves[move]
 
     def percept_id(self, percepts: Sequence[str]) -> int | None:
-        return self._percepts.find(list(map(_canonical, percepts)))
+        return self._percepts.find(list(map(canonical_term, percepts)))
 
     def percept_texts(self, percept: int) -> tuple[str, ...]:
         try:
@@ -369,13 +369,6 @@ class PropnetMachine:
             outside = (values < low) | (values > high)
             if outside.any():
                 warn.outside(role, float(values[np.argmax(outside)]))
-
-
-def _canonical(text: str) -> str:
-    try:
-        return to_kif(parse_term(text))
-    except GDLError:
-        return text
 
 
 def _speller(names: tuple[str, ...]) -> Callable[[Packed], tuple[str, ...]]:

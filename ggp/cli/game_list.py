@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ggp.cli.options import json_option, verbose_option
+from ggp.cli.arguments import json_option, verbose_option
 from ggp.console import print_json, print_rich, table_of
 from ggp.gdl.source import printable
 
