@@ -129,6 +129,17 @@ class Program:
         return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
+def atom_of(term: Term) -> Atom:
+    """A term as the relation that it must be.
+
+    Raises:
+        ValueError: it is a variable.
+    """
+    if isinstance(term, Variable):
+        raise ValueError(f"not a relation: {term}")
+    return term
+
+
 def number_of(text: str) -> float | None:
     """The finite number that a name stands for; None if it is none."""
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -12,13 +13,17 @@ from ggp.gdl.program import (
     ROLE,
     Literal,
     NormalRule,
+    atom_of,
     local_variables,
     rule_variables,
 )
-from ggp.gdl.terms import Compound, Term, Variable, signature, variables
+from ggp.gdl.terms import Compound, Term, Variable, signature, substitute, variables
 
 MAX_DOMAIN = 20_000
 """Values that an unbound variable may range over at most."""
+
+_APART = ";not;"
+"""In names of variables that several negations share and that are different in each of them."""
 
 _ROLE_POSITIONS = frozenset(
     position(relation, 0) for relation in (ROLE, ("legal", 2), ("sees", 2), ("goal", 2))
@@ -28,11 +33,12 @@ _ROLE_POSITIONS = frozenset(
 def bind_variables(rules: Sequence[NormalRule], report: Diagnosis) -> list[NormalRule]:
     """Every rule with its variables bound, conditions in an order that can be evaluated.
 
-    A variable that no positive condition binds is repaired, and reported: as a role argument
-    it ranges over the roles; under one negation and nowhere else it means "there is no";
-    otherwise it ranges over the values its argument position can take. Rules whose variable
-    has no possible value are dropped.
+    A variable that no positive condition binds is repaired, and reported: under negations and
+    nowhere else it means "there is no", for each of them by itself; else as a role argument it
+    ranges over the roles, and otherwise over the values its argument position can take. Rules
+    whose variable has no possible value are dropped.
     """
+    rules = list(map(_renamed_apart, rules))
     ranges = _Ranges(rules, report)
     bound = []
     for rule in rules:
@@ -120,6 +126,34 @@ class _Ranges:
         return self._names[places]
 
 
+def _renamed_apart(rule: NormalRule) -> NormalRule:
+    """The rule with variables that occur in several negated conditions only renamed in each.
+
+    Reasoners look for a proof of each negated condition by itself, and nothing that is found
+    there binds a variable: "nobody buys and nobody resets", whatever the variables are called.
+    """
+    names = [{v.name for v in variables(literal.atom)} for literal in rule.body]
+    others = {v.name for v in variables(rule.head)}
+    others.update(
+        n for x, found in zip(rule.body, names, strict=True) if not x.negated for n in found
+    )
+    times = Counter(name for found in names for name in found - others)
+    shared = {name for name, number in times.items() if number > 1}
+    if not shared:
+        return rule
+    body = []
+    for i, literal in enumerate(rule.body):
+        if literal.negated:
+            apart: dict[str, Term] = {
+                v.name: Variable(f"{v.name}{_APART}{i}", v.start)
+                for v in variables(literal.atom)
+                if v.name in shared
+            }
+            literal = Literal(atom_of(substitute(literal.atom, apart)), True)
+        body.append(literal)
+    return NormalRule(rule.head, tuple(body), rule.start)
+
+
 def _bind_rule(rule: NormalRule, ranges: _Ranges, report: Diagnosis) -> NormalRule | None:
     bound = {v.name for x in rule.body if x.binds for v in variables(x.atom)}
     unbound = {v.name: v for v in reversed(list(rule_variables(rule))) if v.name not in bound}
@@ -137,10 +171,10 @@ def _bind_rule(rule: NormalRule, ranges: _Ranges, report: Diagnosis) -> NormalRu
         at = unbound[name].start if unbound[name].start >= 0 else rule.start
         shown = "?" + name.split(";")[0]
         if name in local:
+            what = "`not`s: each is" if _APART in name else "this `not`:"
             report.breach(
                 "unsafe-not",
-                f"{shown} occurs only under this `not`: read as "
-                f'"there is no {shown} such that ..."',
+                f'{shown} occurs only under {what} read as "there is no {shown} such that ..."',
                 at,
             )
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from ggp.gdl.program import Atom, Literal, NormalRule, resolve, unify
+from ggp.gdl.program import Atom, Literal, NormalRule, atom_of, resolve, unify
 from ggp.gdl.terms import Compound, Rule, Symbol, Term, Variable, signature, substitute, variables
 
 MAX_ALTERNATIVES = 256
@@ -38,11 +38,14 @@ class Unfolder:
     def _expand(self, head: Atom, body: Sequence[Term], start: int) -> list[NormalRule]:
         branches = []
         size = 1
+        shared = _outside_of_negations(head, body)
         for i, condition in enumerate(body):
             outside = {v.name for v in variables(head)}
             for j, other in enumerate(body):
                 if j != i:
                     outside.update(v.name for v in variables(other))
+            # What only negations have is read in each of them by itself.
+            outside &= shared
             alternatives = self._alternatives(condition, True, outside, start)
             if size * len(alternatives) > MAX_ALTERNATIVES:
                 alternatives = [(self._relation_of(alternatives, outside, start),)]
@@ -110,6 +113,23 @@ class Unfolder:
         return Literal(head)
 
 
+def _outside_of_negations(head: Atom, body: Sequence[Term]) -> set[str]:
+    """The variables that occur in a head, under no negation or two, or in a `distinct`."""
+    found = {v.name for v in variables(head)}
+    pending = [(condition, True) for condition in body]
+    while pending:
+        condition, positive = pending.pop()
+        name, arity = signature(condition)
+        args = condition.args if isinstance(condition, Compound) else ()
+        if name == "not" and arity == 1:
+            pending.append((args[0], not positive))
+        elif name in ("and", "or"):
+            pending.extend((arg, positive) for arg in args)
+        elif positive or name == "distinct":
+            found.update(v.name for v in variables(condition))
+    return found
+
+
 def _with(outside: set[str], args: Sequence[Term], skip: int) -> set[str]:
     return outside.union(
         *({v.name for v in variables(arg)} for i, arg in enumerate(args) if i != skip)
@@ -135,16 +155,10 @@ def _apply_equalities(
     if binding is None:
         return None
     kept = [x for x in body if x not in equal]
-    new_head = _atom(resolve(head, binding))
-    return new_head, tuple(Literal(_atom(resolve(x.atom, binding)), x.negated) for x in kept)
+    new_head = atom_of(resolve(head, binding))
+    return new_head, tuple(Literal(atom_of(resolve(x.atom, binding)), x.negated) for x in kept)
 
 
 def _argument(literal: Literal, index: int) -> Term:
     atom = literal.atom
     return atom.args[index] if isinstance(atom, Compound) else atom
-
-
-def _atom(term: Term) -> Atom:
-    if isinstance(term, Variable):
-        raise ValueError(f"not a relation: {term}")
-    return term

@@ -293,15 +293,72 @@ def test_there_is_none_is_a_warning_and_an_error_when_strict() -> None:
     assert ("error", "unsafe-not") in problems(rules, strict=True)
 
 
-def test_variable_of_two_negations_is_not_local_to_either() -> None:
+@pytest.mark.parametrize(
+    ("moves", "kept"),
+    [(("wait", "wait"), True), (("buy", "wait"), False), (("buy", "reset"), False)],
+)
+def test_variable_of_several_negations_is_read_in_each_of_them_by_itself(
+    moves: tuple[str, str], kept: bool
+) -> None:
+    # "Nobody buys and nobody resets", not "somebody does neither".
+    rules = program("""
+    (init (n 1)) (legal ?r wait) (legal ?r buy) (legal ?r reset)
+    (<= (next (n ?x)) (true (n ?x)) (not (does ?p buy)) (not (does ?p reset)))
+    """)
+    for reference in (Reference.of_program(rules), Reference(parse(rules.source.text).rules)):
+        joint = dict(zip(reference.roles, moves, strict=True))
+        assert (("n", "1") in reference.step(reference.initial(), joint).state) is kept
+
+
+@pytest.mark.parametrize(
+    ("conditions", "holds"),
+    [
+        ("(not (true (at ?x))) (not (true (on ?x)))", False),
+        ("(not (true (at ?x))) (not (true (off ?x)))", False),
+        ("(not (true (by ?x 1))) (not (true (by 1 ?x)))", True),
+        ("(not (or (true (by ?x 1)) (true (by ?y 2)))) (not (true (by 1 ?x)))", True),
+        (
+            "(not (or (true (by ?x 1)) (true (on ?y)))) (not (or (true (by 1 ?y)) (true off)))",
+            False,
+        ),
+        ("(not (and (true (at 1)) (not (true (by ?x 1))))) (not (true (by 1 ?x)))", False),
+        ("(not (true (by ?x 1))) (not (true (at ?x))) (true (at ?x))", False),
+        ("(not (true (by ?x 1))) (not (true (on ?x))) (true (at ?x))", True),
+    ],
+)
+def test_variable_of_several_negations_means_there_is_none_in_each(
+    conditions: str, holds: bool
+) -> None:
+    facts = "(init (at 1)) (init (at 2)) (init (on 2)) (init (on 3)) (init (off 3)) (init (by 2 3))"
+    rules = f"{facts} (<= (legal white yes) {conditions})"
+    assert legal_after(rules) == ({"yes"} if holds else set())
+
+
+def test_variable_of_several_negations_is_a_warning_in_each_and_an_error_when_strict() -> None:
     rules = """
-    (init (at 1)) (init (at 2)) (init (on 2)) (init (on 3)) (init (off 3))
+    (init (at 1)) (init (on 2))
     (<= (legal white yes) (not (true (at ?x))) (not (true (on ?x))))
-    (<= (legal white also) (not (true (on ?x))) (not (true (off ?x))))
     """
-    # ?x ranges over what its first place can take: 1 and 2; 2 and 3.
-    assert legal_after(rules) == set()
-    assert problems(rules) == [("warning", "unsafe-variable")] * 2
+    message = '?x occurs only under `not`s: each is read as "there is no ?x such that ..."'
+    found = diagnostics(rules)
+    assert [(d.severity, d.rule, d.message) for d in found] == [
+        ("warning", "unsafe-not", message)
+    ] * 2
+    assert len({d.column for d in found}) == 2
+    assert problems(rules, strict=True) == [("error", "unsafe-not")] * 2
+
+
+def test_variable_that_a_distinct_shares_with_negations_is_the_same_in_all_of_them() -> None:
+    rules = """
+    (init (at 1)) (init (at 2)) (init (at 3)) (init (on 3)) (init (off 2))
+    (<= (legal white yes) (not (true (at ?x))) (distinct ?x 1))
+    (<= (legal white also) (not (true (on ?x))) (not (true (at ?x))) (distinct ?x 3))
+    (<= (legal white too) (not (true (off ?x))) (distinct ?x 1))
+    (<= (next (off 3)) (true over))
+    """
+    # ?x ranges over what its first place can take: 1, 2 and 3; 3; 2 and 3.
+    assert legal_after(rules) == {"too"}
+    assert problems(rules) == [("warning", "unsafe-variable")] * 3
 
 
 # -------------------------------------------------------------------- or, and, not

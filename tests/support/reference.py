@@ -306,7 +306,7 @@ def _all_of(
     """Bindings under which all conditions hold.
 
     Tests are made as soon as their variables are bound. A variable of a `not` that occurs
-    neither in another condition nor `outside` is its own: "there is no".
+    neither in a condition of another kind nor `outside` is its own: "there is no".
     """
     if not body:
         yield binding
@@ -320,7 +320,7 @@ def _all_of(
 def _choose(body: _Body, binding: Binding, outside: frozenset[str]) -> _Condition:
     for test in body:
         if test.kind != "atom":
-            elsewhere = outside.union(*(c.variables for c in body if c is not test))
+            elsewhere = outside.union(*(c.variables for c in body if c.kind != "not"))
             free = test.variables - binding.keys()
             if not free or (test.kind == "not" and not free & elsewhere):
                 return test
