@@ -123,10 +123,24 @@ class Program:
         return {sig: tuple(rules) for sig, rules in grouped.items()}
 
     @cached_property
+    def goal_ranks(self) -> tuple[int, ...]:
+        """For each rule of `goal` the number, from 0, of the rule of the rulesheet it came from.
+
+        Of several goal values that of the first rule counts (of one rule, the highest).
+        """
+        written: dict[object, int] = {}
+        return tuple(
+            written.setdefault(rule.start if rule.start >= 0 else (i,), len(written))
+            for i, rule in enumerate(self.by_head.get(GOAL, ()))
+        )
+
+    @cached_property
     def digest(self) -> str:
         """128-bit hex digest of roles and rules: equal programs have equal digests."""
-        text = "\n".join((*self.roles, *map(str, self.rules)))
-        return blake2b(text.encode(), digest_size=16).hexdigest()
+        lines = [*self.roles, *map(str, self.rules)]
+        if len(set(self.goal_ranks)) < len(self.goal_ranks):
+            lines.append(f"ranks of goals: {self.goal_ranks}")
+        return blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
 
 
 def atom_of(term: Term) -> Atom:
@@ -147,6 +161,12 @@ def number_of(text: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
+
+
+def value_order(text: str) -> tuple[float, str]:
+    """Key that sorts the goal values of one rule: no numbers first, then the highest first."""
+    number = number_of(text)
+    return (-math.inf if number is None else -number, text)
 
 
 def rule_variables(rule: NormalRule) -> Iterator[Variable]:

@@ -170,12 +170,13 @@ class Machine(Protocol):
         ...
 
     def goals(self, states: States) -> FloatArray:
-        """`[L, R]` goal values: the highest of several, 0 for none (both with a warning).
+        """`[L, R]` goal values; 0 for none, with a warning.
 
-        Numbers outside `goal_range` are kept, with a warning.
+        Of several that of the first rule in the rulesheet counts, of several that one rule gives
+        the highest, with a warning. Numbers outside `goal_range` are kept, with a warning.
 
         Raises:
-            GoalError: a goal value is not a number.
+            GoalError: the goal value that counts is not a number.
         """
         ...
 

@@ -6,10 +6,11 @@ A goal value is a number from 0 to 100 (Love et al. 2006). What else a rulesheet
 |---|---|---|
 | a number below 0 or above 100 | kept | kept |
 | something that is not a number | `GoalError` | 0 |
-| several values | the highest, if all are numbers | the same |
+| several values | that of the first rule in the rulesheet, of one rule the highest | the same |
 | none | 0 | 0 |
 
-A match must not be scored by guessing, but a player has to move, whatever else the rules say.
+The first rule that holds is what Dresden's game servers look for. A match must not be scored by
+guessing, but a player has to move, whatever else the rules say.
 Each is warned of once for each role, except for the error.
 """
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ggp.errors import GoalError
 from ggp.gdl.program import LEAST_GOAL, MOST_GOAL, number_of
@@ -46,38 +47,38 @@ class GoalValues:
         self._said: set[tuple[int, str]] = set()
 
     def settle(self, role: int, texts: Sequence[str]) -> float:
-        """The goal value of a role that has these.
+        """The goal value of a role that has these, in the order in which they count.
 
         Raises:
-            GoalError: one is not a number.
+            GoalError: the first is not a number.
         """
-        for text in texts:
-            if math.isnan(number_or_nan(text)):
-                raise GoalError(
-                    f"{self._roles[role]}: the goal value {text} is not a number; "
-                    f"goal values go from {LEAST_GOAL:g} to {MOST_GOAL:g}"
-                )
+        if texts and math.isnan(number_or_nan(texts[0])):
+            raise GoalError(
+                f"{self._roles[role]}: the goal value {texts[0]} is not a number; "
+                f"goal values go from {LEAST_GOAL:g} to {MOST_GOAL:g}"
+            )
         return self.settle_playout(role, texts)
 
     def settle_playout(self, role: int, texts: Sequence[str]) -> float:
         """The same at the end of a playout, where nothing is an error."""
-        numbers = list(map(number_or_nan, texts))
-        if any(map(math.isnan, numbers)):
+        if not texts:
+            self.none(role)
+            return 0.0
+        value, *others = map(number_or_nan, texts)
+        if any(other != value for other in others):
+            self.several(role, texts)
+        if math.isnan(value):
             self.no_number(role)
             return NO_NUMBER
-        if not numbers:
-            self.none(role)
-        elif len(numbers) > 1:
-            self.several(role, texts)
-        value = max(numbers, default=0.0)
         if not LEAST_GOAL <= value <= MOST_GOAL:
             self.outside(role, value)
         return value
 
-    def several(self, role: int, texts: Sequence[str] = ()) -> None:
+    def several(self, role: int, texts: Iterable[str] = ()) -> None:
         """The role has these goal values, or several that nobody listed."""
-        listed = f" ({', '.join(sorted(texts))})" if texts else ""
-        self._say(role, "several", f"has several goal values{listed}: the highest counts")
+        listed = ", ".join(sorted(set(texts)))
+        shown = f" ({listed})" if listed else ""
+        self._say(role, "several", f"has several goal values{shown}: that of the first rule counts")
 
     def none(self, role: int) -> None:
         """The role has no goal value."""

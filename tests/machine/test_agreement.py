@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from ggp.gdl import read_rulesheet
-from ggp.gdl.normalize import load
+from ggp.gdl import parse, read_rulesheet
+from ggp.gdl.normalize import load, normalize
 from tests.support.games import (
     BACKENDS,
     GAMES,
+    build_here,
     machine_of_game,
     machine_of_shared,
     path_of_shared,
@@ -65,3 +69,40 @@ def test_rulesheet_that_needs_repairs_plays_as_its_normalised_rules_say(backend:
     machine = machine_of_shared(name, backend)
     reference = Reference.of_program(load(path_of_shared(name)))
     walk_together(machine, reference, seed=0, max_steps=4)
+
+
+_held = st.sampled_from(["(true p)", "(not (true p))", "(true q)", "(true done)", "(value ?v)"])
+_bodies = st.lists(_held | st.builds("(or {} {})".format, _held, _held), max_size=2)
+_goal_rules = st.lists(
+    st.builds(
+        lambda role, value, body: f"(<= (goal {role} {value}) (value ?v) {' '.join(body)})",
+        st.sampled_from(["a", "b", "?r"]),
+        st.sampled_from(["0", "50", "100", "?v"]),
+        _bodies,
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    _goal_rules, st.sampled_from(["", "(init p)", "(init q)", "(init p) (init q)"]), st.booleans()
+)
+def test_of_several_goals_the_same_counts_everywhere(
+    goals: list[str], init: str, looks: bool
+) -> None:
+    text = f"""
+    (role a) (role b) {init} (<= (legal ?r go) (role ?r)) (value 20) (value 70)
+    (<= (next ?f) (true ?f)) (next done) (<= terminal (true done))
+    {"(<= (next q) (goal a 50))" if looks else ""}
+    """ + "\n".join(goals)
+    program = normalize(parse(text))
+    reference = Reference(parse(text).rules)
+    for backend in BACKENDS:
+        machine = build_here(program, backend)
+        walk_together(machine, reference, seed=0, max_steps=2)
+        start = machine.initial(3)
+        after = reference.step(reference.initial(), {"a": "go", "b": "go"}).state
+        played = machine.playout(start, np.random.default_rng(0))
+        assert played.goals.tolist() == [[reference.goal(after, role) for role in "ab"]] * 3
+        machine.close()

@@ -320,9 +320,9 @@ def test_playouts_choose_uniformly(backend: str) -> None:
     goals = machine.playout(machine.initial(4000), np.random.default_rng(11)).goals
     assert goals[:, machine.roles.index("candidate")].mean() == pytest.approx(50, abs=3)
     machine = machine_of_rules(
-        "(role a) (init s) (<= (next (did ?x)) (does a ?x)) (goal a 0)"
+        "(role a) (init s) (<= (next (did ?x)) (does a ?x))"
         + "".join(f"(<= (goal a {i}) (true (did (m {i})))) (legal a (m {i}))" for i in range(1, 6))
-        + "(<= terminal (not (true s)))",
+        + "(goal a 0) (<= terminal (not (true s)))",
         backend,
     )
     values = machine.playout(machine.initial(5000), np.random.default_rng(12)).goals[:, 0]
@@ -428,7 +428,7 @@ ODD_GOALS = """
 (legal word go) (legal both go) (legal low go) (legal high go) (legal fair go)
 (<= (next t) (true s)) (<= terminal (true t))
 (<= (goal word win) (true t)) (<= (goal word 7) (true s))
-(goal both 50) (goal both win) (goal low -5) (goal high 1e26) (goal fair 12.5)
+(goal both win) (goal both 50) (goal low -5) (goal high 1e26) (goal fair 12.5)
 """
 
 
@@ -469,7 +469,7 @@ def test_goal_values_out_of_range_are_kept_with_one_warning(
     ]
 
 
-def test_several_goal_values_count_as_the_highest_and_none_as_zero(
+def test_several_goal_values_of_one_rule_count_as_the_highest_and_none_as_zero(
     backend: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     text = """
@@ -484,9 +484,46 @@ def test_several_goal_values_count_as_the_highest_and_none_as_zero(
         assert machine.goals(machine.initial(2)).tolist() == [[75, 0, 0], [75, 0, 0]]
         assert machine.playout(machine.initial(1), np.random.default_rng(0)).goals[0, 0] == 75
     assert [record.getMessage() for record in caplog.records] == [
-        "many has several goal values (075, 10, 7): the highest counts",
+        "many has several goal values (075, 10, 7): that of the first rule counts",
         "none has no goal value: it counts as 0",
     ]
+
+
+def test_of_several_goal_values_that_of_the_first_rule_counts(
+    backend: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rules = """
+    (role low) (role high) (role apart) (role same) (role word) (role later) (init s)
+    (<= (legal ?r go) (role ?r)) (<= (next t) (true s)) (<= terminal (true t))
+    (<= (goal low ?v) (value ?v) (true u)) (<= (goal high 100) (true s)) (goal high 100)
+    (goal low 0) (<= (goal low 50) (true t)) (<= (goal low 100) (true s))
+    (<= (goal high 0) (true t)) (goal high 50)
+    (<= (goal apart 50) (true u)) (<= (goal apart ?v) (value ?v)) (goal apart 70)
+    (<= (goal same 100) (true s)) (<= (goal same 0) (true u)) (goal same 100)
+    (goal word 5) (goal word win)
+    (<= (goal later 30) (or (true u) (true t))) (goal later 10)
+    (value 10) (value 20) (value 7)
+    """
+    machine = machine_of_rules(rules, backend)
+    caplog.set_level("WARNING")
+    start = machine.initial(2)
+    assert machine.goals(start).tolist() == [[0, 100, 20, 100, 5, 10]] * 2
+    played = machine.playout(start, np.random.default_rng(0))
+    assert played.goals.tolist() == [[0, 100, 20, 100, 5, 30]] * 2
+    said = {record.getMessage() for record in caplog.records}
+    assert "low has several goal values (0, 100): that of the first rule counts" in said
+    assert not any(text.startswith("same") for text in said)
+
+
+def test_alternatives_of_one_rule_for_goals_give_the_highest(backend: str) -> None:
+    rules = """
+    (role a) (init s) (legal a go) (<= (next t) (true s)) (<= terminal (true t))
+    (value 10) (value 90) (odd 30)
+    (<= (goal a ?v) (or (odd ?v) (and (value ?v) (true s)))) (goal a 100)
+    """
+    machine = machine_of_rules(rules, backend)
+    assert machine.goals(machine.initial(1)).tolist() == [[90]]
+    assert machine.playout(machine.initial(1), np.random.default_rng(0)).goals.tolist() == [[30]]
 
 
 def test_unknown_backend_is_an_error_that_lists_the_backends() -> None:

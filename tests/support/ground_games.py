@@ -44,7 +44,8 @@ class GroundGame:
 
     def goals(self, state: State, role: str) -> tuple[str, ...]:
         """All goal values of a role, sorted as text."""
-        return self._holding(self.program.goals[self.roles.index(role)], self._model(state, {}))
+        named = self.program.goals[self.roles.index(role)]
+        return tuple(sorted(set(self._holding(named, self._model(state, {})))))
 
     def step(
         self, state: State, moves: Mapping[str, str]

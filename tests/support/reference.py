@@ -56,8 +56,12 @@ _Body = tuple[_Condition, ...]
 
 @dataclass(frozen=True)
 class _Rule:
-    """`uses` are the relations in the body, and whether they are negated there."""
+    """`uses` are the relations in the body, and whether they are negated there.
 
+    `written` is equal for those that are read of one rule of the rulesheet, else ascending.
+    """
+
+    written: int
     name: Name
     args: tuple[Pattern, ...]
     variables: frozenset[str]
@@ -126,7 +130,11 @@ class Reference:
             if isinstance(rule.head, Compound) and rule.head.name == "role"
             if isinstance(rule.head.args[0], Symbol)
         )
-        read = [new for rule in dict.fromkeys(rules) for new in _read_rule(rule)]
+        starts: dict[object, int] = {}
+        read: list[_Rule] = []
+        for i, rule in enumerate(dict.fromkeys(rules)):
+            written = starts.setdefault(rule.start if rule.start >= 0 else (i,), len(starts))
+            read += _read_rule(rule, written)
         self._rules = _needed([rule for rule in read if rule.name not in (_TRUE, _DOES)])
         self._groups = _groups(self._rules)
         self._plain = "random" not in self.roles and not any(
@@ -148,6 +156,7 @@ class Reference:
                 Rule(
                     rule.head,
                     tuple(Compound("not", (x.atom,)) if x.negated else x.atom for x in rule.body),
+                    rule.start,
                 )
                 for rule in program.rules
             ]
@@ -174,8 +183,17 @@ class Reference:
         return tuple(sorted(text(value) for who, value in rows if who == role))
 
     def goal(self, state: State, role: str) -> float:
-        """The highest goal value of a role, 0 if it has none."""
-        return max(map(float, self.goals(state, role)), default=0.0)
+        """The highest goal value that the first rule with any gives a role, 0 if it has none."""
+        facts = self._of_state(state)
+        found: dict[int, list[float]] = {}
+        for rule in self._rules:
+            if rule.name == ("goal", 2):
+                for start in self._role_bindings(rule):
+                    for full in _all_of(rule.body, start, facts, facts, rule.variables):
+                        who, points = (_ground(arg, full) for arg in rule.args)
+                        if who == role:
+                            found.setdefault(rule.written, []).append(float(text(points)))
+        return max(found[min(found)]) if found else 0.0
 
     def step(self, state: State, moves: Mapping[str, str]) -> Moved:
         """What the joint move `moves` (one for every role) leads to."""
@@ -396,11 +414,11 @@ def _ground(pattern: Pattern, binding: Binding) -> Value:
 # -------------------------------------------------------------------- reading
 
 
-def _read_rule(rule: Rule) -> Iterator[_Rule]:
+def _read_rule(rule: Rule, written: int) -> Iterator[_Rule]:
     head = _read_atom(rule.head)
     for body in _alternatives(rule.body):
         uses = frozenset(use for condition in body for use in _uses(condition, False))
-        yield _Rule(head.name, head.args, head.variables, body, uses)
+        yield _Rule(written, head.name, head.args, head.variables, body, uses)
 
 
 def _alternatives(conditions: Sequence[Term]) -> list[_Body]:

@@ -34,6 +34,9 @@ _PREDICATES: dict[Signature, str] = {
     INIT: "i",
 }
 
+_RANKED = "ranked"
+_ANY_RANK = f"(goal(V_R,V_V) :- {_RANKED}(_,V_R,V_V))"
+
 MAX_UNFOLDED_CALLS = 5_000
 """A relation whose call tree has more calls than this is tabled: without recursion, but
 each relation calling the next one twice, evaluation would double with every level."""
@@ -71,6 +74,7 @@ class _Compiler:
         self._program = program
         self._symbols = symbols
         self._fluents = _fluent_signatures(program)
+        self._ranks = iter(program.goal_ranks)
         self._rule_defined = {
             signature(rule.head)
             for rule in program.rules
@@ -81,6 +85,8 @@ class _Compiler:
         program = self._program
         clauses = [self._clause(rule) for rule in program.rules]
         defined = {signature(rule.head) for rule in program.rules}
+        # A rule of `goal` becomes one of `ranked`, which tells the rules apart.
+        clauses.append(f"({_RANKED}(_,_,_) :- fail)" if GOAL not in defined else _ANY_RANK)
         for sig, name in _PREDICATES.items():
             if sig not in defined and sig != DOES:
                 head = f"{name}({','.join('_' * sig[1])})" if sig[1] else name
@@ -148,6 +154,9 @@ class _Compiler:
                 goals.append(f"(integer({raw})->V_F=k({raw});V_F={raw})")
             else:
                 head = f"{_PREDICATES[sig]}({self._fluent(fluent)})"
+        elif sig == GOAL and isinstance(rule.head, Compound):
+            role, value = map(self._symbols.encode, rule.head.args)
+            head = f"{_RANKED}({next(self._ranks)},{role},{value})"
         else:
             head = self._call(rule.head)
         return f"({head} :- {','.join(goals)})" if goals else head

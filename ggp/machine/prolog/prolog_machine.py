@@ -15,7 +15,7 @@ import numpy as np
 
 from ggp.errors import GDLError, MachineError, NoLegalMoveError
 from ggp.gdl import parse_term, to_kif
-from ggp.gdl.program import RANDOM, Program
+from ggp.gdl.program import RANDOM, Program, value_order
 from ggp.gdl.telling import told_by
 from ggp.gdl.terms import variables
 from ggp.machine.arrays import first_seen, ragged
@@ -327,8 +327,13 @@ class PrologMachine:
 
     def _settled(self, line: str, settle: Callable[[int, list[str]], float]) -> FloatArray:
         """`[R]` goal values of a line that Prolog printed."""
-        lists = [list(map(to_kif, self._symbols.decode(text))) for text in line.split("-")[1:]]
-        return np.array([settle(role, texts) for role, texts in enumerate(lists)])
+        found = []
+        for role, rules in enumerate(line.split("-")[1:]):
+            texts: list[str] = []
+            for values in rules.split("+")[1:]:
+                texts += sorted(map(to_kif, self._symbols.decode(values)), key=value_order)
+            found.append(settle(role, texts))
+        return np.array(found)
 
     def _check_not_stuck(self, ids: IntArray, lists: Sequence[IntArray], role: int) -> None:
         for state, moves in zip(ids.tolist(), lists, strict=True):

@@ -255,14 +255,21 @@ write_moves([], _).
 write_moves([Move|Moves], M) :-
     intern_move(M, Move, Id), write(Id), put_char(' '), write_moves(Moves, M).
 
-% For every state a line: for every role "-" and its goal values.
+% For every state a line: for every role "-", and for each rule of `goal` that holds, in the order
+% of the rulesheet, "+" and its values.
 goals(M, Roles, Ids) :- each_state(Ids, M, goals_(Roles)).
 goals_(Roles, M) :- write_goals(Roles, M), nl.
 
 write_goals([], _).
 write_goals([R|Rs], M) :-
-    solutions(M, V, M:goal(R, V), Vs), sort(Vs, Values),
-    write('- '), write_all(Values), write_goals(Rs, M).
+    solutions(M, Rank-V, M:ranked(Rank, R, V), Vs), sort(Vs, Values),
+    write('- '), write_ranked(Values, none), write_goals(Rs, M).
+
+write_ranked([], _).
+write_ranked([Rank-V|Values], Last) :-
+    ( Rank == Last -> true ; write('+ ') ),
+    print_term(V), put_char(' '),
+    write_ranked(Values, Rank).
 
 write_all([]).
 write_all([X|Xs]) :- print_term(X), put_char(' '), write_all(Xs).

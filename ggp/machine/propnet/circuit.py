@@ -30,7 +30,11 @@ class Loop:
 
 @dataclass(frozen=True)
 class Outputs:
-    """Named literals of one role: moves, percepts or goal values, sorted by name."""
+    """Named literals of one role: moves or percepts, sorted by name, or goal values.
+
+    Of the goal values that hold the first counts, so that they are in the order of the rules that
+    give them, and one may occur several times.
+    """
 
     names: tuple[str, ...]
     literals: Literals

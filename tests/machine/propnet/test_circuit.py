@@ -72,8 +72,9 @@ def assert_same(circuit: Circuit, machine: Machine, *, seed: int, depth: int = 1
     over = machine.terminal(states)
     assert read(nets, np.array([circuit.terminal]))[:, 0].tolist() == over.tolist()
     for role, outputs in enumerate(circuit.goals):
-        goals = [max(map(float, names), default=0.0) for names in holding(outputs, nets)]
-        assert goals == machine.goals(states)[:, role].tolist()
+        held = read(nets, outputs.literals)
+        goals = [next((outputs.names[k] for k in np.flatnonzero(lane)), "0") for lane in held]
+        assert list(map(float, goals)) == machine.goals(states)[:, role].tolist()
     playing = live(machine, states)
     for role, outputs in enumerate(circuit.legal):
         legal = machine.legal(playing, role)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 
@@ -50,25 +52,29 @@ def build_circuit(program: GroundProgram) -> Circuit:
 
     next_literals = [literal_of(next_atoms.get(name)) for name, _ in fluents]
     terminal = literal_of(program.terminal)
-    named_outputs = [*program.legal, *program.sees, *program.goals]
+    goals = []
+    for named in program.goals:
+        # A value that several rules give one after the other counts once.
+        runs = groupby(named, key=itemgetter(0))
+        goals.append(
+            [(name, builder.any_of([literal_of(atom) for _, atom in run])) for name, run in runs]
+        )
+    named_outputs = [*program.legal, *program.sees]
     roots = [*next_literals, terminal]
     roots += [literal_of(atom) for named in named_outputs for _, atom in named]
+    roots += [literal for values in goals for _, literal in values]
     gates = builder.needed(roots)
 
     def moved(literal: int) -> int:
         return 2 * gates.net_of[literal >> 1] + (literal & 1)
 
-    def outputs(group: Iterable[Named], *, keep_false: bool) -> tuple[Outputs, ...]:
-        made = []
-        for named in group:
-            kept = [
-                (name, moved(literal_of(atom)))
-                for name, atom in named
-                if keep_false or literal_of(atom) != FALSE
-            ]
-            names = tuple(name for name, _ in kept)
-            made.append(Outputs(names, np.array([x for _, x in kept], dtype=np.int32)))
-        return tuple(made)
+    def outputs(named: Iterable[tuple[str, int]], *, keep_false: bool = False) -> Outputs:
+        kept = [(name, literal) for name, literal in named if keep_false or literal != FALSE]
+        names = tuple(name for name, _ in kept)
+        return Outputs(names, np.array([moved(x) for _, x in kept], dtype=np.int32))
+
+    def literals_of(named: Named) -> list[tuple[str, int]]:
+        return [(name, literal_of(atom)) for name, atom in named]
 
     return Circuit(
         roles=program.roles,
@@ -79,9 +85,9 @@ def build_circuit(program: GroundProgram) -> Circuit:
         literals=gates.literals,
         loops=gates.loops,
         next=np.array([moved(literal) for literal in next_literals], dtype=np.int32),
-        legal=outputs(program.legal, keep_false=True),
-        sees=outputs(program.sees, keep_false=False),
-        goals=outputs(program.goals, keep_false=False),
+        legal=tuple(outputs(literals_of(named), keep_false=True) for named in program.legal),
+        sees=tuple(outputs(literals_of(named)) for named in program.sees),
+        goals=tuple(map(outputs, goals)),
         terminal=moved(terminal),
     )
 

@@ -33,7 +33,8 @@ class GroundProgram:
         does: for each role `does` of every move there can be.
         legal: for each role `legal` of moves.
         sees: for each role `sees` of percepts.
-        goals: for each role `goal` of values.
+        goals: for each role `goal` of values, in the order in which they count: a value once for
+            each rule that gives it, in the order of the rules, the highest first of one rule.
         terminal: the atom of `terminal`, `ALWAYS`, or None where it never holds.
     """
 

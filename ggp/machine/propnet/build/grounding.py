@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
 from ggp.gdl.dependencies import relations_reaching
 from ggp.gdl.growth import terms_grow
-from ggp.gdl.program import DOES, TRUE, NormalRule, Program
+from ggp.gdl.program import DOES, GOAL, TRUE, NormalRule, Program, value_order
 from ggp.gdl.terms import Signature, signature
 from ggp.machine.propnet.build.decompose import decompose, project_locals
 from ggp.machine.propnet.build.extents import Extents, Table, table_of
 from ggp.machine.propnet.build.ground_program import ALWAYS, GroundProgram, Named
 from ggp.machine.propnet.build.simplify import NEVER, GroundRules, simplify
-from ggp.machine.propnet.build.translate import Translation, translate
+from ggp.machine.propnet.build.translate import RANKED, Translation, translate, with_ranks
 
 try:
     import clingo
@@ -45,7 +45,7 @@ MAX_COUNTED = 20_000
 MAX_UNCHECKED_DEPTH = 4
 """Where functions cannot nest deeper than this, the size of terms is not checked."""
 
-_WITH_ROLE = frozenset({"does", "legal", "sees", "goal"})
+_WITH_ROLE = frozenset({"does", "legal", "sees"})
 
 _TOKEN = re.compile(r"f?([0-9]+)(\()?|,")
 
@@ -62,9 +62,11 @@ def ground(program: Program, *, split: bool = True) -> GroundProgram:
         ReasonerLimitError: a term is too large.
         MemoryError: there is not enough memory.
     """
-    rules = project_locals(program.rules)
+    rules = project_locals(with_ranks(program.rules, program.goal_ranks))
     if split:
-        rules = _split(rules, program.recursive)
+        # Where `goal` leads back to itself, it does so through its rules with ranks.
+        recursive = program.recursive | ({RANKED} if GOAL in program.recursive else set())
+        rules = _split(rules, recursive)
     translation = translate(program.roles, rules)
     observer = _Observer(_TermSizes(terms_grow(program.rules, MAX_UNCHECKED_DEPTH)))
     _run_clingo(translation.text, observer)
@@ -204,7 +206,7 @@ def _ground_program(
         does=tables.by_role("does", roles),
         legal=tables.by_role("legal", roles),
         sees=tables.by_role("sees", roles),
-        goals=tables.by_role("goal", roles),
+        goals=tables.goals(roles),
         terminal=tables.terminal,
     )
 
@@ -217,6 +219,7 @@ class _Tables:
         self._atoms = atoms
         self._found: dict[str, list[tuple[str, int]]] = {}
         self._by_role: dict[tuple[str, str], list[tuple[str, int]]] = {}
+        self._goals: dict[str, list[tuple[int, str, int]]] = {}
         self._kif: dict[str, str] = {}
         self.terminal: int | None = None
 
@@ -228,6 +231,11 @@ class _Tables:
         relation, _, rest = text.partition("(")
         if relation == "terminal":
             self.terminal = number
+        elif relation == "ranked":
+            rank, role, value = rest[:-1].split(",", 2)
+            if role.isdecimal():
+                found = self._goals.setdefault(self._names[int(role)], [])
+                found.append((int(self._names[int(rank)]), self._text(value), number))
         elif relation in _WITH_ROLE:
             role, _, term = rest[:-1].partition(",")
             if role.isdecimal():
@@ -241,8 +249,20 @@ class _Tables:
         return tuple(sorted(self._found.get(relation, ())))
 
     def by_role(self, relation: str, roles: Sequence[str]) -> tuple[Named, ...]:
-        """For each role the terms of `does`, `legal`, `sees` or `goal`, sorted."""
+        """For each role the terms of `does`, `legal` or `sees`, sorted."""
         return tuple(tuple(sorted(self._by_role.get((relation, role), ()))) for role in roles)
+
+    def goals(self, roles: Sequence[str]) -> tuple[Named, ...]:
+        """For each role the values of `goal` in the order in which they count."""
+        return tuple(
+            tuple(
+                (value, atom)
+                for _, value, atom in sorted(
+                    self._goals.get(role, ()), key=lambda goal: (goal[0], value_order(goal[1]))
+                )
+            )
+            for role in roles
+        )
 
     def _text(self, term: str) -> str:
         known = self._kif.get(term)

@@ -5,13 +5,16 @@ hold may also be false, and every legal move may or may not be made:
 
     {true(F)} :- init(F).   {true(F)} :- next(F).   {does(R,M)} :- legal(R,M), player(R).
 
+Goals say which rule they come from, because the first one counts: a rule of `goal` becomes one of
+`goal;rank`, with the number of the rule as first argument.
+
 Rules are data: a constant becomes an integer, a function `f<N>`, a relation `p<N>`, a variable
 `V<N>`. No text of a rulesheet ever reaches the grounder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ggp.gdl.program import (
@@ -30,11 +33,13 @@ from ggp.gdl.program import (
 )
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
 
-_KEYWORDS: Mapping[Signature, str] = {
-    sig: sig[0] for sig in (INIT, TRUE, NEXT, DOES, LEGAL, SEES, GOAL, TERMINAL)
-}
+RANKED: Signature = ("goal;rank", 3)
 
-SHOWN = tuple(f"{name}/{arity}" for name, arity in _KEYWORDS)
+_KEYWORDS: Mapping[Signature, str] = {
+    sig: sig[0] for sig in (INIT, TRUE, NEXT, DOES, LEGAL, SEES, TERMINAL)
+} | {RANKED: "ranked"}
+
+SHOWN = tuple(f"{name}/{arity}" for (_, arity), name in _KEYWORDS.items())
 
 _FRAME = f"""\
 {{true(F)}} :- init(F).
@@ -55,6 +60,22 @@ class Translation:
         """The relation a predicate of the text stands for; None for GDL's own."""
         number = predicate.removeprefix("p")
         return self.names[int(number)] if number.isdecimal() else None
+
+
+def with_ranks(rules: Sequence[NormalRule], ranks: Sequence[int]) -> list[NormalRule]:
+    """The rules with those of `goal` told apart by their ranks."""
+    rank = iter(ranks)
+    ranked = []
+    for rule in rules:
+        if signature(rule.head) == GOAL and isinstance(rule.head, Compound):
+            head = Compound(RANKED[0], (Symbol(str(next(rank))), *rule.head.args))
+            rule = NormalRule(head, rule.body, rule.start)
+        ranked.append(rule)
+    if any(signature(literal.atom) == GOAL for rule in rules for literal in rule.body):
+        role, value = Variable("role"), Variable("value")
+        found = Literal(Compound(RANKED[0], (Variable("rank"), role, value)))
+        ranked.append(NormalRule(Compound(GOAL[0], (role, value)), (found,)))
+    return ranked
 
 
 def translate(roles: Iterable[str], rules: Iterable[NormalRule]) -> Translation:

@@ -152,24 +152,24 @@ def _judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
             lanes = block.masks[words + w]
             if not lanes:
                 continue
-            some = several = np.uint64(0)
+            some = np.uint64(0)
             for k in range(first, end):
                 row = np.int64(plan.goals.rows[k])
                 bits = (block.rows[row * words + w] ^ plan.goals.inverted[k]) & lanes
                 again = bits & some
-                several |= again
                 some |= bits
                 value = plan.goal_values[k]
-                while bits:
-                    b = lowest_one(bits)
-                    bits &= bits - np.uint64(1)
-                    place = block.lane_of[64 * w + b]
-                    first_value = not (again >> np.uint64(b)) & np.uint64(1)
-                    # A value that is not a number stays, and is settled outside.
-                    if first_value or value != value or value > queue.goals[place, role]:
-                        queue.goals[place, role] = value
-            if several:
-                queue.faults[role, 0] = True
+                # One that is not a number is settled outside.
+                first_value = bits & ~again
+                while first_value:
+                    b = lowest_one(first_value)
+                    first_value &= first_value - np.uint64(1)
+                    queue.goals[block.lane_of[64 * w + b], role] = value
+                while again:
+                    b = lowest_one(again)
+                    again &= again - np.uint64(1)
+                    if queue.goals[block.lane_of[64 * w + b], role] != value:
+                        queue.faults[role, 0] = True
             if lanes & ~some:
                 queue.faults[role, 1] = True
     for w in range(words, 2 * words):
