@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from ggp.errors import BackendUnavailableError, ConfigError, MachineError, ReasonerLimitError
 from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
 from ggp.machine.base import Limits, Machine
+
+if TYPE_CHECKING:
+    from ggp.machine.propnet.build.circuit_file import Built
 
 _log = logging.getLogger(__name__)
 
@@ -31,16 +35,24 @@ def _propnet(program: Program, limits: Limits, threads: int) -> Machine:
         raise BackendUnavailableError(
             missing, f"install it with `pip install {missing}` ({error})"
         ) from error
-    built = build(program, limits)
-    machine = PropnetMachine(
-        built.circuit,
-        is_gdl2=program.is_gdl2,
-        told_by=told_by(program),
-        threads=threads,
-        reports=built.reports,
-    )
-    machine.warm_up()
-    return machine
+
+    def machine_of(built: Built) -> Machine:
+        machine = PropnetMachine(
+            built.circuit,
+            is_gdl2=program.is_gdl2,
+            told_by=told_by(program),
+            threads=threads,
+            reports=built.reports,
+        )
+        machine.warm_up()
+        return machine
+
+    try:
+        return machine_of(build(program, limits))
+    except (IndexError, KeyError, ValueError) as error:
+        # What was stored is a circuit, but not one of these rules.
+        _log.info("the circuit of %s is made anew: %r", program.source.name, error)
+        return machine_of(build(program, limits, anew=True))
 
 
 def _auto(program: Program, limits: Limits, threads: int) -> Machine:

@@ -32,6 +32,7 @@ from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.build.version import makers_version
 from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
 from ggp.machine.propnet.optimise import optimise
+from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
 LIMITS = Limits()
 
@@ -124,6 +125,7 @@ def broken(circuit: Circuit, how: str) -> Circuit:
     """A circuit that would lead kernels astray."""
     literals, offsets = circuit.literals.copy(), circuit.offsets.copy()
     legal = circuit.legal[0]
+    a_move = np.full(len(legal.names), 2 * (1 + len(circuit.fluents)), dtype=np.int32)
     if how == "gate reads itself":
         literals[0] = 2 * (1 + circuit.num_inputs)
     if how == "gate reads a later one":
@@ -138,6 +140,25 @@ def broken(circuit: Circuit, how: str) -> Circuit:
         "initial in a table": {"initial": circuit.initial[:, None]},
         "numbers for names": {"fluents": tuple(range(len(circuit.fluents)))},
         "output beyond the nets": {"terminal": 10**6},
+        "other roles": {"roles": tuple(reversed(circuit.roles))},
+        "fewer roles": {
+            "roles": circuit.roles[:2],
+            "sees": circuit.sees[:2],
+            "goals": circuit.goals[:2],
+            "legal": (
+                Outputs(
+                    tuple(f"m{i}" for i in range(circuit.num_inputs - len(circuit.fluents))),
+                    np.ones(circuit.num_inputs - len(circuit.fluents), dtype=np.int32),
+                ),
+                Outputs((), np.zeros(0, dtype=np.int32)),
+            ),
+        },
+        "legal by moves": {"legal": (Outputs(legal.names, a_move), *circuit.legal[1:])},
+        "end by moves": {"terminal": int(a_move[0])},
+        "a move twice": {
+            "legal": (Outputs((legal.names[0],) * len(legal.names), legal.literals),)
+            + circuit.legal[1:]
+        },
         "names without literals": {
             "legal": (Outputs((*legal.names, "more"), legal.literals), *circuit.legal[1:])
         },
@@ -158,6 +179,11 @@ def broken(circuit: Circuit, how: str) -> Circuit:
         "initial in a table",
         "numbers for names",
         "output beyond the nets",
+        "other roles",
+        "fewer roles",
+        "legal by moves",
+        "end by moves",
+        "a move twice",
         "names without literals",
     ],
 )
@@ -170,6 +196,27 @@ def test_file_with_wrong_content_is_made_anew(
     good = path.read_bytes()
     path.write_bytes(to_bytes(built._replace(circuit=broken(built.circuit, how)), path.stem))
     assert_rebuilt(program, path, good, monkeypatch)
+
+
+def test_file_that_cannot_be_played_is_made_anew(
+    cache: DiskCache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = load("kuhn_poker")
+    monkeypatch.setattr(building, "user_cache", lambda: cache)
+    build(program, LIMITS, cache)
+    started = count_children(monkeypatch)
+    played: list[int] = []
+    real = PropnetMachine.warm_up
+
+    def warm_up(machine: PropnetMachine) -> None:
+        played.append(len(started))
+        if len(played) == 1:
+            raise IndexError("index 7 is out of bounds")
+        real(machine)
+
+    monkeypatch.setattr(PropnetMachine, "warm_up", warm_up)
+    machine = build_machine(program, "auto")
+    assert (machine.backend, played, len(started)) == ("propnet", [0, 1], 1)
 
 
 def test_other_code_or_libraries_make_other_files(

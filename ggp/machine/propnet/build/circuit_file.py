@@ -214,6 +214,25 @@ def _check(circuit: Circuit) -> None:
     _demand(
         bool(((nets >= 0) & (nets < np.repeat(readable, sizes))).all()), "its gates are circular"
     )
+    # What is asked of a state is evaluated without moves.
+    told = np.concatenate([terminal, *(x.literals for x in (*circuit.legal, *circuit.goals))])
+    _demand(not _uses_moves(circuit)[told >> 1].any(), "a state depends on moves made in it")
+    for names in (circuit.fluents, *(x.names for x in (*circuit.legal, *circuit.sees))):
+        _demand(len(set(names)) == len(names), "a name occurs twice")
+
+
+def _uses_moves(circuit: Circuit) -> NDArray[np.bool_]:
+    """`[nets]` whether each depends on a move."""
+    first_gate = 1 + circuit.num_inputs
+    uses = np.zeros(first_gate + circuit.num_gates, dtype=np.bool_)
+    uses[1 + len(circuit.fluents) : first_gate] = True
+    if not circuit.num_gates:
+        return uses
+    nets, known = circuit.literals >> 1, -1
+    while known != np.count_nonzero(uses):
+        known = np.count_nonzero(uses)
+        uses[first_gate:] = np.logical_or.reduceat(uses[nets], circuit.offsets[:-1])
+    return uses
 
 
 def _texts(found: Iterable[Any]) -> tuple[str, ...]:

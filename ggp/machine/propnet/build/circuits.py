@@ -47,13 +47,16 @@ _tried: set[tuple[str, float]] = set()
 """Keys, and seconds, of circuits that were made in this process."""
 
 
-def build(program: Program, limits: Limits, cache: DiskCache | None = None) -> Built:
+def build(
+    program: Program, limits: Limits, cache: DiskCache | None = None, *, anew: bool = False
+) -> Built:
     """The circuit of a game: from the cache, or made in a child process.
 
     Args:
         program: normalised rules.
         limits: `grounding_seconds` and `grounding_bytes` count.
         cache: where to look and store; that of the user if None.
+        anew: do not look, because what is stored was of no use.
 
     Raises:
         ReasonerLimitError: the rules cannot be ground within the limits, or could not before.
@@ -62,7 +65,7 @@ def build(program: Program, limits: Limits, cache: DiskCache | None = None) -> B
     """
     cache = user_cache() if cache is None else cache
     key = f"{program.digest}-{makers_version()}"
-    stored = _stored(key, program, cache)
+    stored = None if anew else _stored(key, program, cache)
     if isinstance(stored, Built) and not _worth_another_try(stored, key, limits):
         return stored
     for refusal in _refusals(stored, key):
@@ -98,7 +101,10 @@ def _stored(key: str, program: Program, cache: DiskCache) -> Built | Refusal | N
     if data is None:
         return None
     try:
-        return from_bytes(data, key)
+        found = from_bytes(data, key)
+        if isinstance(found, Built) and found.circuit.roles != program.roles:
+            raise MachineError("not the circuit of these rules: it has other roles")
+        return found
     except MachineError as error:
         _log.info("the cached circuit of %s is ignored: %s", program.source.name, error)
         cache.discard(key)
