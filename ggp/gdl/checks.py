@@ -113,11 +113,13 @@ def check_roles(rules: Sequence[Rule], report: Diagnosis) -> tuple[str, ...]:
             continue
         name = rule.head.args[0]
         if rule.body:
-            report.error("role-facts", "`role` must be given by facts, not rules", rule.start)
+            message = "`role` must be given by facts, not rules"
+            report.flaw("role-facts", message, "rule dropped", rule.start)
         elif isinstance(name, Symbol):
             roles[name.name] = None
         else:
-            report.error("role-facts", f"a role must be a name, not {name}", rule.start)
+            message = f"a role must be a name, not {name}"
+            report.flaw("role-facts", message, "fact dropped", rule.start)
     if not roles:
         report.error("no-role", "there is no role: add facts like (role white)", -1)
     return tuple(roles)
@@ -138,7 +140,8 @@ def check_playable(
     elif LEGAL not in defined:
         report.error("no-legal", "no rule for `legal` can ever apply: nobody could move", -1)
     if TERMINAL not in written:
-        report.error("no-terminal", "there is no rule for `terminal`: the game could not end", -1)
+        message = "there is no rule for `terminal`: the game could not end"
+        report.flaw("no-terminal", message, "it does not", -1)
     elif TERMINAL not in defined:
         report.warn("no-terminal", "no rule for `terminal` can ever apply: no game ends", -1)
     scored = {
@@ -163,6 +166,17 @@ def check_dependencies(rules: Sequence[NormalRule], report: Diagnosis) -> None:
             f"{rules[rule].body[literal]}; break the cycle",
             rules[rule].start,
         )
+    for relation, target, rule in forbidden_uses(graph):
+        report.error("dependency", says_forbidden(relation, target, rules[rule]), rules[rule].start)
+
+
+def says_forbidden(relation: Signature, target: Signature, rule: NormalRule) -> str:
+    """What is wrong where `relation` depends on `target` through a rule."""
+    return f"`{relation[0]}` must not depend on `{target[0]}`, but does through {rule.head}"
+
+
+def forbidden_uses(graph: RuleGraph) -> Iterator[tuple[Signature, Signature, int]]:
+    """(relation, what it must not depend on, number of a rule through which it does)."""
     forbidden: dict[Signature, tuple[Signature, ...]] = {
         INIT: (TRUE, DOES, NEXT, LEGAL, SEES, GOAL, TERMINAL),
         LEGAL: (DOES, SEES, NEXT),
@@ -171,19 +185,13 @@ def check_dependencies(rules: Sequence[NormalRule], report: Diagnosis) -> None:
     }
     for relation, targets in forbidden.items():
         for target in targets:
-            heads = graph.heads(relation)
-            found = graph.first_use(heads, frozenset({target}))
+            found = graph.first_use(graph.heads(relation), frozenset({target}))
             if found is not None and target in (NEXT, LEGAL, GOAL, TERMINAL):
                 state = frozenset({TRUE, DOES})
                 if graph.first_use(graph.heads(target), state) is None:
                     continue
             if found is not None:
-                report.error(
-                    "dependency",
-                    f"`{relation[0]}` must not depend on `{target[0]}`, "
-                    f"but does through {rules[found].head}",
-                    rules[found].start,
-                )
+                yield relation, target, found
 
 
 def check_recursion(rules: Sequence[NormalRule], report: Diagnosis) -> None:

@@ -16,12 +16,13 @@ FORMAL_READER_RULES = frozenset(
 class Diagnosis:
     """Problems of a rulesheet, one entry a place and rule.
 
-    `strict` turns repaired breaches of the formal rules into errors.
+    `strict` turns repaired breaches of the formal rules into errors, `lenient` flaws of single
+    rules into warnings.
     """
 
-    def __init__(self, rulesheet: Rulesheet, *, strict: bool) -> None:
+    def __init__(self, rulesheet: Rulesheet, *, strict: bool, lenient: bool = False) -> None:
         self._source = rulesheet.source
-        self._strict = strict
+        self._strict, self.lenient = strict, lenient
         self._once: set[tuple[str, str]] = set()
         self._found: dict[tuple[str, str, int], Diagnostic] = {}
         for diagnostic in rulesheet.diagnostics:
@@ -34,6 +35,13 @@ class Diagnosis:
     def error(self, rule: str, message: str, offset: int) -> None:
         """A problem that makes the rulesheet unplayable."""
         self._add("error", rule, message, offset)
+
+    def flaw(self, rule: str, message: str, remedy: str, offset: int) -> None:
+        """What makes the rulesheet unplayable, unless lenient: then `remedy` says what was done."""
+        if self.lenient:
+            self._add("warning", rule, f"{message}: {remedy}", offset)
+        else:
+            self._add("error", rule, message, offset)
 
     def breach(self, rule: str, message: str, offset: int) -> None:
         """A breach of the formal rules that was repaired: an error only when strict."""

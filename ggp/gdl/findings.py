@@ -14,26 +14,32 @@ _MOST_LISTED = 1000
 class Findings:
     """Problems found in one source, in any order.
 
-    At most 1,000 errors and 1,000 warnings are listed; one more says how many are not.
+    With `lenient`, what cannot be read is left out with a warning. At most 1,000 errors and 1,000
+    warnings are listed; one more says how many are not.
     """
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
+    def __init__(self, source: Source, *, lenient: bool = False) -> None:
+        self.source, self.lenient = source, lenient
         self._found: list[tuple[int, int, Diagnostic]] = []
         self._num: Counter[Severity] = Counter()
+        self._num_unreadable = 0
 
     def error(self, rule: str, message: str, offset: int) -> None:
         """Something that cannot be read."""
-        self._add("error", rule, message, offset)
+        self._num_unreadable += 1
+        if self.lenient:
+            self._add("warning", rule, f"{message}; left out", offset)
+        else:
+            self._add("error", rule, message, offset)
 
     def warn(self, rule: str, message: str, offset: int) -> None:
         """Something that was repaired."""
         self._add("warning", rule, message, offset)
 
     @property
-    def num_errors(self) -> int:
-        """How many errors were found, listed or not."""
-        return self._num["error"]
+    def num_unreadable(self) -> int:
+        """How many things could not be read, listed or not."""
+        return self._num_unreadable
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Everything found, in text order."""
@@ -46,7 +52,7 @@ class Findings:
 
     def raise_errors(self) -> None:
         """Raise `GDLSyntaxError` about all errors, if there are any."""
-        if self.num_errors:
+        if self._num["error"]:
             raise self.syntax_error()
 
     def syntax_error(self) -> GDLSyntaxError:

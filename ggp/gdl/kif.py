@@ -18,6 +18,7 @@ from lark.lexer import Lexer, LexerState
 
 from ggp.gdl.findings import Findings, quoted
 from ggp.gdl.names import ARROWS, Names, warn_of_mixed_variables
+from ggp.gdl.parentheses import extended, is_condition, with_closed_negations
 from ggp.gdl.shape import MAX_NESTING, too_deep, well_shaped
 from ggp.gdl.source import Source
 from ggp.gdl.terms import CONNECTIVES, Compound, Rule, Symbol, Term, Variable
@@ -43,11 +44,17 @@ class _Form:
 def read_kif(source: Source, findings: Findings) -> tuple[tuple[Rule, ...], dict[str, str]]:
     """The rules of a KIF text and its spelling; problems go to `findings`."""
     names = Names(findings)
-    rules = []
+    rules: list[Rule] = []
+    is_open = False  # whether the last rule lacks its conditions
     for form in _forms(list(_tokens(source.text, names)), findings):
-        rule = _read_form(form, findings)
-        if rule is not None:
-            rules.append(rule)
+        rule = _read_form(form, findings, goes_on=is_open and findings.lenient)
+        if rule is None:
+            continue
+        if is_open and findings.lenient and is_condition(rule):
+            rules[-1] = extended(rules[-1], rule, findings)
+            continue
+        rules.append(rule)
+        is_open = form.is_rule and not rule.body
     if names.mixed_variables:
         warn_of_mixed_variables(rules, lambda v: _spelled_variable(source, v), findings)
     return tuple(rules), names.spelling
@@ -188,7 +195,12 @@ def _check_top_level(
         findings.warn("unbalanced", "this parenthesis closes nothing; ignored", _start(stray))
 
 
-def _read_form(form: _Form, findings: Findings) -> Rule | None:
+def _read_form(form: _Form, findings: Findings, *, goes_on: bool) -> Rule | None:
+    """The rule of a form, None if there is none.
+
+    Args:
+        goes_on: whether a condition may stand outside of the rule it belongs to.
+    """
     tokens = form.tokens
     start = _start(tokens[0])
     if form.depth > MAX_NESTING + form.is_rule:
@@ -200,8 +212,12 @@ def _read_form(form: _Form, findings: Findings) -> Rule | None:
     rule = _parse(tokens, "form", findings)
     if not isinstance(rule, Rule):
         return None
+    if findings.lenient:
+        rule = with_closed_negations(rule, findings)
     if not form.is_rule and isinstance(rule.head, Compound) and rule.head.name in CONNECTIVES:
         # What a misplaced parenthesis leaves of a rule; it concludes nothing.
+        if goes_on:
+            return rule
         message = f"{quoted(rule.head.name)} stands outside of any rule; ignored"
         findings.warn("stray-condition", message, start)
         return None

@@ -43,6 +43,7 @@ from ggp.gdl.program import (
     NormalRule,
     Program,
 )
+from ggp.gdl.repairs import without_flaws
 from ggp.gdl.safety import bind_variables
 from ggp.gdl.source import Diagnostic, Rulesheet
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature, variables
@@ -51,18 +52,19 @@ from ggp.gdl.unfold import Unfolder
 _ROOTS = (ROLE, INIT, LEGAL, NEXT, SEES, GOAL, TERMINAL)
 
 
-def normalize(rulesheet: Rulesheet, *, strict: bool = False) -> Program:
+def normalize(rulesheet: Rulesheet, *, strict: bool = False, lenient: bool = False) -> Program:
     """The rules of a rulesheet as both backends compile them.
 
     Args:
         rulesheet: as `parse` returns it.
         strict: hold the rulesheet to the formal rules: what would be repaired is an error.
+        lenient: drop or repair single rules that would make it unplayable, with a warning.
 
     Raises:
         GDLValidationError: the rulesheet cannot be played (or, when strict, breaks a formal
             rule); the error lists all problems found.
     """
-    report = Diagnosis(rulesheet, strict=strict)
+    report = Diagnosis(rulesheet, strict=strict, lenient=lenient)
     program = _normalize(rulesheet, report)
     report.raise_errors()
     return program
@@ -85,11 +87,13 @@ def _normalize(rulesheet: Rulesheet, report: Diagnosis) -> Program:
     check_vocabulary(rulesheet.rules, report)
     roles = check_roles(rulesheet.rules, report)
     rules = _unfold(_without_duplicates(rulesheet.rules, report))
-    rules = [rule for rule in rules if not _is_reserved(rule.head)]
+    rules = [rule for rule in rules if not _is_reserved(rule.head) and not _is_no_role(rule)]
     _report_undefined(rules, report)
     rules = _keep(rules, relations_needed(rules, _ROOTS))
     rules = _without_undefined(rules)
     rules = bind_variables(rules, report)
+    if report.lenient:
+        rules = without_flaws(rules, report)
     # Binding may drop rules, and with them the last definition of a relation.
     rules = _without_undefined(rules)
     rules = _keep(rules, relations_needed(rules, _ROOTS))
@@ -115,6 +119,13 @@ def _normalize(rulesheet: Rulesheet, report: Diagnosis) -> Program:
 
 def _is_reserved(head: Atom) -> bool:
     return signature(head) in (TRUE, DOES)
+
+
+def _is_no_role(rule: NormalRule) -> bool:
+    """Whether a rule for `role` is no fact about a name (see `check_roles`)."""
+    if signature(rule.head) != ROLE or not isinstance(rule.head, Compound):
+        return False
+    return bool(rule.body) or not isinstance(rule.head.args[0], Symbol)
 
 
 def _keep(rules: Sequence[NormalRule], relations: frozenset[Signature]) -> list[NormalRule]:

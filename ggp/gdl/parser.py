@@ -21,12 +21,13 @@ _COMMENTS = re.compile(r"[;%][^\r\n]*|/\*[\s\S]*?(?:\*/|\Z)")
 _ONLY_KIF = re.compile(r"\(\s*(?:<=|role[ \t]+[\w?])", re.IGNORECASE)
 
 
-def parse(text: str | bytes, name: str = "<text>") -> Rulesheet:
+def parse(text: str | bytes, name: str = "<text>", *, lenient: bool = False) -> Rulesheet:
     """The rulesheet written in a text, in KIF or infix syntax, whichever it is.
 
     Args:
         text: bytes are UTF-8; those that are not are replaced, with a warning.
         name: what messages call the text, such as the path it was read from.
+        lenient: leave rules out that cannot be read, with a warning, instead of raising.
 
     Raises:
         GDLSyntaxError: about all errors found, with the warnings among its diagnostics.
@@ -36,7 +37,7 @@ def parse(text: str | bytes, name: str = "<text>") -> Rulesheet:
         text, bad_byte = _decode(text.removeprefix(codecs.BOM_UTF8))
     text = text.removeprefix("\ufeff")
     source = Source(name, text)
-    findings = Findings(source)
+    findings = Findings(source, lenient=lenient)
     if bad_byte >= 0:
         findings.warn("encoding", "this is not UTF-8; such bytes are replaced", bad_byte)
     is_kif = _is_kif(text)

@@ -112,10 +112,11 @@ class _Ranges:
             columns = [domains.values(place, MAX_DOMAIN) for place in places]
             values = dict.fromkeys(value for column in columns for value in column or ())
             if None in columns or len(values) > MAX_DOMAIN:
-                self._report.error(
+                self._report.flaw(
                     "unsafe-head",
                     f"an unbound variable would range over more than {MAX_DOMAIN} values; "
                     "bind it with a condition",
+                    "rule dropped",
                     start,
                 )
                 values = {}

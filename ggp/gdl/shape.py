@@ -30,7 +30,7 @@ def too_deep(findings: Findings, offset: int) -> None:
 
 def well_shaped(rule: Rule, findings: Findings) -> bool:
     """Whether head and conditions are relations and connectives; reports what is not."""
-    head, before = rule.head, findings.num_errors
+    head, before = rule.head, findings.num_unreadable
     if isinstance(head, Variable):
         _variable_as_relation(head, findings)
     elif head.name in CONNECTIVES:
@@ -39,7 +39,7 @@ def well_shaped(rule: Rule, findings: Findings) -> bool:
         )
     for condition in rule.body:
         _check_condition(condition, findings)
-    return findings.num_errors == before
+    return findings.num_unreadable == before
 
 
 def _check_condition(condition: Term, findings: Findings) -> None:

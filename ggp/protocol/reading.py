@@ -37,6 +37,7 @@ from ggp.protocol.spelling import Outline, outline
 
 _MAX_WRAPPERS = 3
 _NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{0,9})?", re.ASCII)
+_START = re.compile(r"[\s(]*start\s+([^\s();]+)\s+([^\s();]+)\s*\(", re.IGNORECASE)
 _TURN = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 
@@ -85,6 +86,9 @@ def parse_message(text: str, limits: MessageLimits | None = None) -> Message:
             break
         items = split_items(inside(items[0]), limits)
     if not items or is_list(items[0]):
+        start = _start_around(text, limits)
+        if start is not None:
+            return start
         raise _no_message(text)
     kind, args = items[0].lower(), items[1:]
     match kind:
@@ -142,6 +146,21 @@ def _start(args: list[str], limits: MessageLimits) -> Start:
         raise RemoteProtocolError("start must name our role: (START MATCH ROLE (RULES) 30 10)")
     rules, clocks = _rules_and_clocks("start", args[2:], 2, limits)
     return Start(match_id, args[1], rules, clocks[0], clocks[1])
+
+
+def _start_around(text: str, limits: MessageLimits) -> Start | None:
+    """A start message whose rules have a closing parenthesis too many, which ends it for others.
+
+    The rules are what stands between our role and the clocks.
+    """
+    begin = _START.match(text)
+    head, clocks = _cut_clocks(text, 2)
+    if begin is None or not clocks:
+        return None
+    rules = head[begin.end() :].rstrip().removesuffix(")")
+    if not split_items(rules, limits):
+        return None
+    return Start(begin[1], begin[2], rules, *(_clock("start", clock) for clock in clocks))
 
 
 def _rules_and_clocks(

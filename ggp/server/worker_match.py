@@ -67,7 +67,7 @@ class WorkerMatch:
         """Build the machine and the player; answers `MachineBuilt` or `Failed`."""
         started_s = time.monotonic()
         try:
-            program = normalize(parse(setup.rules, "the rules"))
+            program = _program(setup.rules)
             self._machine = machine = _build(program, setup)
             self._setup, self._is_told_moves = setup, told_by(program) is not None
             self._player = self._first_player(setup, machine)
@@ -196,6 +196,15 @@ class WorkerMatch:
         if decision.move != move or now_s - at_s >= BETWEEN_REPORTS_S:
             self._last_report = decision.move, now_s
             self._send(orders.MoveReport(self._number, False, decision))
+
+
+def _program(rules: str) -> Program:
+    """What can be played of the rules: one that is no good must not cost the match."""
+    program = normalize(parse(rules, "the rules", lenient=True), lenient=True)
+    if program.diagnostics:
+        shown = "; ".join(f"{d.message} [{d.rule}]" for d in program.diagnostics)
+        _log.warning("%d warnings about the rules: %s", len(program.diagnostics), one_line(shown))
+    return program
 
 
 def _build(program: Program, setup: Setup) -> Machine:

@@ -111,6 +111,13 @@ def test_start_finds_its_clocks_behind_a_rule_that_is_never_closed() -> None:
     assert start == Start("m", "white", "(role white) (<= terminal (true x))", 30, 10)
 
 
+@pytest.mark.parametrize("begin", ["(START m1 white (", "((start  m1 white("])
+def test_start_is_read_though_its_rules_have_a_parenthesis_too_many(begin: str) -> None:
+    for rules in ("(role white) (<= terminal) (not open)) (legal white a)", "(role white))"):
+        found = parse_message(f"{begin}{rules}) 10 5)")
+        assert found == Start("m1", "white", rules, 10, 5)
+
+
 def test_play_that_makes_no_sense_still_asks_for_a_move() -> None:
     assert parse_message("(PLAY m)") == Play("m")
     assert parse_message("(PLAY m noop)") == Play("m")

@@ -254,6 +254,29 @@ def test_rules_that_cannot_be_played_are_told() -> None:
     with_worker(scenario)
 
 
+FLAWED = """
+(role guesser) (init start) (number 0) (number 1)
+(<= (legal guesser (guess ?n)) (number ?n))
+(<= (legal guesser ?m) (?m guesser))
+(<= (legal guesser go) (not open) (not (legal guesser go)))
+(<= (sees guesser (hint ?n)) (does guesser (guess ?n)))
+(<= (goal guesser 100) (sees guesser (hint ?n))) (<= (goal guesser 50) (not (not open))
+(<= open (true start)) (<= terminal) (not open))
+"""
+
+
+def test_one_bad_rule_does_not_cost_the_machine() -> None:
+    told: list[Answer] = []
+    match = worker_match.WorkerMatch(told.append, lambda: False)
+    for backend in ("prolog", "auto"):
+        match.build(setup(FLAWED, player="random", backend=backend))
+        match.think(Think(1, 0, (), time.monotonic() + PATIENCE_S))
+        assert not any(isinstance(answer, Failed | GaveUp) for answer in told)
+        report = told[-1]
+        assert isinstance(report, MoveReport)
+        assert report.decision.move in ("(guess 0)", "(guess 1)")
+
+
 def test_worker_that_needs_too_much_memory_ends() -> None:
     # A sum of 200 MB of rules is more than 300 MB of data allow.
     async def scenario(heard: Heard) -> None:

@@ -156,8 +156,10 @@ def broken(circuit: Circuit, how: str) -> Circuit:
         "legal by moves": {"legal": (Outputs(legal.names, a_move), *circuit.legal[1:])},
         "end by moves": {"terminal": int(a_move[0])},
         "a move twice": {
-            "legal": (Outputs((legal.names[0],) * len(legal.names), legal.literals),)
-            + circuit.legal[1:]
+            "legal": (
+                Outputs((legal.names[0],) * len(legal.names), legal.literals),
+                *circuit.legal[1:],
+            )
         },
         "names without literals": {
             "legal": (Outputs((*legal.names, "more"), legal.literals), *circuit.legal[1:])
