@@ -21,8 +21,10 @@ from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
 from ggp.machine import Limits, Machine, build_machine, role_index
+from ggp.machine.base import Prover
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.players.follower import Follower
+from ggp.players.guesser import Guesser
 from ggp.players.random_legal import RandomLegal
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline
@@ -59,6 +61,9 @@ class WorkerMatch:
         self._is_told_moves = False
         self._turns: list[PathTurn] = []
         self._followed = 0  # turns that the player knows
+        self._guesser: Guesser | None = None
+        self._guessed = 0  # turns that it knows
+        self._only_guesses = False
         self._number = -1
         self._last_report: tuple[str, float] = ("", 0.0)
         self._best: Decision | None = None  # of what the player reported for this order
@@ -83,6 +88,8 @@ class WorkerMatch:
         self._turns[order.keep :] = order.turns
         if order.keep < self._followed:
             self._player, self._followed = None, 0
+        if order.keep < self._guessed:
+            self._guesser, self._guessed = None, 0
 
     def think(self, order: Think) -> None:
         """Find a move; answers with reports, the last of them final, or `GaveUp`."""
@@ -91,13 +98,20 @@ class WorkerMatch:
             return
         self._number, self._last_report, self._best = order.number, ("", 0.0), None
         deadline = Deadline(order.deadline_s, self._clock)
+        guess = self._guess(deadline)
+        if guess is not None and self._only_guesses:
+            self._send(orders.MoveReport(order.number, True, guess))
+            return
         try:
             self._player = self._player or self._new_player(self._setup, self._machine)
             self._follow(self._setup, deadline)
             decision = self._player.choose(deadline)
         except GGPError as error:
-            self._send(orders.GaveUp(order.number, one_line(str(error))))
-            return
+            if guess is None:
+                self._send(orders.GaveUp(order.number, one_line(str(error))))
+                return
+            _log.warning("only guesses from now on: %s", one_line(str(error)))
+            self._only_guesses, decision = True, guess
         except MemoryError:
             raise
         except Exception as error:
@@ -107,6 +121,30 @@ class WorkerMatch:
                 return
             decision = found
         self._send(orders.MoveReport(order.number, True, decision))
+
+    def _guess(self, deadline: Deadline) -> Decision | None:
+        """What is probably legal, told at once: finding out for certain may take too long.
+
+        Only of a player that looks for a legal move and no more, and is not told the joint moves.
+        """
+        machine, setup = self._machine, self._setup
+        if machine is None or setup is None or self._is_told_moves:
+            return None
+        if not isinstance(machine, Prover) or parse_spec(setup.player).player is not RandomLegal:
+            return None
+        try:
+            if self._guesser is None:
+                rng = np.random.default_rng(setup.seed)
+                self._guesser = Guesser(machine, role_index(machine, setup.role), rng)
+            for turn in self._turns[self._guessed :]:
+                self._guessed += 1
+                self._guesser.observe(turn.move, turn.percepts, deadline=deadline)
+            guess = self._guesser.choose(deadline)
+        except GGPError as error:
+            _log.info("no move can be guessed: %s", error)
+            return None
+        self._report(guess)
+        return guess
 
     def _first_player(self, setup: Setup, machine: Machine) -> Player | None:
         """A player; None if making it raised, which is tried again when it is asked."""

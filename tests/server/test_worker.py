@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ggp.errors import LocalProtocolError
-from ggp.machine import Machine
+from ggp.machine import Limits, Machine
 from ggp.players import Decision, MoveValue, Player, PlayerSpec, make_player
 from ggp.players.hyperplay import HyperPlay
 from ggp.protocol.turns import PathTurn
@@ -43,6 +44,7 @@ from ggp.server.orders import (
 )
 from ggp.server.worker_process import WorkerProcess, start_worker
 from tests.server.live import GUESSING, PATIENCE_S
+from tests.support.programs import MANY_MOVES
 
 MEMORY = 2 << 30
 QUICK = "hyperplay:n=2,states=500"
@@ -275,6 +277,30 @@ def test_one_bad_rule_does_not_cost_the_machine() -> None:
         report = told[-1]
         assert isinstance(report, MoveReport)
         assert report.decision.move in ("(guess 0)", "(guess 1)")
+
+
+def test_where_moves_are_too_many_to_list_one_is_guessed_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    few = partial(Limits, inferences=300_000, setup_inferences=100_000)
+    monkeypatch.setattr(worker_match, "Limits", few)
+    told: list[Answer] = []
+    match = worker_match.WorkerMatch(told.append, lambda: False)
+    match.build(replace(setup(MANY_MOVES, player="random"), role="seeker"))
+    turns: tuple[PathTurn, ...] = ()
+    for number in (1, 2, 3):
+        order = Think(number, len(turns[:-1]), turns[-1:], time.monotonic() + PATIENCE_S)
+        before = len(told)
+        match.take_note(order)
+        match.think(order)
+        reports = [answer for answer in told[before:] if isinstance(answer, MoveReport)]
+        assert reports[0].final is False
+        assert reports[-1].final
+        move = reports[-1].decision.move
+        assert move.startswith("(pick")
+        seen = ("(odd 3)",) if number == 1 else ()
+        turns = (*turns, PathTurn(move, seen, move, True))
+    assert not any(isinstance(answer, GaveUp | Failed) for answer in told)
 
 
 def test_worker_that_needs_too_much_memory_ends() -> None:

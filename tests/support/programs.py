@@ -19,6 +19,22 @@ FRAME = """
 """A game without problems to add rules to; its roles are white and black."""
 
 
+_NUMBERS = " ".join(f"(num {number})" for number in range(200))
+MANY_MOVES = f"""
+(role seeker) (role random) {_NUMBERS} (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+(<= (legal seeker (pick ?v ?w ?x ?y ?z)) (true (step ?s)) (not (true (last ?v)))
+    (num ?v) (num ?w) (num ?x) (num ?y) (num ?z))
+(<= (legal random (hide ?x)) (true (step 0)) (num ?x))
+(<= (legal random noop) (not (true (step 0))))
+(<= (next (last ?v)) (does seeker (pick ?v ?w ?x ?y ?z)))
+(<= (next (hidden ?x)) (does random (hide ?x)))
+(<= (next (hidden ?x)) (true (hidden ?x))) (<= (next (step ?y)) (true (step ?x)) (succ ?x ?y))
+(<= (sees seeker (odd ?x)) (does random (hide ?x)) (num ?x))
+(<= terminal (true (step 3))) (goal seeker 50)
+"""
+"""One role has 200^5 legal moves, and sees what the other one did."""
+
+
 def program(rules: str, *, strict: bool = False) -> Program:
     """The normalised rules of the frame and more rules."""
     return normalize(parse(FRAME + rules), strict=strict)

@@ -229,8 +229,8 @@ def _uses_moves(circuit: Circuit) -> NDArray[np.bool_]:
     if not circuit.num_gates:
         return uses
     nets, known = circuit.literals >> 1, -1
-    while known != np.count_nonzero(uses):
-        known = np.count_nonzero(uses)
+    while known != int(uses.sum()):
+        known = int(uses.sum())
         uses[first_gate:] = np.logical_or.reduceat(uses[nets], circuit.offsets[:-1])
     return uses
 

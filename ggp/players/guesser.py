@@ -1,0 +1,142 @@
+"""A player that guesses a legal move, where listing all moves would take too long.
+
+A belief lists the moves of every role. Some games have hundreds of millions of them, and then
+there is no belief at all, while any legal move is better than none. A guesser follows a few
+states instead: of each turn it tries joint moves made of a few legal moves of each role, and
+keeps the states in which it would have seen what it saw; where there is none, any.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ggp.errors import MachineError
+from ggp.machine.base import UNKNOWN, IntArray, Machine, Prover, States
+from ggp.players.player import Decision, MoveValue
+from ggp.search.anytime import Deadline
+
+MOST_STATES = 8
+MOST_TRIES = 64
+ENOUGH_MOVES = 100
+"""Of so many legal moves one is drawn."""
+
+
+class Guesser:
+    """Plays moves that are legal in most of a few states that it may be in.
+
+    Args:
+        machine: one that can tell some moves without the others (`Prover`).
+        role: index of its role.
+        rng: all its random choices.
+        clock: measures `Decision.seconds`.
+
+    Raises:
+        MachineError: the machine cannot.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        role: int,
+        rng: np.random.Generator,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if not isinstance(machine, Prover):
+            raise MachineError("this machine finds all legal moves or none")
+        self._prover: Prover = machine
+        self._machine, self._role, self._rng, self._clock = machine, role, rng, clock
+        self._states: list[States] = [machine.initial(1)]
+        self._agrees = True
+        self._visited_before = machine.states_visited
+
+    @property
+    def states_visited(self) -> int:
+        return self._machine.states_visited - self._visited_before
+
+    def observe(
+        self,
+        move: str | None,
+        percepts: Sequence[str] | None,
+        *,
+        submitted: str | None = None,
+        in_time: bool = True,
+        deadline: Deadline | None = None,
+    ) -> None:
+        """Take a turn in some of the states.
+
+        Raises:
+            MachineError: not even some moves could be found; the states are left as they are.
+        """
+        machine = self._machine
+        own = None if move is None else machine.move_id(move)
+        seen = None if percepts is None else machine.percept_id(percepts)
+        agreeing: list[States] = []
+        others: list[States] = []
+        for i in range(MOST_TRIES):
+            if deadline is not None and i and deadline.passed():
+                break
+            state = self._states[i % len(self._states)]
+            joint = self._joint_move(state, own)
+            if joint is None:
+                continue
+            stepped = machine.step(state, joint)
+            if machine.terminal(stepped.states)[0]:
+                continue
+            agrees = percepts is None or int(stepped.percepts[0, self._role]) == seen
+            (agreeing if agrees else others).append(stepped.states)
+            if len(agreeing) == MOST_STATES:
+                break
+        self._agrees = self._agrees and bool(agreeing)
+        self._states = agreeing or others[:MOST_STATES] or self._states
+
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
+        """A random one of those moves that are legal in most of the states.
+
+        Raises:
+            MachineError: there is none, or none could be found.
+        """
+        began_s = self._clock()
+        moves: dict[int, int] = {}
+        for state in self._states:
+            found = self._some(state, self._role)
+            if len(found):
+                moves.setdefault(int(self._rng.choice(found)), 0)
+        for move in moves:
+            moves[move] = sum(self._may_play(state, move) for state in self._states)
+        if not moves:
+            raise MachineError("there is no legal move: the game is over")
+        likely = [move for move, times in moves.items() if times == max(moves.values())]
+        texts = sorted(map(self._machine.move_text, likely))
+        return Decision(
+            move=texts[int(self._rng.integers(len(texts)))],
+            values=tuple(MoveValue(text, None, None, 0) for text in texts),
+            particles=len(self._states) if self._agrees else 0,
+            exact=False,
+            states_visited=0,
+            seconds=self._clock() - began_s,
+            fault=f"guessed in {len(self._states)} states, without finding all legal moves",
+        )
+
+    def _joint_move(self, state: States, own: int | None) -> IntArray | None:
+        """`[1, R]` random legal moves with our own one; None if it is not legal there."""
+        chosen = np.full((1, len(self._machine.roles)), UNKNOWN)
+        for role in range(len(self._machine.roles)):
+            if role == self._role and own is not None:
+                if not self._may_play(state, own):
+                    return None
+                chosen[0, role] = own
+                continue
+            found = self._some(state, role)
+            if not len(found):
+                return None
+            chosen[0, role] = self._rng.choice(found)
+        return chosen
+
+    def _some(self, state: States, role: int) -> IntArray:
+        return self._prover.some_legal(state, role, ENOUGH_MOVES)
+
+    def _may_play(self, state: States, move: int) -> bool:
+        return self._prover.is_legal(state, self._role, move)
