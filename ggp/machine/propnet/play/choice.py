@@ -111,7 +111,7 @@ def count_legal(
         above = band(twos, carry)
         twos = bxor(twos, carry)
         j = 2
-        # A ripple carry: plane j takes it, and it goes on where there was a 1, until no lane has any.
+        # A ripple carry: plane j takes it, and it goes on where there was a 1, until none is left.
         while reduce_or(above):
             if j == used:
                 used += 1
@@ -148,8 +148,8 @@ def draw_below(
         x = load(planes, j * words, width)
         store(scratch, j * words, bxor(x, borrow))
         borrow = but_not(borrow, x)
-    # No number that is allowed has a bit above the highest bit of the limit. Only the other bits are
-    # drawn, so that more than half of all draws are allowed.
+    # No number that is allowed has a bit above the highest bit of the limit. Only the other bits
+    # are drawn, so that more than half of all draws are allowed.
     needed = splat(np.uint64(0), width)
     for j in range(used - 1, -1, -1):
         needed = bor(needed, load(scratch, j * words, width))
