@@ -105,6 +105,7 @@ class HyperPlaySampler:
         sampled = np.flatnonzero(~self._exact.holds(paths))
         if not len(sampled):
             return self._assemble(role, paths, sampled, None)
+        # A set that was exact until now may have more entries than a sample has.
         before = bags.sets.take(bags.segment[sampled]).thinned(self.capacity, rng)
         after = self._grow(role, before, paths[sampled], self.capacity, rng).sets
         after = self._refill(role, paths[sampled], after, rng)
@@ -145,6 +146,7 @@ class HyperPlaySampler:
     def _replay(self, role: int, paths: IntArray, capacity: int, rng: np.random.Generator) -> Grown:
         """Bags of paths of equal length, sampled from the last exact set of each."""
         starts = paths
+        # Back to the last turn whose set is known: up to there nothing need be sampled.
         while (missing := ~self._exact.holds(starts) & (self.tree.depths(starts) > 0)).any():
             starts = np.where(missing, self.tree.parents(starts), starts)
         depths = self.tree.depths(starts)
@@ -189,6 +191,7 @@ class HyperPlaySampler:
     ) -> Segments:
         """Bags that lost most of their particles drawn again from earlier turns."""
         counts = sets.counts
+        # A small bag of a small information set has lost nothing, so drawing again would not help.
         few = (2 * counts < self.capacity) & (sets.sizes > 1.1 * counts) & (counts > 0)
         lost = np.flatnonzero(few & ~sets.exact)
         empty = np.flatnonzero((counts == 0) & ~sets.exact)

@@ -119,5 +119,6 @@ def initial_segments(machine: Machine, count: int, *, keep_views: bool) -> Segme
         np.zeros(count),
         np.ones(count, dtype=np.bool_),
         np.ones(count),
+        # Node r of the tree is the empty path of role r.
         np.tile(roles, (count, 1)) if keep_views else None,
     )
