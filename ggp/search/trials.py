@@ -91,6 +91,7 @@ def plan_trials(
     repeats = allocate(weights[entries], offsets, count, rng)
     sizes = offsets[1:] - offsets[:-1]
     by_draw = np.repeat(sizes > count, sizes)
+    # Drawn entries count as often as they were drawn: the draws had their weights already.
     shares = np.where(by_draw, repeats / count, weights[entries])
     used = np.flatnonzero(repeats)
     used_offsets = np.searchsorted(used, offsets)
