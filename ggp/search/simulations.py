@@ -3,7 +3,7 @@
 A playout goes on as if everybody saw everything, and so cannot tell what knowing is worth. In a
 simulation every role has a bag of its own, made from what it would have done and seen.
 
-The exploding bomb: red or blue is armed, unseen. Cutting the right wire wins 100, or 90 if we asked.
+The exploding bomb: red or blue is armed, unseen. The right wire wins 100, or 90 if we asked.
 
     particle   move   what we see   our simulated bag   we cut    value
     red        ask    red           red                 red       90
