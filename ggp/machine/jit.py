@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-import numba
-from numba.extending import register_jitable
-
 from ggp.errors import BackendUnavailableError
+
+
+@contextmanager
+def _without(module: str) -> Iterator[None]:
+    """Imports inside do not find a module that has not been imported before."""
+    if module in sys.modules:
+        yield
+        return
+    sys.modules[module] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[module]
+
+
+# numba looks whether kernels could multiply matrices. None of ours does, and scipy's part for
+# it takes half as long to import as all of numba.
+with _without("scipy.linalg"):
+    import numba
+    from numba.extending import register_jitable
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
