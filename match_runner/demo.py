@@ -49,9 +49,9 @@ _STORY = (
 _LESSON = (
     "Look at turn 2. HyperPlay tries each move on both bombs that are possible, and plays on at "
     "random. No answer can change such a playout, so asking seems to cost 10 points for nothing "
-    "(45 against 50). It waits, and cuts blindly. HyperPlay-II plays on as somebody who knows "
-    "only what the agent would have seen. There the answer decides which wire to cut, so asking "
-    "is worth 90 for certain, and waiting only 50. It asks."
+    "(45 against 50). It waits, and cuts blindly. HyperPlay-II asks, because it plays on as "
+    "somebody who knows only what the agent would have seen. There the answer decides which wire "
+    "to cut, so asking is worth 90 for certain, and waiting only 50."
 )
 
 
