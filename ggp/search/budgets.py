@@ -76,6 +76,7 @@ def spend_states(
             break
         spent = max(machine.states_visited - before, size * len(search.moves.values))
         budget -= spent
+        # What is left does not pay for one more trial of each candidate.
         if budget * size < spent:
             break
         # Not all at once: what a round costs is only known from the one before.
