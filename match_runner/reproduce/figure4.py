@@ -23,6 +23,7 @@ from match_runner.reproduce.figures import (
     share_text,
 )
 from match_runner.reproduce.results import (
+    BY_LOT,
     FEWEST_ROUNDS,
     Claim,
     Line,
@@ -42,13 +43,13 @@ RISING = (2, 4, 16)
 
 _NAME = "figure4"
 _AGAINST_STRONG = f"{_NAME}/against-4096-playouts"
-_SERIES = f"against {STRONG}"
+_SERIES = f"against {STRONG.removesuffix(BY_LOT)}"
 _HIDDEN = {"(deposit 40 60)", "(deposit 60 40)"}
 _GREEDY = {"(deposit 100 0)", "(deposit 0 100)"}
 
 
 def _duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
-    player = f"hyperplay2:n={OPTIMAL_INDEX}"
+    player = f"hyperplay2:n={OPTIMAL_INDEX}{BY_LOT}"
     return [*equal_duels(figure, indices), Duel(figure.game, (player, STRONG), _AGAINST_STRONG)]
 
 

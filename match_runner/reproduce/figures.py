@@ -6,7 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from match_runner.reproduce.duels import Duel, PlayedDuel, play_duel, size_of
-from match_runner.reproduce.results import Claim, Line, Point, Result, Settings, StatesRow, Tell
+from match_runner.reproduce.results import (
+    BY_LOT,
+    Claim,
+    Line,
+    Point,
+    Result,
+    Settings,
+    StatesRow,
+    Tell,
+)
 from match_runner.series.intervals import Interval, interval_text
 from match_runner.workers.executor import Executor
 
@@ -28,13 +37,13 @@ class Curve:
 
 
 CURVES: Mapping[str, Curve] = {
-    EXACT: Curve("", ""),
-    SAMPLED: Curve(",exact=0", "-sampled"),
+    EXACT: Curve(BY_LOT, ""),
+    SAMPLED: Curve(f",exact=0{BY_LOT}", "-sampled"),
     PROMPT: Curve(",ties=prompt", "-prompt"),
 }
 """The curves of each figure. The paper breaks ties by lot, the last curve does not."""
 
-STRONG = "hyperplay:n=8"
+STRONG = f"hyperplay:n=8{BY_LOT}"
 """4,096 playouts a candidate."""
 
 RANDOM_INDEX = "0"
