@@ -43,14 +43,17 @@ RISING = (2, 4, 16)
 
 _NAME = "figure4"
 _AGAINST_STRONG = f"{_NAME}/against-4096-playouts"
-_SERIES = f"against {STRONG.removesuffix(BY_LOT)}"
+_SERIES = f"against {STRONG}"
 _HIDDEN = {"(deposit 40 60)", "(deposit 60 40)"}
 _GREEDY = {"(deposit 100 0)", "(deposit 0 100)"}
 
 
 def _duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
     player = f"hyperplay2:n={OPTIMAL_INDEX}{BY_LOT}"
-    return [*equal_duels(figure, indices), Duel(figure.game, (player, STRONG), _AGAINST_STRONG)]
+    return [
+        *equal_duels(figure, indices),
+        Duel(figure.game, (player, f"{STRONG}{BY_LOT}"), _AGAINST_STRONG),
+    ]
 
 
 def _points(played: PlayedDuels, indices: Sequence[int]) -> list[Point]:

@@ -43,7 +43,7 @@ CURVES: Mapping[str, Curve] = {
 }
 """The curves of each figure. The paper breaks ties by lot, the last curve does not."""
 
-STRONG = f"hyperplay:n=8{BY_LOT}"
+STRONG = "hyperplay:n=8"
 """4,096 playouts a candidate."""
 
 RANDOM_INDEX = "0"
@@ -158,7 +158,13 @@ def states_of(series: str, at: str, played: PlayedDuel) -> list[StatesRow]:
 
 def equal_duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
     """Random play, then HyperPlay-II at each index, against HyperPlay."""
-    found = [Duel(figure.game, ("random", STRONG), folder_of(figure.name, RANDOM_INDEX, EXACT))]
+    found = [
+        Duel(
+            figure.game,
+            ("random", f"{STRONG}{BY_LOT}"),
+            folder_of(figure.name, RANDOM_INDEX, EXACT),
+        )
+    ]
     for n in indices:
         for name, curve in CURVES.items():
             options = curve.options

@@ -51,7 +51,7 @@ class Limitation:
 
     def _duels(self) -> list[Duel]:
         ours = (f"hyperplay2:n=8{BY_LOT}", f"hyperplay2:n=4{BY_LOT}")
-        theirs = (STRONG, f"hyperplay:n=4{BY_LOT}")
+        theirs = (f"{STRONG}{BY_LOT}", f"hyperplay:n=4{BY_LOT}")
         pairs = {"both-ii": ours, "both-hyperplay": theirs, "mixed": (ours[0], theirs[0])}
         return [
             Duel("cooperative_spies", players, folder=f"{self.name}/{folder}")
