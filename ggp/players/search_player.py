@@ -33,8 +33,8 @@ class SearchOptions:
         "states to visit for a decision, instead of counts; A/B/C for turns 1, 2, and 3 on"
     )
     ties: Ties = choice(
-        Ties.RANDOM,
-        "choice of equal moves: random (by lot), or prompt (early wins and late losses first)",
+        Ties.PROMPT,
+        "choice of equal moves: prompt (early wins and late losses first), or random (by lot)",
     )
 
 
