@@ -118,7 +118,6 @@ class HyperPlaySampler:
         sampled = np.flatnonzero(~self._exact.holds(paths))
         if not len(sampled):
             return self._assemble(role, paths, sampled, None)
-        # A set that was exact until now may have more entries than a sample has.
         before = bags.sets.take(bags.segment[sampled]).thinned(self.capacity, rng)
         after = self._grow(role, before, paths[sampled], self.capacity, rng).sets
         after = self._refill(role, paths[sampled], after, rng)

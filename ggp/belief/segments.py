@@ -112,6 +112,7 @@ def depleted_segments(machine: Machine, count: int, *, keep_views: bool) -> Segm
 
 def initial_segments(machine: Machine, count: int, *, keep_views: bool) -> Segments:
     """`count` sets that hold the initial state and nothing else."""
+    # Node r of a tree of paths is the empty path of role r.
     roles = np.arange(len(machine.roles), dtype=np.int64)
     return Segments(
         np.arange(count + 1, dtype=np.int64),
@@ -119,6 +120,5 @@ def initial_segments(machine: Machine, count: int, *, keep_views: bool) -> Segme
         np.zeros(count),
         np.ones(count, dtype=np.bool_),
         np.ones(count),
-        # Node r of the tree is the empty path of role r.
         np.tile(roles, (count, 1)) if keep_views else None,
     )
