@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -119,7 +121,10 @@ def assert_well_made(circuit: Circuit) -> None:
             seen.add(tuple(literals))
     assert list(circuit.fluents) == sorted(circuit.fluents)
     assert list(circuit.constant) == sorted(circuit.constant)
-    for group in (circuit.legal, circuit.sees, circuit.goals):
+    assert len(circuit.goals) == len(circuit.roles)
+    for outputs in circuit.goals:
+        assert all(one != next_one for one, next_one in pairwise(outputs.names))
+    for group in (circuit.legal, circuit.sees):
         assert len(group) == len(circuit.roles)
         assert all(list(outputs.names) == sorted(outputs.names) for outputs in group)
 

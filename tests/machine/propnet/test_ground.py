@@ -178,12 +178,23 @@ def test_keyword_as_a_constant_is_just_a_name(name: str) -> None:
 def test_terms_are_canonical_and_sorted() -> None:
     program = ground(load("krieg_tic_tac_toe"))
     tables = [program.fluents, program.next, *program.does, *program.legal]
-    tables += [*program.sees, *program.goals]
+    tables += program.sees
     for named in tables:
         texts = [text for text, _ in named]
         assert texts == sorted(set(texts))
         assert texts == [to_kif(parse_term(text)) for text in texts]
     assert list(program.initial) == sorted(program.initial)
+
+
+def test_goals_are_in_the_order_in_which_they_count() -> None:
+    rules = "(<= (legal ?r go) (role ?r)) (init x) (next x) (<= terminal (true y)) (v 7) (v 075)"
+    goals = """
+    (<= (goal a 50) (true x)) (<= (goal a ?v) (v ?v)) (<= (goal b 1) (true x)) (goal a 50)
+    (<= (goal a ?v) (or (v ?v) (w ?v))) (w 100) (w win)
+    """
+    program = of_text(f"(role a) (role b) {rules} {goals}")
+    found = [[text for text, _ in named] for named in program.goals]
+    assert found == [["50", "075", "7", "50", "win", "100"], ["1"]]
 
 
 @pytest.mark.parametrize("name", GAMES)
