@@ -51,7 +51,7 @@ def test_reachable_fluents_and_moves_are_choices() -> None:
         "{true(F)} :- next(F).",
         "{does(R,M)} :- legal(R,M), player(R).",
         "#show init/1. #show true/1. #show next/1. #show does/2. #show legal/2. #show sees/2. "
-        "#show goal/2. #show terminal/0.",
+        "#show terminal/0. #show ranked/3.",
         "player(0).",
     ]
 
