@@ -207,6 +207,7 @@ def _show(found: Findings, logged: Logged, play_clock: int) -> None:
         return ", ".join(f"{count} {name}" for name, count in counter.most_common()) or "none"
 
     seconds = found.seconds or [0.0]
+    thought = [s for s in seconds if s > play_clock / 4] or [0.0]
     sampled = logged.sampled or [0]
     late = sum(s > play_clock for s in seconds)
     rows = [
@@ -216,6 +217,7 @@ def _show(found: Findings, logged: Logged, play_clock: int) -> None:
         ("matches broken off", f"{found.errors}"),
         ("answers after the play clock, grace not counted", f"{late}"),
         ("seconds an answer: median", f"{seconds[len(seconds) // 2]:.2f}"),
+        ("of those that took a quarter of the clock", f"{thought[len(thought) // 2]:.2f}"),
         ("seconds an answer: 99 %", f"{seconds[len(seconds) * 99 // 100]:.2f}"),
         ("seconds an answer: longest", f"{seconds[-1]:.2f}"),
         ("ends in the server's logs", counted(logged.ends)),
