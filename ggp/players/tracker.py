@@ -32,7 +32,7 @@ ROOM_SHARE = 0.1
 """A bag that is grown is carried on with twice as many entries as long as that takes less than half
 of this share of the time there is, with half as many where it takes more than all of it."""
 
-MOST_FRUITLESS = 8
+MOST_FRUITLESS = 50
 """So many samples in a row without a new entry say that there are no more."""
 
 _log = logging.getLogger(__name__)

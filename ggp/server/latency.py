@@ -32,7 +32,7 @@ SHRINK = 0.6
 """A margin becomes this part of itself after a proof, unless more is needed."""
 
 LEAST_SHARE = 0.1
-LEAST_S = 0.03
+LEAST_S = 0.05
 """Of what is kept at first, and in all: kept whatever is measured."""
 
 FORGET = 0.97
