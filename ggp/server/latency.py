@@ -16,8 +16,8 @@ With every proof the margin shrinks by at most `SHRINK`, never below what is mea
 tenth of what it was at first. It grows at once: after an overrun by what was measured, and to what
 it was at first where a move of ours was not executed that may have been late.
 
-    clock 1 s   margin  0.5   0.3   0.18   0.11   0.08   0.20            0.12 ...
-                overrun 0.002 0.001 0.002  0.001  0.04 (a busy moment)   0.001
+    clock 1 s   margin  0.5    0.3    0.18   0.11   0.07   0.18   0.18   ... 20 turns later 0.07
+                overrun 0.002  0.001  0.002  0.001  0.04   0.001  0.002  ...
 """
 
 from __future__ import annotations
