@@ -47,7 +47,7 @@ from ggp.protocol.messages import (
 from ggp.protocol.printing import info_reply
 from ggp.protocol.questions import Ask, default_margin_s
 from ggp.protocol.reading import Text, read_text
-from ggp.protocol.receipts import Opening, Receipt
+from ggp.protocol.receipts import Receipt
 from ggp.protocol.session import Session
 from ggp.protocol.spelling import Outline
 from ggp.protocol.transitions import MatchState
@@ -198,7 +198,7 @@ class Lobby:
             self._drop(before)
         self._by_id[start.match_id] = self._by_serial[session.serial] = session
         receipt = self._pass_on(session, start, now)
-        opening = Opening(session.serial, start, session.role, session.outline.is_gdl2)
+        opening = session.opening
         return replace(receipt, began=opening)
 
     def _pass_on(

@@ -198,7 +198,8 @@ class Path:
         latest = answers.get(current, Answered())
         if message.told is None:
             is_first = current == 0 and (latest.is_open or latest.is_lost)
-            if is_first or self.started_again or not self._outline.is_gdl2:
+            tells_moves = not (self._outline.is_gdl2 or self._outline.may_hide)
+            if is_first or self.started_again or tells_moves:
                 return 0
         again = self._same_text(current, message, told, latest)
         return current + 1 if again is None else again

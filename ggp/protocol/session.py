@@ -15,8 +15,8 @@ from ggp.protocol.messages import BUSY, NIL, READY, Abort, Dialect, Play, Start,
 from ggp.protocol.oddities import odd_start, odd_turn
 from ggp.protocol.path import Path
 from ggp.protocol.questions import Ask, Asked, Questions, default_margin_s
-from ggp.protocol.receipts import Receipt
-from ggp.protocol.spelling import Outline, canonical, outline
+from ggp.protocol.receipts import Opening, Receipt
+from ggp.protocol.spelling import Outline, outline
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 from ggp.protocol.turns import History
 
@@ -32,7 +32,7 @@ MAX_UNPLAYED_S = 2 * 60 * 60.0
 MAX_REPEATED = 8
 """Turns of a match that is over which are answered as before; nothing else is kept of it."""
 
-_NO_RULES = Outline((), False, {})
+_NO_RULES = Outline()
 
 
 class Session:
@@ -65,8 +65,8 @@ class Session:
         rules: Outline | None = None,
     ) -> None:
         self.start, self.serial = start, serial
-        self.role = canonical(start.role)
-        self.outline = outline(start.rules) if rules is None else rules
+        self.outline = outline(start.rules, role=start.role) if rules is None else rules
+        self.role = self.outline.read(start.role)
         self.state = MatchState.ABSENT
         self.dialect: Dialect | None = None
         self.heard_at_s = 0.0
@@ -84,6 +84,12 @@ class Session:
     def is_live(self) -> bool:
         """Whether the match needs a worker."""
         return self.state in LIVE
+
+    @property
+    def opening(self) -> Opening:
+        """What its workers must know."""
+        rules = self.outline.plain(self.start.rules)
+        return Opening(self.serial, self.start, self.role, self.outline.is_gdl2, rules)
 
     @property
     def silent_at_s(self) -> float:

@@ -59,7 +59,7 @@ class HostedMatch:
         self.log, self._opening, self._options = log, opening, options
         self._name = printable(start.match_id)
         self._seed = _seed_of(options.seed, start.match_id, opening.role)
-        setup = _setup(options, start.rules, opening.role, start.start_clock_s, self._seed)
+        setup = _setup(options, opening.rules, opening.role, start.start_clock_s, self._seed)
         self.pair = WorkerPair(pool, setup, log)
 
     def begin(self) -> None:
