@@ -5,7 +5,7 @@ was given, and of the times that came with them, so giving it the same again res
 
 How a server uses it:
 
-    receipt = lobby.receive(text, now)
+    receipt = lobby.receive(text, now, sender)
     for match in receipt.ended:      end the worker of that match
     if receipt.began is not None:    start a worker for that match
     for number in receipt.released:  answer this question now: nobody waits for a better answer
@@ -17,6 +17,9 @@ How a server uses it:
 
 Where no particle fits `ask.history`, `ask.doubts` has other readings of what was told; the one
 that fits goes to `answer` as `believed`.
+
+A match that finds no room, or gives its place up (`places`), is remembered: as soon as there is
+room, its next message begins it again, with `receipt.began` and the history it had.
 
 The same `Ask` (the same `number`) may be given for several connections: the server repeated
 its message. All get the same answer.
@@ -44,6 +47,7 @@ from ggp.protocol.messages import (
     Start,
     Stop,
 )
+from ggp.protocol.places import forgotten_first, gives_way, may_have_last, overdue
 from ggp.protocol.printing import info_reply
 from ggp.protocol.questions import Ask, default_margin_s
 from ggp.protocol.reading import Text, read_text
@@ -104,23 +108,29 @@ class Lobby:
         """Whether a match of that id, as it was sent, is live or remembered."""
         return match_id in self._by_id
 
+    def is_waiting(self, match_id: str) -> bool:
+        """Whether a match of that id is remembered that has no place."""
+        session = self._by_id.get(match_id)
+        return session is not None and not session.has_place
+
     def session(self, match: int) -> Session | None:
         """A match by its serial number, while it is remembered."""
         return self._by_serial.get(match)
 
-    def receive(self, text: str | Text, now: float) -> Receipt:
+    def receive(self, text: str | Text, now: float, sender: str = "") -> Receipt:
         """What to do about the body of a request. Never raises.
 
         Args:
             text: of the body, or what `read_text` made of it.
             now: seconds of any clock that does not go back.
+            sender: the address it comes from; empty if that is not known.
         """
         ended = self.forget(now)
         try:
             read = read_text(text, self._limits) if isinstance(text, str) else text
             if read.message is None:
                 return Receipt(refusal=read.refusal, ended=ended)
-            receipt = self._receive(read.message, now, read.rules)
+            receipt = self._receive(read.message, now, read.rules, sender)
         except RemoteProtocolError as error:
             return Receipt(refusal=str(error), ended=ended)
         return replace(receipt, ended=(*ended, *receipt.ended))
@@ -153,53 +163,117 @@ class Lobby:
         if session is not None:
             session.undelivered(ask)
 
+    def resume(self, now: float) -> None:
+        """Take note that all live matches go on after an end of the server: a server that is not
+        heard of for one more clock is not there any more."""
+        for session in self.live:
+            session.resumed_at_s = now
+
     def forget(self, now: float) -> tuple[int, ...]:
-        """Forget matches gone silent; gives those that needed a worker."""
+        """Forget matches gone silent; gives those that need their worker no longer."""
+        ended = [
+            self._give_up(session)
+            for session in self.live
+            if session.resumed_at_s is not None and overdue(session, now)
+        ]
         silent = [each for each in self._by_serial.values() if each.silent_at_s < now]
         over = [
             s for s in self._by_serial.values() if s.state is MatchState.OVER and s not in silent
         ]
-        ended = tuple(each.serial for each in silent if each.is_live)
+        ended += [each.serial for each in silent if each.is_live]
         for each in (*silent, *over[: max(0, len(over) - MAX_REMEMBERED)]):
             self._drop(each)
-        return ended
+        return tuple(ended)
 
-    def _receive(self, message: Message, now: float, rules: Outline | None) -> Receipt:
+    def _receive(self, message: Message, now: float, rules: Outline | None, sender: str) -> Receipt:
         match message:
             case Info():
-                return Receipt(message, reply=info_reply(self.name, busy=self.is_busy))
+                busy = self.is_busy and gives_way(self.live, sender, now) is None
+                return Receipt(message, reply=info_reply(self.name, busy=busy))
             case Ping() | Preview():
                 return Receipt(message, reply=READY)
             case Start():
-                return self._receive_start(message, now, rules)
+                return self._receive_start(message, now, rules, sender)
             case Play() | Stop() | Abort():
                 session = self._by_id.get(message.match_id)
                 if session is None:
                     return self._unknown(message)
+                if not session.has_place and isinstance(message, Play):
+                    return self._begin_late(session, message, now)
                 return self._pass_on(session, message, now)
 
-    def _receive_start(self, start: Start, now: float, rules: Outline | None) -> Receipt:
+    def _receive_start(
+        self, start: Start, now: float, rules: Outline | None, sender: str
+    ) -> Receipt:
         before = self._by_id.get(start.match_id)
-        if before is None or before.state is MatchState.OVER:
-            if self.is_busy:
-                note = f"busy: as many matches as allowed are played ({len(self.live)})"
-                return Receipt(start, reply=BUSY, notes=(note,))
-            return self._begin(start, now, rules)
-        receipt = self._pass_on(before, start, now)
-        if before.is_live:
-            return receipt
-        notes = ("a start with the same match id and other content: the match is replaced",)
-        return replace(self._begin(start, now, rules), ended=(before.serial,), notes=notes)
+        ended: tuple[int, ...] = ()
+        notes: tuple[str, ...] = ()
+        if before is not None and before.state is not MatchState.OVER:
+            if not before.has_place and start == before.start:
+                return self._begin_late(before, start, now)
+            receipt = self._pass_on(before, start, now)
+            if receipt.reply is not None or receipt.ask is not None:
+                return receipt
+            ended = receipt.ended
+            notes = ("a start with the same match id and other content: the match is replaced",)
+        has_room, gave_way = self._make_room(start, sender, now)
+        session = self._new_session(start, rules, sender)
+        receipt = self._pass_on(session, start, now)
+        if has_room:
+            receipt = replace(receipt, began=session.opening)
+        else:
+            receipt = self._refused(session, receipt)
+        notes = (*notes, *receipt.notes)
+        return replace(receipt, ended=(*ended, *gave_way), notes=notes)
 
-    def _begin(self, start: Start, now: float, rules: Outline | None) -> Receipt:
-        session = Session(start, next(self._serials), self._numbers.__next__, self._margin_s, rules)
+    def _new_session(self, start: Start, rules: Outline | None, sender: str) -> Session:
+        number = self._numbers.__next__
+        session = Session(start, next(self._serials), number, self._margin_s, rules, sender)
         before = self._by_id.get(start.match_id)
         if before is not None:
             self._drop(before)
         self._by_id[start.match_id] = self._by_serial[session.serial] = session
-        receipt = self._pass_on(session, start, now)
-        opening = session.opening
-        return replace(receipt, began=opening)
+        return session
+
+    def _begin_late(self, session: Session, message: Start | Play, now: float) -> Receipt:
+        """What to do about a match that has no place: it gets one if there is room by now."""
+        has_room, gave_way = self._make_room(session.start, session.sender, now)
+        if not has_room:
+            return self._refused(session, self._pass_on(session, message, now))
+        # With a new number: that of a match whose workers were ended is never used again.
+        del self._by_serial[session.serial]
+        session.serial, session.has_place = next(self._serials), True
+        self._by_serial[session.serial] = session
+        receipt = self._pass_on(session, message, now)
+        notes = ("there is room now: the match begins", *receipt.notes)
+        return replace(receipt, began=session.opening, ended=gave_way, notes=notes)
+
+    def _make_room(self, start: Start, sender: str, now: float) -> tuple[bool, tuple[int, ...]]:
+        """Whether there is room for a match, and whose workers are not needed any more."""
+        live = self.live
+        if len(live) < self.matches:
+            is_last = 1 < self.matches == len(live) + 1
+            return not is_last or may_have_last(start, live, sender), ()
+        idle = gives_way(live, sender, now)
+        return idle is not None, () if idle is None else (self._give_up(idle),)
+
+    def _refused(self, session: Session, receipt: Receipt) -> Receipt:
+        """What is answered to a match for which there is no room; it is remembered."""
+        self._give_up(session)
+        if receipt.ask is None and not isinstance(receipt.message, Start):
+            return receipt
+        note = f"busy: as many matches as allowed are played ({len(self.live)}); remembered"
+        return Receipt(receipt.message, reply=BUSY, notes=(*receipt.notes, note))
+
+    def _give_up(self, session: Session) -> int:
+        """Take a match its place; its number."""
+        session.give_up()
+        while True:
+            waiting = [s for s in self._by_serial.values() if not s.has_place]
+            forgotten = forgotten_first(sorted(waiting, key=lambda each: each.heard_at_s))
+            if forgotten is None:
+                return session.serial
+            self._drop(forgotten)
 
     def _pass_on(
         self, session: Session, message: Start | Play | Stop | Abort, now: float

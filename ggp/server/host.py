@@ -16,6 +16,7 @@ from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import BUSY, Abort, Message, Start, Stop
 from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening, Receipt
+from ggp.server.addresses import address_of
 from ggp.server.background import Background
 from ggp.server.hosted_match import HostedMatch, kernels_setup
 from ggp.server.match_log import LogFolder, MatchLog
@@ -69,6 +70,7 @@ class Host:
         self._matches: dict[int, HostedMatch] = {}
         self._answers: dict[int, asyncio.Task[str]] = {}
         self._waiting: dict[int, int] = {}
+        self._left: dict[str, MatchLog] = {}  # of matches that gave way, and may go on
         self._background = Background()
         self._texts = TextReader(self.lobby, options.limits)
 
@@ -115,7 +117,7 @@ class Host:
         read = await self._texts.read(text)
         if read is None:
             return HostReply(BUSY, refused=True)
-        receipt = self.lobby.receive(read, came_s)
+        receipt = self.lobby.receive(read, came_s, address_of(peer))
         self._follow(receipt, text, peer)
         if receipt.refusal is not None:
             _log.warning("%s: refused: %s", peer, printable(receipt.refusal))
@@ -126,7 +128,8 @@ class Host:
         log.write("sent", text=reply, seconds=round(time.monotonic() - came_s, 4), **turn)
         _log.debug("%s > %s", peer, reply)
         for serial in receipt.ended:
-            self._background.start(self._end(serial, _why_ended(receipt.message)))
+            if serial == receipt.match or isinstance(receipt.message, Start):
+                self._background.start(self._end(serial, _why_ended(receipt.message)))
         return HostReply(reply)
 
     # ---------------------------------------------------------------- private
@@ -135,8 +138,7 @@ class Host:
         """Do what a receipt asks for besides the reply."""
         _log.debug("%s < %s", peer, printable(text[:1000]))
         if receipt.began is not None:
-            new_log = self._logs.begin(receipt.began.start.match_id)
-            self._new_match(receipt.began, new_log).begin()
+            self._begin(receipt.began, receipt)
         match, log = self._match_of(receipt)
         log.write("received", text=text, peer=peer)
         for note in receipt.notes:
@@ -147,7 +149,22 @@ class Host:
                 match.pair.hurry(number)
         for serial in receipt.ended:
             if serial != receipt.match:
-                self._background.start(self._end(serial, "silent"))
+                self._background.start(self._end(serial))
+
+    def _begin(self, opening: Opening, receipt: Receipt) -> None:
+        match_id = opening.start.match_id
+        log = self._left.pop(match_id, None)
+        has_log = log is not None
+        if log is None:
+            log = self._logs.begin(match_id)
+        match = self._new_match(opening, log)
+        if has_log:
+            log.reopen()
+            match.resume(receipt.ask)
+            return
+        match.begin()
+        if not isinstance(receipt.message, Start):  # a match that found no room when it started
+            match.begin_late()
 
     def _resume(self, restored: Restored) -> None:
         opening = restored.opening
@@ -189,16 +206,21 @@ class Host:
         move, believed = (None, None) if match is None else await match.answer(ask)
         return self.lobby.answer(ask, move, time.monotonic(), believed)
 
-    async def _end(self, serial: int, why: str) -> None:
+    async def _end(self, serial: int, why: str = "silent") -> None:
         match = self._matches.pop(serial, None)
-        if match is not None:
-            await match.end(why)
+        if match is None:
+            return
+        self._left = {each: log for each, log in self._left.items() if self.lobby.is_waiting(each)}
+        if self.lobby.is_waiting(match.match_id):
+            why = "gave way"
+            self._left[match.match_id] = match.log
+        await match.end(why)
 
     async def _forget(self) -> None:
         while True:
             await asyncio.sleep(FORGET_EVERY_S)
             for serial in self.lobby.forget(time.monotonic()):
-                await self._end(serial, "silent")
+                await self._end(serial)
 
 
 def _why_ended(message: Message | None) -> str:

@@ -8,6 +8,8 @@ from hashlib import blake2b
 
 from ggp.console import installed_version
 from ggp.gdl.source import printable
+from ggp.protocol.messages import WIRE_STYLES
+from ggp.protocol.printing import print_message
 from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening
 from ggp.protocol.turns import History
@@ -49,6 +51,7 @@ class HostedMatch:
         log: told what happens.
 
     Attributes:
+        match_id: as the server sent it.
         pair: its workers.
     """
 
@@ -56,6 +59,7 @@ class HostedMatch:
         self, opening: Opening, options: HostOptions, pool: WorkerPool, log: MatchLog
     ) -> None:
         start = opening.start
+        self.match_id = start.match_id
         self.log, self._opening, self._options = log, opening, options
         self._name = printable(start.match_id)
         self._seed = _seed_of(options.seed, start.match_id, opening.role)
@@ -76,8 +80,15 @@ class HostedMatch:
         )
         _log.info("match %s begins: we are %s", self._name, self._opening.role)
 
+    def begin_late(self) -> None:
+        """Begin with a turn: there was no room when the start message came, which the log must
+        hold all the same."""
+        start = self._opening.start
+        self.log.write("received", text=print_message(start, WIRE_STYLES["newest"]), peer="")
+        self.pair.start(time.monotonic() + start.play_clock_s)
+
     def resume(self, ask: Ask | None) -> None:
-        """Go on after the latest question that a server before this one was asked."""
+        """Go on after the latest question of a match that had workers before."""
         self.log.write("resumed")
         _log.warning("match %s goes on: we are %s", self._name, self._opening.role)
         self.pair.start(time.monotonic() + self._opening.start.play_clock_s)

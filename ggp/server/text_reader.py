@@ -57,6 +57,4 @@ class TextReader:
         if found is None:
             return False
         kind, match_id = found.groups()
-        if self._lobby.knows(match_id):
-            return False
-        return kind.lower() != "start" or self._lobby.is_busy
+        return kind.lower() != "start" and not self._lobby.knows(match_id)

@@ -35,6 +35,7 @@ def scrambled(kept: Collection[str] = KEYWORDS, seed: int = 1) -> Spelling:
     known: dict[str, str] = {}
 
     def spell(symbol: str) -> str:
+        symbol = symbol.lower()
         if symbol in kept or symbol.isdigit():
             return symbol.upper()
         while symbol not in known:
