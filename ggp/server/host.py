@@ -138,7 +138,7 @@ class Host:
         """Do what a receipt asks for besides the reply."""
         _log.debug("%s < %s", peer, printable(text[:1000]))
         if receipt.began is not None:
-            self._begin(receipt.began, receipt)
+            self._begin(receipt.began, receipt, peer)
         match, log = self._match_of(receipt)
         log.write("received", text=text, peer=peer)
         for note in receipt.notes:
@@ -151,20 +151,17 @@ class Host:
             if serial != receipt.match:
                 self._background.start(self._end(serial))
 
-    def _begin(self, opening: Opening, receipt: Receipt) -> None:
+    def _begin(self, opening: Opening, receipt: Receipt, peer: str) -> None:
         match_id = opening.start.match_id
-        log = self._left.pop(match_id, None)
-        has_log = log is not None
-        if log is None:
-            log = self._logs.begin(match_id)
-        match = self._new_match(opening, log)
-        if has_log:
-            log.reopen()
-            match.resume(receipt.ask)
+        left = self._left.pop(match_id, None)
+        if left is not None:
+            left.reopen()
+            self._new_match(opening, left).resume(receipt.ask)
             return
+        match = self._new_match(opening, self._logs.begin(match_id))
         match.begin()
-        if not isinstance(receipt.message, Start):  # a match that found no room when it started
-            match.begin_late()
+        if not isinstance(receipt.message, Start):  # it found no room when it started
+            match.begin_late(peer)
 
     def _resume(self, restored: Restored) -> None:
         opening = restored.opening

@@ -80,11 +80,15 @@ class HostedMatch:
         )
         _log.info("match %s begins: we are %s", self._name, self._opening.role)
 
-    def begin_late(self) -> None:
+    def begin_late(self, peer: str) -> None:
         """Begin with a turn: there was no room when the start message came, which the log must
-        hold all the same."""
+        hold all the same.
+
+        Args:
+            peer: who sent the turn.
+        """
         start = self._opening.start
-        self.log.write("received", text=print_message(start, WIRE_STYLES["newest"]), peer="")
+        self.log.write("received", text=print_message(start, WIRE_STYLES["newest"]), peer=peer)
         self.pair.start(time.monotonic() + start.play_clock_s)
 
     def resume(self, ask: Ask | None) -> None:
