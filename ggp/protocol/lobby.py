@@ -5,6 +5,7 @@ was given, and of the times that came with them, so giving it the same again res
 
 How a server uses it:
 
+    while lobby.may_find_room(message, came_s, now, sender):    wait a moment
     receipt = lobby.receive(text, now, sender)
     for match in receipt.ended:      end the worker of that match
     if receipt.began is not None:    start a worker for that match
@@ -117,20 +118,52 @@ class Lobby:
         """A match by its serial number, while it is remembered."""
         return self._by_serial.get(match)
 
-    def receive(self, text: str | Text, now: float, sender: str = "") -> Receipt:
+    def may_find_room(
+        self, message: Message | None, came_s: float, now: float, sender: str = ""
+    ) -> bool:
+        """Whether a message should wait: there is no room for its match, but a match that is
+        silent will have to give way before the message must be answered.
+
+        Args:
+            message: that was not received yet.
+            came_s: when it came.
+            now: seconds of the same clock.
+            sender: the address it comes from.
+        """
+        session = (
+            None if not isinstance(message, Start | Play) else self._by_id.get(message.match_id)
+        )
+        is_known = session is not None and session.state is not MatchState.OVER
+        if isinstance(message, Start) and not is_known:
+            start, clock_s = message, message.start_clock_s
+        elif session is not None and not session.has_place:
+            start, sender = session.start, session.sender
+            clock_s = start.play_clock_s if isinstance(message, Play) else start.start_clock_s
+        else:
+            return False
+        if not self.is_busy or gives_way(self.live, sender, now) is not None:
+            return False
+        deadline_s = came_s + clock_s - self._margin_s(clock_s)
+        return now < deadline_s and gives_way(self.live, sender, deadline_s) is not None
+
+    def receive(
+        self, text: str | Text, now: float, sender: str = "", came_s: float | None = None
+    ) -> Receipt:
         """What to do about the body of a request. Never raises.
 
         Args:
             text: of the body, or what `read_text` made of it.
             now: seconds of any clock that does not go back.
             sender: the address it comes from; empty if that is not known.
+            came_s: when it came, if it has waited for room; its clock runs since then.
         """
+        came_s = now if came_s is None else came_s
         ended = self.forget(now)
         try:
             read = read_text(text, self._limits) if isinstance(text, str) else text
             if read.message is None:
                 return Receipt(refusal=read.refusal, ended=ended)
-            receipt = self._receive(read.message, now, read.rules, sender)
+            receipt = self._receive(read.message, came_s, now, read.rules, sender)
         except RemoteProtocolError as error:
             return Receipt(refusal=str(error), ended=ended)
         return replace(receipt, ended=(*ended, *receipt.ended))
@@ -185,7 +218,9 @@ class Lobby:
             self._drop(each)
         return tuple(ended)
 
-    def _receive(self, message: Message, now: float, rules: Outline | None, sender: str) -> Receipt:
+    def _receive(
+        self, message: Message, came_s: float, now: float, rules: Outline | None, sender: str
+    ) -> Receipt:
         match message:
             case Info():
                 busy = self.is_busy and gives_way(self.live, sender, now) is None
@@ -193,32 +228,32 @@ class Lobby:
             case Ping() | Preview():
                 return Receipt(message, reply=READY)
             case Start():
-                return self._receive_start(message, now, rules, sender)
+                return self._receive_start(message, came_s, now, rules, sender)
             case Play() | Stop() | Abort():
                 session = self._by_id.get(message.match_id)
                 if session is None:
                     return self._unknown(message)
                 if not session.has_place and isinstance(message, Play):
-                    return self._begin_late(session, message, now)
-                return self._pass_on(session, message, now)
+                    return self._begin_late(session, message, came_s, now)
+                return self._pass_on(session, message, came_s)
 
     def _receive_start(
-        self, start: Start, now: float, rules: Outline | None, sender: str
+        self, start: Start, came_s: float, now: float, rules: Outline | None, sender: str
     ) -> Receipt:
         before = self._by_id.get(start.match_id)
         ended: tuple[int, ...] = ()
         notes: tuple[str, ...] = ()
         if before is not None and before.state is not MatchState.OVER:
             if not before.has_place and start == before.start:
-                return self._begin_late(before, start, now)
-            receipt = self._pass_on(before, start, now)
+                return self._begin_late(before, start, came_s, now)
+            receipt = self._pass_on(before, start, came_s)
             if receipt.reply is not None or receipt.ask is not None:
                 return receipt
             ended = receipt.ended
             notes = ("a start with the same match id and other content: the match is replaced",)
         has_room, gave_way = self._make_room(start, sender, now)
         session = self._new_session(start, rules, sender)
-        receipt = self._pass_on(session, start, now)
+        receipt = self._pass_on(session, start, came_s)
         if has_room:
             receipt = replace(receipt, began=session.opening)
         else:
@@ -235,16 +270,18 @@ class Lobby:
         self._by_id[start.match_id] = self._by_serial[session.serial] = session
         return session
 
-    def _begin_late(self, session: Session, message: Start | Play, now: float) -> Receipt:
+    def _begin_late(
+        self, session: Session, message: Start | Play, came_s: float, now: float
+    ) -> Receipt:
         """What to do about a match that has no place: it gets one if there is room by now."""
         has_room, gave_way = self._make_room(session.start, session.sender, now)
         if not has_room:
-            return self._refused(session, self._pass_on(session, message, now))
+            return self._refused(session, self._pass_on(session, message, came_s))
         # With a new number: that of a match whose workers were ended is never used again.
         del self._by_serial[session.serial]
         session.serial, session.has_place = next(self._serials), True
         self._by_serial[session.serial] = session
-        receipt = self._pass_on(session, message, now)
+        receipt = self._pass_on(session, message, came_s)
         notes = ("there is room now: the match begins", *receipt.notes)
         return replace(receipt, began=session.opening, ended=gave_way, notes=notes)
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 from ggp.gdl.source import printable
 from ggp.protocol.lobby import Lobby
-from ggp.protocol.messages import BUSY, Abort, Message, Start, Stop
+from ggp.protocol.messages import BUSY, Abort, Start
 from ggp.protocol.questions import Ask
+from ggp.protocol.reading import Text
 from ggp.protocol.receipts import Opening, Receipt
 from ggp.server.addresses import address_of
 from ggp.server.background import Background
@@ -27,6 +28,9 @@ from ggp.server.text_reader import TextReader
 
 FORGET_EVERY_S = 5.0
 """How often matches gone silent are looked for."""
+
+ROOM_EVERY_S = 0.1
+"""How often those that wait for room look for it."""
 
 _NO_LOG = MatchLog(None, "")
 _log = logging.getLogger(__name__)
@@ -117,8 +121,7 @@ class Host:
         read = await self._texts.read(text)
         if read is None:
             return HostReply(BUSY, refused=True)
-        receipt = self.lobby.receive(read, came_s, address_of(peer))
-        self._follow(receipt, text, peer)
+        receipt = await self._receive(read, text, peer, came_s)
         if receipt.refusal is not None:
             _log.warning("%s: refused: %s", peer, printable(receipt.refusal))
             return HostReply(receipt.refusal, refused=True)
@@ -127,12 +130,23 @@ class Host:
         turn = {"turn": ask.turn} if ask is not None and ask.wants_move else {}
         log.write("sent", text=reply, seconds=round(time.monotonic() - came_s, 4), **turn)
         _log.debug("%s > %s", peer, reply)
-        for serial in receipt.ended:
-            if serial == receipt.match or isinstance(receipt.message, Start):
-                self._background.start(self._end(serial, _why_ended(receipt.message)))
+        if receipt.match in receipt.ended:
+            why = "abort" if isinstance(receipt.message, Abort) else "stop"
+            self._background.start(self._end(receipt.match, why))
         return HostReply(reply)
 
     # ---------------------------------------------------------------- private
+
+    async def _receive(self, read: Text, text: str, peer: str, came_s: float) -> Receipt:
+        """What is done about a text, which waits for room if some is near."""
+        sender = address_of(peer)
+        try:
+            while self.lobby.may_find_room(read.message, came_s, time.monotonic(), sender):
+                await asyncio.sleep(ROOM_EVERY_S)
+        finally:  # even if the connection broke, the match is known from now on
+            receipt = self.lobby.receive(read, time.monotonic(), sender, came_s)
+            self._follow(receipt, text, peer)
+        return receipt
 
     def _follow(self, receipt: Receipt, text: str, peer: str) -> None:
         """Do what a receipt asks for besides the reply."""
@@ -148,8 +162,12 @@ class Host:
             for number in receipt.released:
                 match.pair.hurry(number)
         for serial in receipt.ended:
-            if serial != receipt.match:
-                self._background.start(self._end(serial))
+            left = self._matches.get(serial)
+            if left is not None and serial != receipt.match:
+                start = receipt.message if isinstance(receipt.message, Start) else None
+                is_replaced = start is not None and start.match_id == left.match_id
+                why = "replaced" if is_replaced else "silent"
+                self._background.start(self._end(serial, why))
 
     def _begin(self, opening: Opening, receipt: Receipt, peer: str) -> None:
         match_id = opening.start.match_id
@@ -208,7 +226,7 @@ class Host:
         if match is None:
             return
         self._left = {each: log for each, log in self._left.items() if self.lobby.is_waiting(each)}
-        if self.lobby.is_waiting(match.match_id):
+        if why == "silent" and self.lobby.is_waiting(match.match_id):
             why = "gave way"
             self._left[match.match_id] = match.log
         await match.end(why)
@@ -218,14 +236,3 @@ class Host:
             await asyncio.sleep(FORGET_EVERY_S)
             for serial in self.lobby.forget(time.monotonic()):
                 await self._end(serial)
-
-
-def _why_ended(message: Message | None) -> str:
-    match message:
-        case Stop():
-            return "stop"
-        case Abort():
-            return "abort"
-        case Start():
-            return "replaced"
-    return "silent"

@@ -6,6 +6,7 @@ import pytest
 
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.places import LONG_CLOCKS_S, MAX_WAITING, MAX_WAITING_CHARS, MOST_HELD_S
+from ggp.protocol.reading import read_text
 from ggp.protocol.receipts import Receipt
 from ggp.protocol.turns import PathTurn
 
@@ -202,6 +203,46 @@ def test_refused_matches_are_forgotten_when_there_are_many() -> None:
         lobby.receive(start(f"long{number}", rules=long), 3, THERE)
     assert lobby.knows("honest")
     assert 0 < sum(lobby.knows(f"long{number}") for number in range(10)) < 10
+
+
+# ---------------------------------------------------------------- waiting for room
+
+
+def test_message_waits_for_a_match_that_will_have_to_give_way_before_its_clock_ends() -> None:
+    lobby = Lobby("ggp")
+    ready(lobby, "ghost")
+    moved(lobby, "(PLAY ghost NIL)", 100)  # gives way at 115
+    near, short = read_text(start("n")), read_text(start("n", clocks="4 4"))
+    assert lobby.may_find_room(near.message, 110, 110)
+    assert not lobby.may_find_room(short.message, 110, 110)  # answered at 113.5 at the latest
+    assert not lobby.may_find_room(near.message, 110, 116)  # there is room now
+    assert not lobby.may_find_room(near.message, 80, 108)  # its own time is up
+    receipt = lobby.receive(near, 116, came_s=110)
+    assert receipt.began is not None
+    assert receipt.ask is not None
+    assert receipt.ask.deadline_s == 110 + 27
+
+
+def test_turn_without_a_place_waits_too_and_nothing_else_does() -> None:
+    lobby = Lobby("ggp")
+    ready(lobby, "ghost")
+    moved(lobby, "(PLAY ghost NIL)", 100)
+    assert lobby.receive(start("n"), 105).reply == "busy"
+    play = read_text("(PLAY n NIL)")
+    assert lobby.may_find_room(play.message, 107, 107)
+    assert not lobby.may_find_room(play.message, 105, 105)  # answered at 114 at the latest
+    for text in ("(PLAY ghost NIL)", "(PLAY other NIL)", "(STOP n NIL)", "(INFO)", "nonsense"):
+        assert not lobby.may_find_room(read_text(text).message, 107, 107)
+    receipt = lobby.receive(play, 115.5, came_s=107)
+    assert receipt.ask is not None
+    assert (receipt.ask.asked_at_s, receipt.ask.deadline_s) == (107, 116)
+
+
+def test_nobody_waits_for_a_match_that_is_thought_for() -> None:
+    lobby = Lobby("ggp")
+    ready(lobby, "m")
+    lobby.receive("(PLAY m NIL)", 100)
+    assert not lobby.may_find_room(read_text(start("n")).message, 110, 110)
 
 
 # ---------------------------------------------------------------- after a restart

@@ -64,6 +64,18 @@ def test_match_whose_stop_was_lost_gives_way_and_may_go_on(
         assert started(tmp_path, "ghost") >= 4
 
 
+def test_start_waits_for_a_match_that_will_have_to_give_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "SLACK_S", AT_ONCE_S + 2.0)
+    with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
+        assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
+        assert server.post("(PLAY ghost 0 NIL NIL)") in GUESSES
+        assert server.post(start("next", clocks=CLOCKS)) == "ready"
+        assert server.post("(PLAY next 0 NIL NIL)") in GUESSES
+    assert "end: gave way" in kinds(tmp_path, "ghost")
+
+
 def test_match_that_found_no_room_is_played_from_its_first_turn_on(tmp_path: Path) -> None:
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         assert server.post(start("first", clocks=CLOCKS)) == "ready"
