@@ -121,8 +121,10 @@ class Lobby:
     def may_find_room(
         self, message: Message | None, came_s: float, now: float, sender: str = ""
     ) -> bool:
-        """Whether a message should wait: there is no room for its match, but a match that is
-        silent will have to give way before the message must be answered.
+        """Whether a message should wait for room, which there is not yet.
+
+        A turn does, until it must be answered: `busy` would be an illegal move for certain. A
+        start does if a silent match will have to give way before the first move is due.
 
         Args:
             message: that was not received yet.
@@ -130,21 +132,21 @@ class Lobby:
             now: seconds of the same clock.
             sender: the address it comes from.
         """
-        session = (
-            None if not isinstance(message, Start | Play) else self._by_id.get(message.match_id)
-        )
-        is_known = session is not None and session.state is not MatchState.OVER
-        if isinstance(message, Start) and not is_known:
-            start, clock_s = message, message.start_clock_s
-        elif session is not None and not session.has_place:
-            start, sender = session.start, session.sender
-            clock_s = start.play_clock_s if isinstance(message, Play) else start.start_clock_s
+        if not isinstance(message, Start | Play) or not self.is_busy:
+            return False
+        session = self._by_id.get(message.match_id)
+        if isinstance(message, Start):
+            if session is not None and session.state is not MatchState.OVER:
+                return False
+            due_s = came_s + self._time_for(message.start_clock_s)
+            until_s = came_s + message.start_clock_s + self._time_for(message.play_clock_s)
+            is_near = gives_way(self.live, sender, until_s) is not None
         else:
-            return False
-        if not self.is_busy or gives_way(self.live, sender, now) is not None:
-            return False
-        deadline_s = came_s + clock_s - self._margin_s(clock_s)
-        return now < deadline_s and gives_way(self.live, sender, deadline_s) is not None
+            if session is None or session.has_place:
+                return False
+            sender, is_near = session.sender, True
+            due_s = came_s + self._time_for(session.start.play_clock_s)
+        return is_near and now < due_s and gives_way(self.live, sender, now) is None
 
     def receive(
         self, text: str | Text, now: float, sender: str = "", came_s: float | None = None
@@ -311,6 +313,10 @@ class Lobby:
             if forgotten is None:
                 return session.serial
             self._drop(forgotten)
+
+    def _time_for(self, clock_s: float) -> float:
+        """What there is of a clock to answer in."""
+        return clock_s - self._margin_s(clock_s)
 
     def _pass_on(
         self, session: Session, message: Start | Play | Stop | Abort, now: float

@@ -140,13 +140,21 @@ class Host:
     async def _receive(self, read: Text, text: str, peer: str, came_s: float) -> Receipt:
         """What is done about a text, which waits for room if some is near."""
         sender = address_of(peer)
+
+        def receive() -> Receipt:
+            receipt = self.lobby.receive(read, time.monotonic(), sender, came_s)
+            self._follow(receipt, text, peer)
+            return receipt
+
         try:
             while self.lobby.may_find_room(read.message, came_s, time.monotonic(), sender):
                 await asyncio.sleep(ROOM_EVERY_S)
-        finally:  # even if the connection broke, the match is known from now on
-            receipt = self.lobby.receive(read, time.monotonic(), sender, came_s)
-            self._follow(receipt, text, peer)
-        return receipt
+        except asyncio.CancelledError:  # the connection broke; the match is known from now on
+            ask = receive().ask
+            if ask is not None:
+                self._background.start(self._wait(ask))
+            raise
+        return receive()
 
     def _follow(self, receipt: Receipt, text: str, peer: str) -> None:
         """Do what a receipt asks for besides the reply."""

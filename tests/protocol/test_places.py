@@ -208,13 +208,14 @@ def test_refused_matches_are_forgotten_when_there_are_many() -> None:
 # ---------------------------------------------------------------- waiting for room
 
 
-def test_message_waits_for_a_match_that_will_have_to_give_way_before_its_clock_ends() -> None:
+def test_start_waits_for_a_match_that_will_have_to_give_way_before_the_first_move() -> None:
     lobby = Lobby("ggp")
     ready(lobby, "ghost")
     moved(lobby, "(PLAY ghost NIL)", 100)  # gives way at 115
-    near, short = read_text(start("n")), read_text(start("n", clocks="4 4"))
-    assert lobby.may_find_room(near.message, 110, 110)
-    assert not lobby.may_find_room(short.message, 110, 110)  # answered at 113.5 at the latest
+    near, short = read_text(start("n")), read_text(start("n", clocks="2 2"))
+    assert lobby.may_find_room(near.message, 101, 101)
+    assert lobby.may_find_room(read_text(start("n", clocks="10 5")).message, 101, 101)
+    assert not lobby.may_find_room(short.message, 110, 110)  # to move at 113.5 at the latest
     assert not lobby.may_find_room(near.message, 110, 116)  # there is room now
     assert not lobby.may_find_room(near.message, 80, 108)  # its own time is up
     receipt = lobby.receive(near, 116, came_s=110)
@@ -229,8 +230,9 @@ def test_turn_without_a_place_waits_too_and_nothing_else_does() -> None:
     moved(lobby, "(PLAY ghost NIL)", 100)
     assert lobby.receive(start("n"), 105).reply == "busy"
     play = read_text("(PLAY n NIL)")
-    assert lobby.may_find_room(play.message, 107, 107)
-    assert not lobby.may_find_room(play.message, 105, 105)  # answered at 114 at the latest
+    assert lobby.may_find_room(play.message, 105, 105)
+    assert lobby.may_find_room(play.message, 105, 113.9)
+    assert not lobby.may_find_room(play.message, 105, 114.1)  # it must be answered
     for text in ("(PLAY ghost NIL)", "(PLAY other NIL)", "(STOP n NIL)", "(INFO)", "nonsense"):
         assert not lobby.may_find_room(read_text(text).message, 107, 107)
     receipt = lobby.receive(play, 115.5, came_s=107)
@@ -238,7 +240,7 @@ def test_turn_without_a_place_waits_too_and_nothing_else_does() -> None:
     assert (receipt.ask.asked_at_s, receipt.ask.deadline_s) == (107, 116)
 
 
-def test_nobody_waits_for_a_match_that_is_thought_for() -> None:
+def test_start_does_not_wait_for_a_match_that_is_thought_for() -> None:
     lobby = Lobby("ggp")
     ready(lobby, "m")
     lobby.receive("(PLAY m NIL)", 100)
