@@ -48,18 +48,16 @@ from ggp.protocol.messages import (
     Start,
     Stop,
 )
-from ggp.protocol.places import forgotten_first, gives_way, may_have_last, overdue
+from ggp.protocol.places import gives_way, may_have_last
 from ggp.protocol.printing import info_reply
 from ggp.protocol.questions import Ask, default_margin_s
 from ggp.protocol.reading import Text, read_text
 from ggp.protocol.receipts import Receipt
 from ggp.protocol.session import Session
+from ggp.protocol.sessions import Sessions
 from ggp.protocol.spelling import Outline
 from ggp.protocol.transitions import MatchState
 from ggp.protocol.turns import History
-
-MAX_REMEMBERED = 32
-"""Matches that are over and still remembered, for messages that come twice or late."""
 
 
 class Lobby:
@@ -90,15 +88,13 @@ class Lobby:
         self.name, self.matches = name, matches
         self._limits = limits or MessageLimits()
         self._margin_s = margin_s
-        self._serials = count(1)
         self._numbers = count(1)
-        self._by_id: dict[str, Session] = {}
-        self._by_serial: dict[int, Session] = {}
+        self._sessions = Sessions()
 
     @property
     def live(self) -> tuple[Session, ...]:
         """The matches that need a worker, oldest first."""
-        return tuple(each for each in self._by_serial.values() if each.is_live)
+        return self._sessions.live
 
     @property
     def is_busy(self) -> bool:
@@ -107,16 +103,16 @@ class Lobby:
 
     def knows(self, match_id: str) -> bool:
         """Whether a match of that id, as it was sent, is live or remembered."""
-        return match_id in self._by_id
+        return self._sessions.of(match_id) is not None
 
     def is_waiting(self, match_id: str) -> bool:
         """Whether a match of that id is remembered that has no place."""
-        session = self._by_id.get(match_id)
+        session = self._sessions.of(match_id)
         return session is not None and not session.has_place
 
     def session(self, match: int) -> Session | None:
         """A match by its serial number, while it is remembered."""
-        return self._by_serial.get(match)
+        return self._sessions.numbered(match)
 
     def may_find_room(
         self, message: Message | None, came_s: float, now: float, sender: str = ""
@@ -134,7 +130,7 @@ class Lobby:
         """
         if not isinstance(message, Start | Play) or not self.is_busy:
             return False
-        session = self._by_id.get(message.match_id)
+        session = self._sessions.of(message.match_id)
         if isinstance(message, Start):
             if session is not None and session.state is not MatchState.OVER:
                 return False
@@ -183,7 +179,7 @@ class Lobby:
             now: when the text is sent; an answer after the clock's end counts as late.
             believed: one of `ask.doubts`, if it fits and `ask.history` does not.
         """
-        session = self._by_serial.get(ask.match)
+        session = self._sessions.numbered(ask.match)
         if session is None:
             return move or NIL if ask.wants_move else READY
         return session.answer(ask, move, now, believed)
@@ -194,7 +190,7 @@ class Lobby:
         The server will have played another move for us, or asks again within the clock, which
         then counts as the same turn.
         """
-        session = self._by_serial.get(ask.match)
+        session = self._sessions.numbered(ask.match)
         if session is not None:
             session.undelivered(ask)
 
@@ -206,19 +202,7 @@ class Lobby:
 
     def forget(self, now: float) -> tuple[int, ...]:
         """Forget matches gone silent; gives those that need their worker no longer."""
-        ended = [
-            self._give_up(session)
-            for session in self.live
-            if session.resumed_at_s is not None and overdue(session, now)
-        ]
-        silent = [each for each in self._by_serial.values() if each.silent_at_s < now]
-        over = [
-            s for s in self._by_serial.values() if s.state is MatchState.OVER and s not in silent
-        ]
-        ended += [each.serial for each in silent if each.is_live]
-        for each in (*silent, *over[: max(0, len(over) - MAX_REMEMBERED)]):
-            self._drop(each)
-        return tuple(ended)
+        return self._sessions.forget(now)
 
     def _receive(
         self, message: Message, came_s: float, now: float, rules: Outline | None, sender: str
@@ -232,7 +216,7 @@ class Lobby:
             case Start():
                 return self._receive_start(message, came_s, now, rules, sender)
             case Play() | Stop() | Abort():
-                session = self._by_id.get(message.match_id)
+                session = self._sessions.of(message.match_id)
                 if session is None:
                     return self._unknown(message)
                 if not session.has_place and isinstance(message, Play):
@@ -242,7 +226,7 @@ class Lobby:
     def _receive_start(
         self, start: Start, came_s: float, now: float, rules: Outline | None, sender: str
     ) -> Receipt:
-        before = self._by_id.get(start.match_id)
+        before = self._sessions.of(start.match_id)
         ended: tuple[int, ...] = ()
         notes: tuple[str, ...] = ()
         if before is not None and before.state is not MatchState.OVER:
@@ -265,12 +249,9 @@ class Lobby:
 
     def _new_session(self, start: Start, rules: Outline | None, sender: str) -> Session:
         number = self._numbers.__next__
-        session = Session(start, next(self._serials), number, self._margin_s, rules, sender)
-        before = self._by_id.get(start.match_id)
-        if before is not None:
-            self._drop(before)
-        self._by_id[start.match_id] = self._by_serial[session.serial] = session
-        return session
+        return self._sessions.add(
+            lambda serial: Session(start, serial, number, self._margin_s, rules, sender)
+        )
 
     def _begin_late(
         self, session: Session, message: Start | Play, came_s: float, now: float
@@ -279,10 +260,8 @@ class Lobby:
         has_room, gave_way = self._make_room(session.start, session.sender, now)
         if not has_room:
             return self._refused(session, self._pass_on(session, message, came_s))
-        # With a new number: that of a match whose workers were ended is never used again.
-        del self._by_serial[session.serial]
-        session.serial, session.has_place = next(self._serials), True
-        self._by_serial[session.serial] = session
+        # With a new number: workers of the old one may not have ended yet.
+        self._sessions.give_place(session)
         receipt = self._pass_on(session, message, came_s)
         notes = ("there is room now: the match begins", *receipt.notes)
         return replace(receipt, began=session.opening, ended=gave_way, notes=notes)
@@ -294,25 +273,15 @@ class Lobby:
             is_last = 1 < self.matches == len(live) + 1
             return not is_last or may_have_last(start, live, sender), ()
         idle = gives_way(live, sender, now)
-        return idle is not None, () if idle is None else (self._give_up(idle),)
+        return idle is not None, () if idle is None else (self._sessions.take_place(idle),)
 
     def _refused(self, session: Session, receipt: Receipt) -> Receipt:
         """What is answered to a match for which there is no room; it is remembered."""
-        self._give_up(session)
+        self._sessions.take_place(session)
         if receipt.ask is None and not isinstance(receipt.message, Start):
             return receipt
         note = f"busy: as many matches as allowed are played ({len(self.live)}); remembered"
         return Receipt(receipt.message, reply=BUSY, notes=(*receipt.notes, note))
-
-    def _give_up(self, session: Session) -> int:
-        """Take a match its place; its number."""
-        session.give_up()
-        while True:
-            waiting = [s for s in self._by_serial.values() if not s.has_place]
-            forgotten = forgotten_first(sorted(waiting, key=lambda each: each.heard_at_s))
-            if forgotten is None:
-                return session.serial
-            self._drop(forgotten)
 
     def _time_for(self, clock_s: float) -> float:
         """What there is of a clock to answer in."""
@@ -328,8 +297,3 @@ class Lobby:
 
     def _unknown(self, message: Play | Stop | Abort) -> Receipt:
         return Receipt(message, reply=BUSY, notes=(f"unknown match {message.match_id}: busy",))
-
-    def _drop(self, session: Session) -> None:
-        del self._by_serial[session.serial]
-        if self._by_id.get(session.start.match_id) is session:
-            del self._by_id[session.start.match_id]
