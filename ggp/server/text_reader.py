@@ -1,7 +1,7 @@
 """Long texts are read in a thread, so that others need not wait, and only a few at a time.
 
-A start message may have 400 KB of rules, and taking them apart takes half a second. Texts of
-matches that are not played are not even read.
+A start message may have 400 KB of rules, and taking them apart takes half a second. Turns of
+matches that are not known are not even read.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class TextReader:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _is_hopeless(self, text: str) -> bool:
-        """Whether a text is of a match that is not played."""
+        """Whether a text is a turn of a match that is not known."""
         found = _BEGINNING.match(text, 0, 2000)
         if found is None:
             return False
