@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from ggp.gdl.source import printable
 from ggp.protocol.lobby import Lobby
@@ -20,6 +22,7 @@ from ggp.protocol.receipts import Opening, Receipt
 from ggp.server.addresses import address_of
 from ggp.server.background import Background
 from ggp.server.hosted_match import HostedMatch, kernels_setup
+from ggp.server.latency import Latencies
 from ggp.server.match_log import LogFolder, MatchLog
 from ggp.server.pool import WorkerPool
 from ggp.server.restore import SERVER_ENDED, Restored, restore
@@ -43,10 +46,12 @@ class HostReply:
     Attributes:
         text: one line.
         refused: whether it says why a message was refused.
+        on_sent: to be told when its last byte has left, on `time.monotonic`.
     """
 
     text: str
     refused: bool = False
+    on_sent: Callable[[float], None] | None = None
 
 
 class Host:
@@ -76,6 +81,7 @@ class Host:
         self._waiting: dict[int, int] = {}
         self._left: dict[str, MatchLog] = {}  # of matches that gave way, and may go on
         self._background = Background()
+        self._latencies = Latencies()
         self._texts = TextReader(self.lobby, options.limits)
 
     async def open(self) -> None:
@@ -107,7 +113,13 @@ class Host:
         await self.pool.close()
         self._texts.close()
 
-    async def reply(self, text: str, peer: str = "", came_s: float | None = None) -> HostReply:
+    async def reply(
+        self,
+        text: str,
+        peer: str = "",
+        came_s: float | None = None,
+        trip_s: float | None = None,
+    ) -> HostReply:
         """The reply to a text, as soon as it must be given.
 
         If it is cancelled, the connection broke; the answer is found all the same.
@@ -116,6 +128,7 @@ class Host:
             text: the body of a request.
             peer: from where, for logs.
             came_s: when it began to come, on `time.monotonic`; now if None.
+            trip_s: what the system takes for the round trip to that peer, if it says so.
         """
         came_s = time.monotonic() if came_s is None else came_s
         read = await self._texts.read(text)
@@ -125,7 +138,10 @@ class Host:
         if receipt.refusal is not None:
             _log.warning("%s: refused: %s", peer, printable(receipt.refusal))
             return HostReply(receipt.refusal, refused=True)
-        (_, log), ask = self._match_of(receipt), receipt.ask
+        (match, log), ask = self._match_of(receipt), receipt.ask
+        times = None if match is None else match.times
+        if times is not None and ask is not None:
+            times.heard(ask, trip_s)
         reply = receipt.reply or "" if ask is None else await self._wait(ask)
         turn = {"turn": ask.turn} if ask is not None and ask.wants_move else {}
         log.write("sent", text=reply, seconds=round(time.monotonic() - came_s, 4), **turn)
@@ -133,7 +149,9 @@ class Host:
         if receipt.match in receipt.ended:
             why = "abort" if isinstance(receipt.message, Abort) else "stop"
             self._background.start(self._end(receipt.match, why))
-        return HostReply(reply)
+        if times is None or ask is None:
+            return HostReply(reply)
+        return HostReply(reply, on_sent=partial(times.sent, ask))
 
     # ---------------------------------------------------------------- private
 
@@ -182,9 +200,9 @@ class Host:
         left = self._left.pop(match_id, None)
         if left is not None:
             left.reopen()
-            self._new_match(opening, left).resume(receipt.ask)
+            self._new_match(opening, left, peer).resume(receipt.ask)
             return
-        match = self._new_match(opening, self._logs.begin(match_id))
+        match = self._new_match(opening, self._logs.begin(match_id), peer)
         match.begin()
         if not isinstance(receipt.message, Start):  # it found no room when it started
             match.begin_late(peer)
@@ -194,8 +212,9 @@ class Host:
         log = self._logs.resume(restored.path, opening.start.match_id, restored.began_s)
         self._new_match(opening, log).resume(restored.ask)
 
-    def _new_match(self, opening: Opening, log: MatchLog) -> HostedMatch:
-        match = HostedMatch(opening, self.options, self.pool, log)
+    def _new_match(self, opening: Opening, log: MatchLog, peer: str = "") -> HostedMatch:
+        latency = self._latencies.of(peer) if self.options.margin_s is None else None
+        match = HostedMatch(opening, self.options, self.pool, log, latency)
         self._matches[opening.match] = match
         return match
 
