@@ -43,6 +43,14 @@ DEFAULT_LOG_LIMIT_GB = 10
     help="Address to listen on; 0.0.0.0 lets everybody in.",
 )
 @click.option(
+    "--allow",
+    "allowed",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Hear this IP address or network (192.168.1.0/24) only; may be repeated.  "
+    "[default: everybody]",
+)
+@click.option(
     "--matches",
     type=click.IntRange(min=1),
     default=1,
@@ -88,6 +96,7 @@ def serve(
     player: str,
     port: int,
     address: str,
+    allowed: tuple[str, ...],
     matches: int,
     margin: float | None,
     name: str,
@@ -105,6 +114,7 @@ def serve(
     """
     preload("ggp.players", "ggp.server.http_server")
     from ggp.players import parse_spec
+    from ggp.server.addresses import parse_network
     from ggp.server.host import Host
     from ggp.server.http_server import HttpServer, listen
     from ggp.server.match_log import check_folder
@@ -126,6 +136,7 @@ def serve(
         log_limit_bytes=log_limit * (1 << 30),
         quiet=not verbose,
         warm_kernels=True,
+        allowed=tuple(map(parse_network, allowed)) or None,
     )
     host = Host(options)
     with listen(address, port) as listening:

@@ -5,7 +5,8 @@ was given, and of the times that came with them, so giving it the same again res
 
 How a server uses it:
 
-    receipt = lobby.receive(text, now)
+    while lobby.may_find_room(message, came_s, now, sender):    wait a moment
+    receipt = lobby.receive(text, now, sender)
     for match in receipt.ended:      end the worker of that match
     if receipt.began is not None:    start a worker for that match
     for number in receipt.released:  answer this question now: nobody waits for a better answer
@@ -17,6 +18,9 @@ How a server uses it:
 
 Where no particle fits `ask.history`, `ask.doubts` has other readings of what was told; the one
 that fits goes to `answer` as `believed`.
+
+A match that finds no room, or gives its place up (`places`), is remembered: as soon as there is
+room, its next message begins it again, with `receipt.began` and the history it had.
 
 The same `Ask` (the same `number`) may be given for several connections: the server repeated
 its message. All get the same answer.
@@ -44,17 +48,16 @@ from ggp.protocol.messages import (
     Start,
     Stop,
 )
+from ggp.protocol.places import gives_way, may_have_last
 from ggp.protocol.printing import info_reply
 from ggp.protocol.questions import Ask, default_margin_s
 from ggp.protocol.reading import Text, read_text
-from ggp.protocol.receipts import Opening, Receipt
+from ggp.protocol.receipts import Receipt
 from ggp.protocol.session import Session
+from ggp.protocol.sessions import Sessions
 from ggp.protocol.spelling import Outline
 from ggp.protocol.transitions import MatchState
 from ggp.protocol.turns import History
-
-MAX_REMEMBERED = 32
-"""Matches that are over and still remembered, for messages that come twice or late."""
 
 
 class Lobby:
@@ -85,15 +88,13 @@ class Lobby:
         self.name, self.matches = name, matches
         self._limits = limits or MessageLimits()
         self._margin_s = margin_s
-        self._serials = count(1)
         self._numbers = count(1)
-        self._by_id: dict[str, Session] = {}
-        self._by_serial: dict[int, Session] = {}
+        self._sessions = Sessions()
 
     @property
     def live(self) -> tuple[Session, ...]:
         """The matches that need a worker, oldest first."""
-        return tuple(each for each in self._by_serial.values() if each.is_live)
+        return self._sessions.live
 
     @property
     def is_busy(self) -> bool:
@@ -102,25 +103,65 @@ class Lobby:
 
     def knows(self, match_id: str) -> bool:
         """Whether a match of that id, as it was sent, is live or remembered."""
-        return match_id in self._by_id
+        return self._sessions.of(match_id) is not None
+
+    def is_waiting(self, match_id: str) -> bool:
+        """Whether a match of that id is remembered that has no place."""
+        session = self._sessions.of(match_id)
+        return session is not None and not session.has_place
 
     def session(self, match: int) -> Session | None:
         """A match by its serial number, while it is remembered."""
-        return self._by_serial.get(match)
+        return self._sessions.numbered(match)
 
-    def receive(self, text: str | Text, now: float) -> Receipt:
+    def may_find_room(
+        self, message: Message | None, came_s: float, now: float, sender: str = ""
+    ) -> bool:
+        """Whether a message should wait for room, which there is not yet.
+
+        A turn does, until it must be answered: `busy` would be an illegal move for certain. A
+        start does if a silent match will have to give way before the first move is due.
+
+        Args:
+            message: that was not received yet.
+            came_s: when it came.
+            now: seconds of the same clock.
+            sender: the address it comes from.
+        """
+        if not isinstance(message, Start | Play) or not self.is_busy:
+            return False
+        session = self._sessions.of(message.match_id)
+        if isinstance(message, Start):
+            if session is not None and session.state is not MatchState.OVER:
+                return False
+            due_s = came_s + self._time_for(message.start_clock_s)
+            until_s = came_s + message.start_clock_s + self._time_for(message.play_clock_s)
+            is_near = gives_way(self.live, sender, until_s) is not None
+        else:
+            if session is None or session.has_place:
+                return False
+            sender, is_near = session.sender, True
+            due_s = came_s + self._time_for(session.start.play_clock_s)
+        return is_near and now < due_s and gives_way(self.live, sender, now) is None
+
+    def receive(
+        self, text: str | Text, now: float, sender: str = "", came_s: float | None = None
+    ) -> Receipt:
         """What to do about the body of a request. Never raises.
 
         Args:
             text: of the body, or what `read_text` made of it.
             now: seconds of any clock that does not go back.
+            sender: the address it comes from; empty if that is not known.
+            came_s: when it came, if it has waited for room; its clock runs since then.
         """
+        came_s = now if came_s is None else came_s
         ended = self.forget(now)
         try:
             read = read_text(text, self._limits) if isinstance(text, str) else text
             if read.message is None:
                 return Receipt(refusal=read.refusal, ended=ended)
-            receipt = self._receive(read.message, now, read.rules)
+            receipt = self._receive(read.message, came_s, now, read.rules, sender)
         except RemoteProtocolError as error:
             return Receipt(refusal=str(error), ended=ended)
         return replace(receipt, ended=(*ended, *receipt.ended))
@@ -138,7 +179,7 @@ class Lobby:
             now: when the text is sent; an answer after the clock's end counts as late.
             believed: one of `ask.doubts`, if it fits and `ask.history` does not.
         """
-        session = self._by_serial.get(ask.match)
+        session = self._sessions.numbered(ask.match)
         if session is None:
             return move or NIL if ask.wants_move else READY
         return session.answer(ask, move, now, believed)
@@ -149,57 +190,102 @@ class Lobby:
         The server will have played another move for us, or asks again within the clock, which
         then counts as the same turn.
         """
-        session = self._by_serial.get(ask.match)
+        session = self._sessions.numbered(ask.match)
         if session is not None:
             session.undelivered(ask)
 
-    def forget(self, now: float) -> tuple[int, ...]:
-        """Forget matches gone silent; gives those that needed a worker."""
-        silent = [each for each in self._by_serial.values() if each.silent_at_s < now]
-        over = [
-            s for s in self._by_serial.values() if s.state is MatchState.OVER and s not in silent
-        ]
-        ended = tuple(each.serial for each in silent if each.is_live)
-        for each in (*silent, *over[: max(0, len(over) - MAX_REMEMBERED)]):
-            self._drop(each)
-        return ended
+    def resume(self, now: float) -> None:
+        """Take note that all live matches go on after an end of the server: a server that is not
+        heard of for one more clock is not there any more."""
+        for session in self.live:
+            session.resumed_at_s = now
 
-    def _receive(self, message: Message, now: float, rules: Outline | None) -> Receipt:
+    def forget(self, now: float) -> tuple[int, ...]:
+        """Forget matches gone silent; gives those that need their worker no longer."""
+        return self._sessions.forget(now)
+
+    def _receive(
+        self, message: Message, came_s: float, now: float, rules: Outline | None, sender: str
+    ) -> Receipt:
         match message:
             case Info():
-                return Receipt(message, reply=info_reply(self.name, busy=self.is_busy))
+                busy = self.is_busy and gives_way(self.live, sender, now) is None
+                return Receipt(message, reply=info_reply(self.name, busy=busy))
             case Ping() | Preview():
                 return Receipt(message, reply=READY)
             case Start():
-                return self._receive_start(message, now, rules)
+                return self._receive_start(message, came_s, now, rules, sender)
             case Play() | Stop() | Abort():
-                session = self._by_id.get(message.match_id)
+                session = self._sessions.of(message.match_id)
                 if session is None:
                     return self._unknown(message)
-                return self._pass_on(session, message, now)
+                if not session.has_place and isinstance(message, Play):
+                    return self._begin_late(session, message, came_s, now)
+                return self._pass_on(session, message, came_s)
 
-    def _receive_start(self, start: Start, now: float, rules: Outline | None) -> Receipt:
-        before = self._by_id.get(start.match_id)
-        if before is None or before.state is MatchState.OVER:
-            if self.is_busy:
-                note = f"busy: as many matches as allowed are played ({len(self.live)})"
-                return Receipt(start, reply=BUSY, notes=(note,))
-            return self._begin(start, now, rules)
-        receipt = self._pass_on(before, start, now)
-        if before.is_live:
+    def _receive_start(
+        self, start: Start, came_s: float, now: float, rules: Outline | None, sender: str
+    ) -> Receipt:
+        before = self._sessions.of(start.match_id)
+        ended: tuple[int, ...] = ()
+        notes: tuple[str, ...] = ()
+        if before is not None and before.state is not MatchState.OVER:
+            if not before.has_place and start == before.start:
+                return self._begin_late(before, start, came_s, now)
+            receipt = self._pass_on(before, start, came_s)
+            if receipt.reply is not None or receipt.ask is not None:
+                return receipt
+            ended = receipt.ended
+            notes = ("a start with the same match id and other content: the match is replaced",)
+        has_room, gave_way = self._make_room(start, sender, now)
+        session = self._new_session(start, rules, sender)
+        receipt = self._pass_on(session, start, came_s)
+        if has_room:
+            receipt = replace(receipt, began=session.opening)
+        else:
+            receipt = self._refused(session, receipt)
+        notes = (*notes, *receipt.notes)
+        return replace(receipt, ended=(*ended, *gave_way), notes=notes)
+
+    def _new_session(self, start: Start, rules: Outline | None, sender: str) -> Session:
+        number = self._numbers.__next__
+        return self._sessions.add(
+            lambda serial: Session(start, serial, number, self._margin_s, rules, sender)
+        )
+
+    def _begin_late(
+        self, session: Session, message: Start | Play, came_s: float, now: float
+    ) -> Receipt:
+        """What to do about a match that has no place: it gets one if there is room by now."""
+        has_room, gave_way = self._make_room(session.start, session.sender, now)
+        if not has_room:
+            return self._refused(session, self._pass_on(session, message, came_s))
+        # With a new number: workers of the old one may not have ended yet.
+        self._sessions.give_place(session)
+        receipt = self._pass_on(session, message, came_s)
+        notes = ("there is room now: the match begins", *receipt.notes)
+        return replace(receipt, began=session.opening, ended=gave_way, notes=notes)
+
+    def _make_room(self, start: Start, sender: str, now: float) -> tuple[bool, tuple[int, ...]]:
+        """Whether there is room for a match, and whose workers are not needed any more."""
+        live = self.live
+        if len(live) < self.matches:
+            is_last = 1 < self.matches == len(live) + 1
+            return not is_last or may_have_last(start, live, sender), ()
+        idle = gives_way(live, sender, now)
+        return idle is not None, () if idle is None else (self._sessions.take_place(idle),)
+
+    def _refused(self, session: Session, receipt: Receipt) -> Receipt:
+        """What is answered to a match for which there is no room; it is remembered."""
+        self._sessions.take_place(session)
+        if receipt.ask is None and not isinstance(receipt.message, Start):
             return receipt
-        notes = ("a start with the same match id and other content: the match is replaced",)
-        return replace(self._begin(start, now, rules), ended=(before.serial,), notes=notes)
+        note = f"busy: as many matches as allowed are played ({len(self.live)}); remembered"
+        return Receipt(receipt.message, reply=BUSY, notes=(*receipt.notes, note))
 
-    def _begin(self, start: Start, now: float, rules: Outline | None) -> Receipt:
-        session = Session(start, next(self._serials), self._numbers.__next__, self._margin_s, rules)
-        before = self._by_id.get(start.match_id)
-        if before is not None:
-            self._drop(before)
-        self._by_id[start.match_id] = self._by_serial[session.serial] = session
-        receipt = self._pass_on(session, start, now)
-        opening = Opening(session.serial, start, session.role, session.outline.is_gdl2)
-        return replace(receipt, began=opening)
+    def _time_for(self, clock_s: float) -> float:
+        """What there is of a clock to answer in."""
+        return clock_s - self._margin_s(clock_s)
 
     def _pass_on(
         self, session: Session, message: Start | Play | Stop | Abort, now: float
@@ -211,8 +297,3 @@ class Lobby:
 
     def _unknown(self, message: Play | Stop | Abort) -> Receipt:
         return Receipt(message, reply=BUSY, notes=(f"unknown match {message.match_id}: busy",))
-
-    def _drop(self, session: Session) -> None:
-        del self._by_serial[session.serial]
-        if self._by_id.get(session.start.match_id) is session:
-            del self._by_id[session.start.match_id]

@@ -11,9 +11,10 @@ from ggp.protocol.transitions import Event
 
 def odd_start(role: str, rules: Outline) -> tuple[str, ...]:
     """What is odd about a start message."""
-    if role in rules.roles:
-        return ()
-    return (f"the rules have no role {role}; roles: {', '.join(rules.roles) or 'none'}",)
+    notes = [f"`{keyword}` is called {name} here" for keyword, name in rules.renamed.items()]
+    if role not in rules.roles:
+        notes.append(f"the rules have no role {role}; roles: {', '.join(rules.roles) or 'none'}")
+    return tuple(notes)
 
 
 def odd_turn(reading: Reading, known: int, answers: Mapping[int, Answered]) -> tuple[str, ...]:

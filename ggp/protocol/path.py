@@ -74,6 +74,7 @@ class Path:
     Attributes:
         history: the turns played before the latest play message.
         turn: the number of these, None before the first play message.
+        num_chars: characters of percepts that were told.
         started_again: whether the start message was repeated since the latest turn; then a
             first play message, where turns have no numbers, means that all begins anew.
     """
@@ -86,7 +87,7 @@ class Path:
         self._first_number = 0
         self._texts: dict[int, tuple[str, ...] | None] = {}
         self._missing: set[int] = set()
-        self._chars = 0
+        self.num_chars = 0
 
     def read(self, message: Play, answers: Mapping[int, Answered]) -> Reading:
         """What a message means; changes nothing.
@@ -117,8 +118,8 @@ class Path:
         turn, told = reading.turn, reading.told
         heard = message.told
         if told is not None:
-            self._chars += sum(map(len, told.percepts or ()))
-            if self._chars > MAX_CHARS:
+            self.num_chars += sum(map(len, told.percepts or ()))
+            if self.num_chars > MAX_CHARS:
                 told, heard = replace(told, percepts=None), None
         if reading.event is Event.PLAY_LATE and told is not None:
             self._missing.discard(turn - 1)
@@ -198,7 +199,8 @@ class Path:
         latest = answers.get(current, Answered())
         if message.told is None:
             is_first = current == 0 and (latest.is_open or latest.is_lost)
-            if is_first or self.started_again or not self._outline.is_gdl2:
+            tells_moves = not (self._outline.is_gdl2 or self._outline.may_hide)
+            if is_first or self.started_again or tells_moves:
                 return 0
         again = self._same_text(current, message, told, latest)
         return current + 1 if again is None else again

@@ -60,7 +60,9 @@ def read_text(text: str, limits: MessageLimits | None = None) -> Text:
     """What a text says. Never raises; can be called from any thread."""
     try:
         message = parse_message(text, limits)
-        rules = outline(message.rules, limits) if isinstance(message, Start) else None
+        rules = None
+        if isinstance(message, Start):
+            rules = outline(message.rules, limits, message.role)
     except RemoteProtocolError as error:
         return Text(None, refusal=str(error))
     return Text(message, rules)

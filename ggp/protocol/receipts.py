@@ -18,12 +18,14 @@ class Opening:
         start: the message. Its match id is any text without white space and parentheses.
         role: ours, canonical.
         is_gdl2: whether the rules look like GDL-II.
+        rules: text of the rules, with keywords where the server has renamed them.
     """
 
     match: int
     start: Start
     role: str
     is_gdl2: bool
+    rules: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from ggp.protocol.messages import BUSY, NIL, READY, Abort, Dialect, Play, Start,
 from ggp.protocol.oddities import odd_start, odd_turn
 from ggp.protocol.path import Path
 from ggp.protocol.questions import Ask, Asked, Questions, default_margin_s
-from ggp.protocol.receipts import Receipt
-from ggp.protocol.spelling import Outline, canonical, outline
+from ggp.protocol.receipts import Opening, Receipt
+from ggp.protocol.spelling import Outline, outline
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 from ggp.protocol.turns import History
 
@@ -32,7 +32,7 @@ MAX_UNPLAYED_S = 2 * 60 * 60.0
 MAX_REPEATED = 8
 """Turns of a match that is over which are answered as before; nothing else is kept of it."""
 
-_NO_RULES = Outline((), False, {})
+_NO_RULES = Outline()
 
 
 class Session:
@@ -44,6 +44,7 @@ class Session:
         next_number: gives questions their numbers.
         margin_s: what is kept of a clock for the way.
         rules: outline of the start message's rules, if it is known already.
+        sender: address it comes from; empty if that is not known.
 
     Attributes:
         role: ours, canonical.
@@ -51,6 +52,10 @@ class Session:
         state: where the match is.
         dialect: of the play messages, None before the first.
         heard_at_s: when the server last said anything.
+        resumed_at_s: when we were started again in the middle of the match, None if the server
+            has said something since.
+        has_place: whether it may have a worker; a match that found no room, or gave its place
+            up, is only remembered.
 
     Raises:
         RemoteProtocolError: the rules pass a limit.
@@ -63,13 +68,16 @@ class Session:
         next_number: Callable[[], int],
         margin_s: Callable[[float], float] = default_margin_s,
         rules: Outline | None = None,
+        sender: str = "",
     ) -> None:
-        self.start, self.serial = start, serial
-        self.role = canonical(start.role)
-        self.outline = outline(start.rules) if rules is None else rules
+        self.start, self.serial, self.sender = start, serial, sender
+        self.outline = outline(start.rules, role=start.role) if rules is None else rules
+        self.role = self.outline.read(start.role)
         self.state = MatchState.ABSENT
         self.dialect: Dialect | None = None
         self.heard_at_s = 0.0
+        self.resumed_at_s: float | None = None
+        self.has_place = True
         self._path = Path(self.outline, self.role)
         self._next_number = next_number
         self._margin_s = margin_s
@@ -83,7 +91,35 @@ class Session:
     @property
     def is_live(self) -> bool:
         """Whether the match needs a worker."""
-        return self.state in LIVE
+        return self.state in LIVE and self.has_place
+
+    @property
+    def is_thinking(self) -> bool:
+        """Whether somebody waits for an answer, as far as we know."""
+        is_open = self.state in (MatchState.STARTING, MatchState.THINKING)
+        return is_open and self.resumed_at_s is None
+
+    @property
+    def waits_since_s(self) -> float:
+        """When the server last said anything, or we were started again."""
+        return max(self.heard_at_s, self.resumed_at_s or self.heard_at_s)
+
+    @property
+    def expected_by_s(self) -> float:
+        """When the clock ends that runs: until then the server may well be silent."""
+        first_s = self.start.start_clock_s if self.dialect is None else 0
+        return self.waits_since_s + first_s + self.start.play_clock_s
+
+    @property
+    def num_chars(self) -> int:
+        """Characters of rules and percepts that are kept."""
+        return len(self.start.rules) + self._path.num_chars
+
+    @property
+    def opening(self) -> Opening:
+        """What its workers must know."""
+        rules = self.outline.plain(self.start.rules)
+        return Opening(self.serial, self.start, self.role, self.outline.is_gdl2, rules)
 
     @property
     def silent_at_s(self) -> float:
@@ -106,8 +142,15 @@ class Session:
                 receipt = self._receive_play(message, now)
             case Stop() | Abort():
                 receipt = self._receive_end(message)
-        self.heard_at_s = now
+        self.heard_at_s, self.resumed_at_s = now, None
         return receipt
+
+    def give_up(self) -> None:
+        """Take note that there is no room for a worker: what was asked is not answered."""
+        self.has_place = False
+        question = self._questions.open
+        if question is not None and question.ask is not None:
+            self._close(question.ask)
 
     def answer(
         self, ask: Ask, move: str | None, now: float, believed: History | None = None

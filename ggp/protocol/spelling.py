@@ -1,19 +1,24 @@
-"""Canonical KIF and the server's own spelling of it.
+"""Canonical KIF and the server's own words for it.
 
 Servers send rules in upper, lower or mixed case, often with every symbol renamed. Renamed
-symbols are symbols like any other; only letter case has to be given back.
+symbols are symbols like any other; only letter case has to be given back. But where a server has
+renamed `sees` and `random` too, which have a meaning, the names are exchanged: what is called
+`pelu` by the server and stands for `sees` is `sees` inside, and what it may call `sees` is `pelu`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from ggp.gdl.program import RANDOM
+from ggp.gdl.program import LEGAL, RANDOM, unify
+from ggp.gdl.renamed import find_renamed, has_idle_role
+from ggp.gdl.terms import Compound, Rule, Symbol, Term, Variable, signature
 from ggp.protocol.forms import MessageLimits, split_items, squeezed
+from ggp.protocol.terms import quick_rules, quick_term
 
-_SYMBOL = re.compile(r"[^\s();?\ufeff][^\s();\ufeff]*")
+_SYMBOL = re.compile(r"(?<![^\s();\ufeff])[^\s();?\ufeff][^\s();\ufeff]*")
 _COMMENT = re.compile(r";[^\r\n]*")
 _NAME_IN_LIST = re.compile(r"(?<!\()\(([^ ()?][^ ()]*)\)")
 _ROLE_FACT = re.compile(r"\(\s*role\s+([^\s()?]+)\s*\)", re.IGNORECASE)
@@ -28,22 +33,63 @@ class Outline:
         roles: canonical, in the order of the rulesheet.
         is_gdl2: whether it defines `sees` or has the role `random`, as in `Program`.
         spellings: canonical symbol -> first spelling in the text, where that differs.
+        renamed: keyword -> what it is called in the text, where the server has renamed it.
+        may_hide: whether there is a role that nobody plays though no keyword was found: of a
+            scrambled game of GDL-II without percepts no more can be told.
+        moves: the `legal` heads of plain GDL, role and move; none if they are not known.
     """
 
-    roles: tuple[str, ...]
-    is_gdl2: bool
-    spellings: Mapping[str, str]
+    roles: tuple[str, ...] = ()
+    is_gdl2: bool = False
+    spellings: Mapping[str, str] = field(default_factory=dict)
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    may_hide: bool = False
+    moves: tuple[tuple[Term, Term], ...] = ()
 
     def spell(self, term: str) -> str:
         """A canonical term as the server would write it, on one line.
 
         Of a symbol that the rules spell in two ways, the first is used.
         """
-        return _SYMBOL.sub(lambda m: self.spellings.get(m.group(), m.group()), term)
+        return _SYMBOL.sub(lambda m: self._spelled(m.group()), self._exchanged(term))
+
+    def read(self, term: str) -> str:
+        """A term of the server as canonical KIF; what is none, in lower case."""
+        return self._exchanged(canonical(term))
+
+    def plain(self, rules: str) -> str:
+        """The text of the rules with keywords where the server has renamed them."""
+        return self._exchanged(rules)
+
+    def may_be_moves(self, moves: Iterable[str]) -> bool:
+        """Whether each of these canonical terms can be a move of its role, in role order."""
+        return all(map(self._may_be_move, self.roles, moves))
+
+    def _may_be_move(self, role: str, move: str) -> bool:
+        heads = [head for player, head in self.moves if _may_be(player, Symbol(role))]
+        term = quick_term(move)
+        if term is None or isinstance(term, Variable):
+            return False
+        return not heads or any(_may_be(head, term) for head in heads)
+
+    def _spelled(self, symbol: str) -> str:
+        return self.spellings.get(symbol, symbol)
+
+    def _exchanged(self, text: str) -> str:
+        """A text in which keywords and the names they have change places."""
+        if not self.renamed:
+            return text
+        names = {**self.renamed, **{name: keyword for keyword, name in self.renamed.items()}}
+        return _SYMBOL.sub(lambda m: names.get(m.group().lower(), m.group()), text)
 
 
-def outline(rules: str, limits: MessageLimits | None = None) -> Outline:
+def outline(rules: str, limits: MessageLimits | None = None, role: str = "") -> Outline:
     """The outline of the rules of a message.
+
+    Args:
+        rules: text inside the outer list.
+        limits: on the text.
+        role: ours, as sent.
 
     Raises:
         RemoteProtocolError: they pass a limit.
@@ -54,8 +100,15 @@ def outline(rules: str, limits: MessageLimits | None = None) -> Outline:
     # Where a parenthesis is missing, facts may stand within the form before them.
     found = facts or list(_ROLE_FACT.finditer(text))
     roles = tuple(dict.fromkeys(fact.group(1).lower() for fact in found))
-    sees = any(map(_SEES_HEAD.match, forms))
-    return Outline(roles, sees or RANDOM in roles, _first_spellings(_SYMBOL.findall(text)))
+    spellings = _first_spellings(_SYMBOL.findall(text))
+    if RANDOM in roles or any(map(_SEES_HEAD.match, forms)):
+        return Outline(roles, True, spellings)
+    read, ours = quick_rules(text), role.lower()
+    renamed = find_renamed(read, ours)
+    if not renamed:
+        return Outline(roles, False, spellings, {}, has_idle_role(read, ours), _moves(read))
+    to_keyword = {name: keyword for keyword, name in renamed.items()}
+    return Outline(tuple(to_keyword.get(each, each) for each in roles), True, spellings, renamed)
 
 
 def canonical(term: str) -> str:
@@ -71,3 +124,17 @@ def _first_spellings(symbols: Iterable[str]) -> dict[str, str]:
     for symbol in dict.fromkeys(symbols):
         first.setdefault(symbol.lower(), symbol)
     return {name: spelled for name, spelled in first.items() if name != spelled}
+
+
+def _moves(rules: Iterable[Rule]) -> tuple[tuple[Term, Term], ...]:
+    """Role and move of every `legal` head."""
+    heads = [rule.head for rule in rules]
+    return tuple(
+        (head.args[0], head.args[1])
+        for head in dict.fromkeys(heads)
+        if isinstance(head, Compound) and signature(head) == LEGAL
+    )
+
+
+def _may_be(pattern: Term, ground: Term) -> bool:
+    return isinstance(pattern, Variable) or unify(pattern, ground) is not None

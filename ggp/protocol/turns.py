@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ggp.protocol.spelling import Outline, canonical
+from ggp.protocol.spelling import Outline
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -68,20 +68,24 @@ def read_heard(
         rules: tell the two apart.
         role: ours, canonical.
     """
-    move = None if last_move is None else canonical(last_move)
-    items = tuple(canonical(item) for item in told or ())
+    move = None if last_move is None else rules.read(last_move)
+    items = tuple(map(rules.read, told or ()))
     if rules.is_gdl2:
         return Heard(move, tuple(sorted(set(items))))
     if items and all(_is_did(item, rules) for item in items):
         return Heard(move, tuple(sorted(items)))
+    joint = dict(zip(rules.roles, items, strict=False))
+    problem = None
     if len(items) != len(rules.roles) or told is None:
+        problem = f"{len(items)} terms are told where the joint move of {len(rules.roles)} roles is"
+    elif not rules.may_be_moves(items) or move not in (None, joint.get(role)):
+        problem = "what is told is not the joint move that is"
+    if problem is not None:
         note = (
-            f"{len(items)} terms are told where the joint move of {len(rules.roles)} roles is "
-            "expected: ignored; the rules have neither `sees` nor the role `random`, which the "
-            "server may have renamed"
+            f"{problem} expected: ignored; the rules have neither `sees` nor the role `random`, "
+            "which the server may have renamed"
         )
         return Heard(move, None, note)
-    joint = dict(zip(rules.roles, items, strict=True))
     did = tuple(sorted(f"(did {name} {moved})" for name, moved in joint.items()))
     return Heard(move or joint.get(role), did)
 

@@ -60,6 +60,7 @@ class Connection:
         reader, writer: of the socket.
 
     Attributes:
+        address: of the client; empty if it is gone already.
         num_bytes: of the request that came so far.
         lingers: whether everything was said, and only the peer's end is waited for.
     """
@@ -80,8 +81,9 @@ class Connection:
         self._on_sent: Callable[[float], None] | None = None
         self.num_bytes = 0
         self.lingers = False
-        address = writer.get_extra_info("peername")
-        self._peer = f"{address[0]}:{address[1]}" if address else "?"
+        peer = writer.get_extra_info("peername")
+        self.address = str(peer[0]) if peer else ""
+        self._peer = f"{peer[0]}:{peer[1]}" if peer else "?"
 
     @property
     def is_long(self) -> bool:

@@ -15,9 +15,11 @@ from functools import partial
 
 from ggp.gdl.source import printable
 from ggp.protocol.lobby import Lobby
-from ggp.protocol.messages import BUSY, Abort, Message, Start, Stop
+from ggp.protocol.messages import BUSY, Abort, Start
 from ggp.protocol.questions import Ask
+from ggp.protocol.reading import Text
 from ggp.protocol.receipts import Opening, Receipt
+from ggp.server.addresses import address_of
 from ggp.server.background import Background
 from ggp.server.hosted_match import HostedMatch, kernels_setup
 from ggp.server.latency import Latencies
@@ -29,6 +31,9 @@ from ggp.server.text_reader import TextReader
 
 FORGET_EVERY_S = 5.0
 """How often matches gone silent are looked for."""
+
+ROOM_EVERY_S = 0.1
+"""How often those that wait for room look for it."""
 
 _NO_LOG = MatchLog(None, "")
 _log = logging.getLogger(__name__)
@@ -74,6 +79,7 @@ class Host:
         self._matches: dict[int, HostedMatch] = {}
         self._answers: dict[int, asyncio.Task[str]] = {}
         self._waiting: dict[int, int] = {}
+        self._left: dict[str, MatchLog] = {}  # of matches that gave way, and may go on
         self._background = Background()
         self._latencies = Latencies()
         self._texts = TextReader(self.lobby, options.limits)
@@ -128,8 +134,7 @@ class Host:
         read = await self._texts.read(text)
         if read is None:
             return HostReply(BUSY, refused=True)
-        receipt = self.lobby.receive(read, came_s)
-        self._follow(receipt, text, peer)
+        receipt = await self._receive(read, text, peer, came_s)
         if receipt.refusal is not None:
             _log.warning("%s: refused: %s", peer, printable(receipt.refusal))
             return HostReply(receipt.refusal, refused=True)
@@ -141,20 +146,39 @@ class Host:
         turn = {"turn": ask.turn} if ask is not None and ask.wants_move else {}
         log.write("sent", text=reply, seconds=round(time.monotonic() - came_s, 4), **turn)
         _log.debug("%s > %s", peer, reply)
-        for serial in receipt.ended:
-            self._background.start(self._end(serial, _why_ended(receipt.message)))
+        if receipt.match in receipt.ended:
+            why = "abort" if isinstance(receipt.message, Abort) else "stop"
+            self._background.start(self._end(receipt.match, why))
         if times is None or ask is None:
             return HostReply(reply)
         return HostReply(reply, on_sent=partial(times.sent, ask))
 
     # ---------------------------------------------------------------- private
 
+    async def _receive(self, read: Text, text: str, peer: str, came_s: float) -> Receipt:
+        """What is done about a text, which waits for room if some is near."""
+        sender = address_of(peer)
+
+        def receive() -> Receipt:
+            receipt = self.lobby.receive(read, time.monotonic(), sender, came_s)
+            self._follow(receipt, text, peer)
+            return receipt
+
+        try:
+            while self.lobby.may_find_room(read.message, came_s, time.monotonic(), sender):
+                await asyncio.sleep(ROOM_EVERY_S)
+        except asyncio.CancelledError:  # the connection broke; the match is known from now on
+            ask = receive().ask
+            if ask is not None:
+                self._background.start(self._wait(ask))
+            raise
+        return receive()
+
     def _follow(self, receipt: Receipt, text: str, peer: str) -> None:
         """Do what a receipt asks for besides the reply."""
         _log.debug("%s < %s", peer, printable(text[:1000]))
         if receipt.began is not None:
-            new_log = self._logs.begin(receipt.began.start.match_id)
-            self._new_match(receipt.began, new_log, peer).begin()
+            self._begin(receipt.began, receipt, peer)
         match, log = self._match_of(receipt)
         log.write("received", text=text, peer=peer)
         for note in receipt.notes:
@@ -164,8 +188,24 @@ class Host:
             for number in receipt.released:
                 match.pair.hurry(number)
         for serial in receipt.ended:
-            if serial != receipt.match:
-                self._background.start(self._end(serial, "silent"))
+            left = self._matches.get(serial)
+            if left is not None and serial != receipt.match:
+                start = receipt.message if isinstance(receipt.message, Start) else None
+                is_replaced = start is not None and start.match_id == left.match_id
+                why = "replaced" if is_replaced else "silent"
+                self._background.start(self._end(serial, why))
+
+    def _begin(self, opening: Opening, receipt: Receipt, peer: str) -> None:
+        match_id = opening.start.match_id
+        left = self._left.pop(match_id, None)
+        if left is not None:
+            left.reopen()
+            self._new_match(opening, left, peer).resume(receipt.ask)
+            return
+        match = self._new_match(opening, self._logs.begin(match_id), peer)
+        match.begin()
+        if not isinstance(receipt.message, Start):  # it found no room when it started
+            match.begin_late(peer)
 
     def _resume(self, restored: Restored) -> None:
         opening = restored.opening
@@ -208,24 +248,18 @@ class Host:
         move, believed = (None, None) if match is None else await match.answer(ask)
         return self.lobby.answer(ask, move, time.monotonic(), believed)
 
-    async def _end(self, serial: int, why: str) -> None:
+    async def _end(self, serial: int, why: str = "silent") -> None:
         match = self._matches.pop(serial, None)
-        if match is not None:
-            await match.end(why)
+        if match is None:
+            return
+        self._left = {each: log for each, log in self._left.items() if self.lobby.is_waiting(each)}
+        if why == "silent" and self.lobby.is_waiting(match.match_id):
+            why = "gave way"
+            self._left[match.match_id] = match.log
+        await match.end(why)
 
     async def _forget(self) -> None:
         while True:
             await asyncio.sleep(FORGET_EVERY_S)
             for serial in self.lobby.forget(time.monotonic()):
-                await self._end(serial, "silent")
-
-
-def _why_ended(message: Message | None) -> str:
-    match message:
-        case Stop():
-            return "stop"
-        case Abort():
-            return "abort"
-        case Start():
-            return "replaced"
-    return "silent"
+                await self._end(serial)

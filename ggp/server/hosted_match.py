@@ -9,6 +9,8 @@ from hashlib import blake2b
 
 from ggp.console import installed_version
 from ggp.gdl.source import printable
+from ggp.protocol.messages import WIRE_STYLES
+from ggp.protocol.printing import print_message
 from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening
 from ggp.protocol.turns import History
@@ -52,6 +54,7 @@ class HostedMatch:
         latency: of its server; None to keep the same of every clock.
 
     Attributes:
+        match_id: as the server sent it.
         pair: its workers.
         times: of its messages; None where nothing is learned from them.
     """
@@ -65,10 +68,11 @@ class HostedMatch:
         latency: Latency | None = None,
     ) -> None:
         start = opening.start
+        self.match_id = start.match_id
         self.log, self._opening, self._options = log, opening, options
         self._name = printable(start.match_id)
         self._seed = _seed_of(options.seed, start.match_id, opening.role)
-        setup = _setup(options, start.rules, opening.role, start.start_clock_s, self._seed)
+        setup = _setup(options, opening.rules, opening.role, start.start_clock_s, self._seed)
         self.pair = WorkerPair(pool, setup, log)
         self.times = None if latency is None else TurnTimes(latency)
 
@@ -86,8 +90,19 @@ class HostedMatch:
         )
         _log.info("match %s begins: we are %s", self._name, self._opening.role)
 
+    def begin_late(self, peer: str) -> None:
+        """Begin with a turn: there was no room when the start message came, which the log must
+        hold all the same.
+
+        Args:
+            peer: who sent the turn.
+        """
+        start = self._opening.start
+        self.log.write("received", text=print_message(start, WIRE_STYLES["newest"]), peer=peer)
+        self.pair.start(time.monotonic() + start.play_clock_s)
+
     def resume(self, ask: Ask | None) -> None:
-        """Go on after the latest question that a server before this one was asked."""
+        """Go on after the latest question of a match that had workers before."""
         self.log.write("resumed")
         _log.warning("match %s goes on: we are %s", self._name, self._opening.role)
         self.pair.start(time.monotonic() + self._opening.start.play_clock_s)

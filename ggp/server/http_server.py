@@ -16,6 +16,7 @@ import socket
 from collections.abc import Iterator
 
 from ggp.errors import ConfigError
+from ggp.server.addresses import is_heard
 from ggp.server.connection import Connection
 from ggp.server.host import Host
 
@@ -126,7 +127,10 @@ class HttpServer:
         self.connections[connection] = task
         self._unfinished[connection] = None
         task.add_done_callback(lambda _: self.connections.pop(connection))
-        if len(self.connections) > self._limits.connections:
+        allowed = self._host.options.allowed
+        if allowed is not None and not is_heard(connection.address, allowed):
+            connection.refuse(403, "this address is not allowed")
+        elif len(self.connections) > self._limits.connections:
             self._make_room()
 
     def _make_room(self) -> None:

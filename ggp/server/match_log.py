@@ -13,8 +13,9 @@ Every line has `t`, seconds since the log began, and `event`:
 | | `died`, `failed`, `gave up`; `pid`; `text`: how or why |
 | `said` | a line of a worker's own log: `worker`, `level`, `text` |
 | `note` | `text`: something odd about a message, or an error of the server |
-| `end` | `why`: `stop`, `abort`, `silent`, `replaced`, `server ended`, `log full` |
-| `resumed` | the server was started again, with this match |
+| `end` | `why`: `stop`, `abort`, `silent`, `gave way` (to another match, and may go on), |
+| | `replaced`, `server ended`, `log full` |
+| `resumed` | the match goes on: the server was started again, or there is room again |
 
 A `decision` has `turn` (turns played before it), `move` (canonical KIF), `source` (`thinker`,
 `understudy`, `last resort`), `final` (false if it is the best so far, because time was up),
@@ -118,6 +119,14 @@ class MatchLog:
         except OSError as error:
             _log.warning("the log %s ends here: %s", self.path, error)
             self.close()
+
+    def reopen(self) -> None:
+        """Go on with the file after `close`."""
+        if self.path is not None and self._left > 0:
+            try:
+                self._file = self.path.open("a", encoding="ascii")
+            except OSError as error:
+                _log.warning("the log %s is not continued: %s", self.path, error)
 
     def close(self) -> None:
         """Close the file; later lines are dropped."""

@@ -21,6 +21,7 @@ from ggp.protocol.lobby import Lobby
 from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening
 from ggp.protocol.turns import History
+from ggp.server.addresses import address_of
 from ggp.server.match_log import FORMAT, SUFFIX
 
 SERVER_ENDED = "server ended"
@@ -68,6 +69,7 @@ def restore(folder: Path, lobby: Lobby, now: float) -> tuple[Restored, ...]:
             continue
         if restored is not None:
             found.append(restored)
+    lobby.resume(now)
     lobby.forget(now)
     alive = {session.serial for session in lobby.live}
     return tuple(each for each in found if each.opening.match in alive)
@@ -129,7 +131,8 @@ def _replay(
         at_s = min(began_s + float(event["t"]), now)
         match event["event"]:
             case "received":
-                receipt = lobby.receive(str(event["text"]), at_s)
+                sender = address_of(str(event.get("peer", "")))
+                receipt = lobby.receive(str(event["text"]), at_s, sender)
                 opening = receipt.began or opening
                 ask, move, believed = receipt.ask or ask, None, None
             case "decision" if ask is not None:

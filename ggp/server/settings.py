@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ggp.protocol.forms import MessageLimits
 from ggp.protocol.questions import default_margin_s
+from ggp.server.addresses import Network
 
 DEFAULT_LOG_BYTES = 10 << 30
 """Of all logs in a folder."""
@@ -68,6 +69,7 @@ class HostOptions:
         quiet: whether what libraries print in workers is dropped.
         warm_kernels: whether to fill the cache of compiled kernels at the start; workers that
             gave up rights cannot, and would compile them for every match.
+        allowed: networks that are heard; None for everybody.
         limits: on what strangers may ask.
     """
 
@@ -83,6 +85,7 @@ class HostOptions:
     confined: bool = True
     quiet: bool = True
     warm_kernels: bool = False
+    allowed: tuple[Network, ...] | None = None
     limits: ServerLimits = field(default_factory=ServerLimits)
 
 

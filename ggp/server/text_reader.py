@@ -1,7 +1,7 @@
 """Long texts are read in a thread, so that others need not wait, and only a few at a time.
 
-A start message may have 400 KB of rules, and taking them apart takes half a second. Texts of
-matches that are not played are not even read.
+A start message may have 400 KB of rules, and taking them apart takes half a second. Turns of
+matches that are not known are not even read.
 """
 
 from __future__ import annotations
@@ -52,11 +52,9 @@ class TextReader:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     def _is_hopeless(self, text: str) -> bool:
-        """Whether a text is of a match that is not played."""
+        """Whether a text is a turn of a match that is not known."""
         found = _BEGINNING.match(text, 0, 2000)
         if found is None:
             return False
         kind, match_id = found.groups()
-        if self._lobby.knows(match_id):
-            return False
-        return kind.lower() != "start" or self._lobby.is_busy
+        return kind.lower() != "start" and not self._lobby.knows(match_id)

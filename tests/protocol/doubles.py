@@ -63,7 +63,7 @@ class LocalWorker:
 
     def begin(self, opening: Opening) -> None:
         """Build what a match needs."""
-        program = normalize(parse(opening.start.rules))
+        program = normalize(parse(opening.rules))
         assert program.is_gdl2 == opening.is_gdl2
         machine = build_here(program, "prolog")
         self._machines[opening.match] = machine, machine.roles.index(opening.role)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ggp.errors import ConfigError
 from ggp.gdl import find_game
-from ggp.protocol.lobby import MAX_REMEMBERED, Lobby
+from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import (
     WIRE_STYLES,
     Abort,
@@ -30,6 +30,7 @@ from ggp.protocol.questions import Ask
 from ggp.protocol.reading import parse_reply
 from ggp.protocol.receipts import Receipt
 from ggp.protocol.session import MAX_SILENCE_S, MAX_UNPLAYED_S
+from ggp.protocol.sessions import MAX_REMEMBERED
 from ggp.protocol.turns import PathTurn
 from tests.protocol.doubles import LocalWorker, Referee
 
@@ -337,14 +338,16 @@ def test_well_formed_nonsense_is_always_answered(data: st.DataObject) -> None:
     now = 0.0
     for _ in range(data.draw(st.integers(1, 40))):
         now += data.draw(st.sampled_from([0.0, 0.1, 5.0, 40.0, 200.0]))
-        do = data.draw(st.sampled_from(["send", "send", "send", "answer", "lose", "forget"]))
+        doings = ["send", "send", "send", "answer", "lose", "forget", "resume"]
+        do = data.draw(st.sampled_from(doings))
         if do == "send":
             message = data.draw(_nonsense)
             numbered = isinstance(message, Play | Stop) and message.turn is not None
             style = WIRE_STYLES["gdl2" if numbered else "ggp-base"]
             if isinstance(message, Play | Stop) and not numbered:
                 message = type(message)(message.match_id, told=message.told)
-            receipt = lobby.receive(print_message(message, style), now)
+            sender = data.draw(st.sampled_from(["", "10.0.0.1", "10.0.0.2"]))
+            receipt = lobby.receive(print_message(message, style), now, sender)
             assert [receipt.reply, receipt.ask, receipt.refusal].count(None) == 2
             workers -= set(receipt.ended)
             if receipt.began is not None:
@@ -355,6 +358,8 @@ def test_well_formed_nonsense_is_always_answered(data: st.DataObject) -> None:
                 asks.append(receipt.ask)
             if receipt.reply is not None:
                 assert "\n" not in receipt.reply
+        elif do == "resume":
+            lobby.resume(now)
         elif do == "forget":
             workers -= set(lobby.forget(now))
         elif asks and do == "answer":

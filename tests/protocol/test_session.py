@@ -14,7 +14,10 @@ from ggp.protocol.session import MAX_REPEATED, Session
 from ggp.protocol.transitions import LIVE, TRANSITIONS, Action, Event, MatchState
 from ggp.protocol.turns import PathTurn, without_assumptions
 
-PLAIN = "(ROLE White) (ROLE Black) (<= (LEGAL ?p Move) (TRUE x)) (<= TERMINAL (TRUE (at 1)))"
+PLAIN = (
+    "(ROLE White) (ROLE Black) (<= (LEGAL ?p ?m) (TRUE ?m)) (f Move) (<= TERMINAL (TRUE (at 1)))"
+    "(<= (GOAL ?p 1) (ROLE ?p) (TRUE x))"
+)
 GDL2 = f"{PLAIN} (<= (SEES ?p (saw ?x)) (TRUE ?x))"
 START = Start("m", "White", PLAIN, 30, 10)
 START2 = Start("m", "White", GDL2, 30, 10)

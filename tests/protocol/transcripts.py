@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from ggp.gdl import find_game
@@ -24,13 +24,19 @@ KEYWORDS = {*KEYWORD_ARITY, *CONNECTIVES, "random"}
 Spelling = Callable[[str], str]
 
 
-def scrambled() -> Spelling:
-    """Every symbol but keywords and numbers renamed, in mixed case; keywords in upper case."""
-    rng = random.Random(1)
+OF_GDL = KEYWORDS - {"sees", "random"}
+"""What servers keep that know the keywords of GDL only."""
+
+
+def scrambled(kept: Collection[str] = KEYWORDS, seed: int = 1) -> Spelling:
+    """Every symbol but what is kept and numbers renamed, in mixed case; what is kept in upper
+    case."""
+    rng = random.Random(seed)
     known: dict[str, str] = {}
 
     def spell(symbol: str) -> str:
-        if symbol in KEYWORDS or symbol.isdigit():
+        symbol = symbol.lower()
+        if symbol in kept or symbol.isdigit():
             return symbol.upper()
         while symbol not in known:
             new = "".join(rng.choice("bdfgklmnprst") + rng.choice("aeiou") for _ in range(3))

@@ -1,0 +1,59 @@
+"""Rules and terms of messages as terms of GDL, read quickly and without repairs.
+
+The server must tell at once what a rulesheet says of its own words; workers read it properly,
+with the parser. What this reader does not understand is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ggp.gdl.names import ARROWS
+from ggp.gdl.terms import Compound, Rule, Symbol, Term, Variable
+
+_TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();\ufeff]+")
+
+
+def quick_rules(text: str) -> tuple[Rule, ...]:
+    """The rules in a text, in order; none if a parenthesis is never closed."""
+    return tuple(
+        Rule(form.args[0], form.args[1:])
+        if isinstance(form, Compound) and form.name in ARROWS
+        else Rule(form)
+        for form in _forms(text)
+    )
+
+
+def quick_term(text: str) -> Term | None:
+    """The one term in a text; None if it is none."""
+    terms = list(_forms(text))
+    return terms[0] if len(terms) == 1 else None
+
+
+def _forms(text: str) -> Iterator[Term]:
+    """The terms side by side in a text; lists that do not begin with a name are left out."""
+    # The items of every list that is open; None for what is not understood.
+    opened: list[list[Term | None]] = [[]]
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        if token == "(":
+            opened.append([])
+        elif token == ")":
+            if len(opened) > 1:  # else it closes nothing
+                closed = _closed(opened.pop())
+                opened[-1].append(closed)
+        elif token[0] == "?":
+            opened[-1].append(Variable(token[1:].lower()))
+        elif token[0] != ";":
+            opened[-1].append(Symbol(token.lower()))
+    if len(opened) == 1:
+        yield from (form for form in opened[0] if form is not None)
+
+
+def _closed(items: list[Term | None]) -> Term | None:
+    if not items or not isinstance(items[0], Symbol) or None in items:
+        return None
+    name = items[0].name
+    args = tuple(item for item in items[1:] if item is not None)
+    return Compound(name, args) if args else Symbol(name)

@@ -1,0 +1,151 @@
+"""Who has a place at a server that listens, whose workers end with it, and who is heard at all."""
+
+from __future__ import annotations
+
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+
+import pytest
+
+from ggp.errors import ConfigError
+from ggp.protocol import places
+from ggp.protocol.lobby import Lobby
+from ggp.server.addresses import address_of, is_heard, parse_network
+from ggp.server.restore import restore
+from ggp.server.settings import HostOptions
+from tests.server.live import (
+    events,
+    eventually,
+    live_server,
+    request,
+    start,
+)
+from tests.support.commands import error_line
+
+QUICK = "hyperplay:n=2,states=500"
+GUESSES = {"(guess 0)", "(guess 1)"}
+CLOCKS = "60 60"
+"""Nothing is late on a busy machine."""
+
+AT_ONCE_S = -60.0
+"""For `SLACK_S`: matches are overdue as soon as they wait."""
+
+
+def kinds(folder: Path, match: str) -> list[str]:
+    """What the log of a match holds, workers left out."""
+    found = [e for e in events(folder, match) if e["event"] not in ("worker", "said", "decision")]
+    return [": ".join([e["event"], *([e["why"]] if "why" in e else [])]) for e in found]
+
+
+def started(folder: Path, match: str) -> int:
+    """How many workers were started for a match."""
+    return sum(e["event"] == "worker" and e["what"] == "started" for e in events(folder, match))
+
+
+def test_match_whose_stop_was_lost_gives_way_and_may_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
+        assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
+        assert server.post("(PLAY ghost 0 NIL NIL)") in GUESSES
+        with monkeypatch.context() as impatient:
+            impatient.setattr(places, "SLACK_S", AT_ONCE_S)
+            assert server.post(start("next", clocks=CLOCKS)) == "ready"
+        eventually(lambda: kinds(tmp_path, "ghost")[-1] == "end: gave way")
+        assert server.post("(PLAY next 0 NIL NIL)") in GUESSES
+        with ThreadPoolExecutor() as pool:  # it waits for room
+            late = pool.submit(server.post, "(PLAY ghost 1 (guess 0) ((hint 1)))")
+            assert not wait([late], timeout=0.5).done
+            assert server.post("(STOP next 1 (guess 0) ((hint 1)))") == "done"
+            assert late.result() in {*GUESSES, "pass"}
+        assert [line for line in kinds(tmp_path, "ghost") if line != "note"] == [
+            *("begin", "received", "sent", "received", "sent"),
+            *("end: gave way", "resumed", "received", "sent"),
+        ]
+        assert started(tmp_path, "ghost") >= 4
+
+
+def test_start_waits_for_a_match_that_will_have_to_give_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(places, "SLACK_S", AT_ONCE_S + 2.0)
+    with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
+        assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
+        assert server.post("(PLAY ghost 0 NIL NIL)") in GUESSES
+        assert server.post(start("next", clocks=CLOCKS)) == "ready"
+        assert server.post("(PLAY next 0 NIL NIL)") in GUESSES
+    assert "end: gave way" in kinds(tmp_path, "ghost")
+
+
+def test_match_that_found_no_room_is_played_from_its_first_turn_on(tmp_path: Path) -> None:
+    with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
+        assert server.post(start("first", clocks=CLOCKS)) == "ready"
+        assert server.post(start("second", clocks=CLOCKS)) == "busy"
+        assert server.post("(STOP first NIL)") == "done"
+        assert server.post("(PLAY second 0 NIL NIL)") in GUESSES
+        assert [line for line in kinds(tmp_path, "second") if line != "note"] == [
+            *("begin", "received", "received", "sent")
+        ]
+    # A server after it goes on with it: the log has the start message too.
+    lobby = Lobby("ggp")
+    (restored,) = restore(tmp_path, lobby, time.monotonic())
+    assert restored.opening.start.match_id == "second"
+    (session,) = lobby.live
+    assert session.sender == "127.0.0.1"
+
+
+def test_restored_match_that_is_silent_for_a_clock_frees_its_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
+        assert server.post(start("m", clocks=CLOCKS)) == "ready"
+        assert server.post("(PLAY m 0 NIL NIL)") in GUESSES
+    assert kinds(tmp_path, "m")[-1] == "end: server ended"
+    monkeypatch.setattr("ggp.server.host.FORGET_EVERY_S", 0.2)
+    with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
+        assert "busy" in server.post("(INFO)")
+        monkeypatch.setattr(places, "SLACK_S", AT_ONCE_S)
+        eventually(lambda: kinds(tmp_path, "m")[-1] == "end: gave way")
+        assert "available" in server.post("(INFO)")
+
+
+def test_only_allowed_addresses_are_heard() -> None:
+    here, elsewhere = parse_network("127.0.0.0/8"), parse_network("10.0.0.1")
+    with live_server(HostOptions("random", allowed=(elsewhere,))) as server:
+        assert server.exchange(request("(INFO)")) == (403, "this address is not allowed")
+    with live_server(HostOptions("random", allowed=(elsewhere, here))) as server:
+        assert server.exchange(request("(INFO)"))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("network", "address", "expected"),
+    [
+        ("10.0.0.1", "10.0.0.1", True),
+        ("10.0.0.1", "10.0.0.2", False),
+        ("10.0.0.7/24", "10.0.0.2", True),
+        ("10.0.0.0/24", "::ffff:10.0.0.2", True),
+        ("::1", "::1", True),
+        ("fe80::/10", "fe80::1%eth0", True),
+        ("::/0", "10.0.0.1", False),
+        ("0.0.0.0/0", "", False),
+    ],
+)
+def test_networks_have_the_addresses_they_should(
+    network: str, address: str, expected: bool
+) -> None:
+    assert is_heard(address, [parse_network(network)]) is expected
+
+
+@pytest.mark.parametrize("text", ["", "localhost", "10.0.0", "10.0.0.0/33", "10.0.0.1:9147"])
+def test_what_is_no_network_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="is no IP address and no network"):
+        parse_network(text)
+    said = error_line("serve", "--player", "random", "--port", "0", "--allow", text)
+    assert "is no IP address and no network" in said
+
+
+def test_address_of_a_peer_is_told_without_its_port() -> None:
+    assert address_of("10.0.0.1:9147") == "10.0.0.1"
+    assert address_of("::1:9147") == "::1"
+    assert address_of("?") == ""
