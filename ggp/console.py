@@ -34,7 +34,8 @@ EXIT_NO_READER = 141
 EXIT_CODES = {
     0: "all is well",
     EXIT_FAILED: "something failed: a match failed, a player committed faults in every match, a "
-    "record does not fit its rules, validate found errors, results could not be written",
+    "record does not fit its rules, validate found errors, results could not be written, serve "
+    "died again and again",
     EXIT_BAD_INPUT: "the input was wrong: options, files, rulesheets",
     EXIT_INTERRUPTED: "interrupted; Ctrl-C and SIGTERM end serve with 0",
     EXIT_NO_READER: "the reader of the results went away, as head does",

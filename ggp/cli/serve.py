@@ -106,6 +106,7 @@ def serve(
     from ggp.players import parse_spec
     from ggp.server.host import Host
     from ggp.server.http_server import HttpServer, listen
+    from ggp.server.keeper import heed_signals, stay_up
     from ggp.server.match_log import check_folder
     from ggp.server.settings import HostOptions
 
@@ -130,10 +131,13 @@ def serve(
     with listen(address, port) as listening:
         where = listening.getsockname()
         shown = f"[{where[0]}]" if ":" in where[0] else where[0]
+        # What is loaded now stays: looking through it again and again delays answers.
+        gc.collect()
+        gc.freeze()
+        is_first = stay_up()
         server = HttpServer(host)
         with server.stopped_by_signals():
-            announce(f"{player} listens on http://{shown}:{where[1]}")
-            # What is loaded now stays: looking through it again and again delays answers.
-            gc.collect()
-            gc.freeze()
+            heed_signals()
+            if is_first:
+                announce(f"{player} listens on http://{shown}:{where[1]}")
             asyncio.run(server.serve(listening))
