@@ -27,6 +27,12 @@ _KERNEL_FILES = (
 """Modules beside this one that kernels are made of."""
 
 _log = logging.getLogger(__name__)
+_cache_folders: set[Path] = set()
+
+
+def cache_folders() -> frozenset[Path]:
+    """Where the machine code is kept of the kernels that are imported."""
+    return frozenset(_cache_folders)
 
 
 def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -45,6 +51,7 @@ def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
     disk = getattr(compiled, "_cache", None)
     if disk is None:  # numba is told not to compile
         raise BackendUnavailableError("numba", "unset NUMBA_DISABLE_JIT")
+    _cache_folders.add(Path(disk.cache_path))
     # numba looks at the file of the kernel only, but parts of others are compiled into it.
     if hasattr(disk, "_cache_file"):
         disk._cache_file._source_stamp = _digest_of_kernels()

@@ -17,6 +17,7 @@ import shutil
 import sys
 import threading
 import traceback
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,7 +27,7 @@ from typing import BinaryIO, NoReturn
 import ggp.machine.prolog.prolog_machine  # noqa: F401
 from ggp.children import die_with, own_answers
 from ggp.errors import BackendUnavailableError
-from ggp.machine.prolog.engine import engine
+from ggp.machine.prolog.engine import engine, prolog_folders
 from ggp.server import orders
 from ggp.server.lines import read_order, to_line
 from ggp.server.orders import Answer, Setup, Think
@@ -51,7 +52,9 @@ def main(memory: str, light: str, *writable: str) -> NoReturn:
     # write to its cache, or would not even read it.
     if not (int(light) and _may_have_prolog()):
         import_module("ggp.machine.propnet.play.propnet_machine")
-    rights = restrict(int(memory), [Path(folder) for folder in writable]) if int(memory) else ()
+    rights: tuple[str, ...] = ()
+    if int(memory):
+        rights = restrict(int(memory), [Path(folder) for folder in writable], _libraries())
     die_with(parent)  # once more: a change of credentials has undone it
     status = orders.EXIT_CRASHED
     try:
@@ -134,6 +137,14 @@ def _tell_logs(worker: _Worker) -> None:
     logger = logging.getLogger("ggp")
     logger.handlers = [_Teller(worker)]
     logger.propagate = False
+
+
+def _libraries() -> Iterator[Path]:
+    """What is read later, and is perhaps not with the modules of the interpreter."""
+    yield from prolog_folders()
+    jit = sys.modules.get("ggp.machine.jit")
+    if jit is not None:
+        yield from jit.cache_folders()
 
 
 def _may_have_prolog() -> bool:

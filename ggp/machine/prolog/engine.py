@@ -12,7 +12,8 @@ import signal
 import sys
 import threading
 import time
-from importlib import resources
+from importlib import import_module, resources
+from pathlib import Path
 from typing import Any
 
 from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
@@ -215,18 +216,32 @@ def engine() -> Engine:
     return _engine
 
 
-def _start() -> Engine:
+def prolog_folders() -> tuple[Path, ...]:
+    """Where SWI-Prolog and its library are; starts it, but for our runtime. None without it."""
+    try:
+        core = _import_pyswip("core")
+    except BackendUnavailableError:
+        return ()
+    return Path(core.SWI_HOME_DIR), Path(core._path).resolve().parent
+
+
+def _import_pyswip(name: str) -> Any:
+    """A module of pyswip; `prolog` starts SWI-Prolog."""
     try:
         arguments, sys.argv = sys.argv, sys.argv[:0]  # pyswip chokes on some, needs none
         try:
-            import pyswip.core as core
-            import pyswip.prolog  # noqa: F401  (starts SWI-Prolog)
+            return import_module(f"pyswip.{name}")
         finally:
             sys.argv = arguments
     except ImportError as error:  # pyswip raises subclasses of it for a missing library
         raise BackendUnavailableError("SWI-Prolog", _INSTALL) from error
     except Exception as error:
         raise BackendUnavailableError("SWI-Prolog", f"{error}; {_INSTALL}") from error
+
+
+def _start() -> Engine:
+    core = _import_pyswip("core")
+    _import_pyswip("prolog")
     version = core._lib.PL_version_info
     version.argtypes, version.restype = [ctypes.c_int], ctypes.c_uint
     found = int(version(1))
