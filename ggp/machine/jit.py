@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from functools import cache
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-import numba
-from numba.extending import register_jitable
-
 from ggp.errors import BackendUnavailableError
+
+
+@contextmanager
+def _without(module: str) -> Iterator[None]:
+    """Imports inside do not find a module that has not been imported before."""
+    if module in sys.modules:
+        yield
+        return
+    sys.modules[module] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules[module]
+
+
+# numba looks whether kernels could multiply matrices. None of ours does, and scipy's part for
+# it takes half as long to import as all of numba.
+with _without("scipy.linalg"):
+    import numba
+    from numba.core.runtime.nrt import rtsys
+    from numba.extending import register_jitable
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -55,10 +75,20 @@ def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
     # numba looks at the file of the kernel only, but parts of others are compiled into it.
     if hasattr(disk, "_cache_file"):
         disk._cache_file._source_stamp = _digest_of_kernels()
-    disk.load_overload = _or_none(disk.load_overload)
+    disk.load_overload = _or_none(partial(_loaded, disk))
     disk.save_overload = _or_none(disk.save_overload)
     result: Callable[_P, _R] = compiled
     return result
+
+
+def _loaded(disk: Any, signature: Any, target: Any) -> Any:
+    """What numba's own `load_overload` gives, without all that is needed to compile.
+
+    That one first imports what numba knows of lists, dictionaries, polynomials and so on, which
+    takes longer than loading all our kernels. Before it compiles, numba does that again.
+    """
+    rtsys.initialize(target)
+    return disk._load_overload(signature, target)
 
 
 def inlined(function: Callable[_P, _R]) -> Callable[_P, _R]:

@@ -12,7 +12,7 @@ from tests.support.games import BACKENDS, machine_of_game, machine_of_rules
 
 MANY = (
     "(role left) (role right)"
-    + "".join(f"(number {i})" for i in range(20))
+    + "".join(f"(number {i})" for i in range(10))
     + """
     (<= (legal left (set ?a ?b)) (number ?a) (number ?b))
     (<= (legal right (pick ?x)) (number ?x))
@@ -23,7 +23,7 @@ MANY = (
     (goal left 50) (goal right 50)
     """
 )
-"""Plain GDL in which every turn has 8,000 joint moves."""
+"""Plain GDL in which every turn has 1,000 joint moves."""
 
 TELLING = MANY + "(<= (sees ?p (did ?r ?m)) (role ?p) (does ?r ?m))"
 """The same as servers send it that treat all games as GDL-II."""
@@ -60,10 +60,10 @@ def test_a_told_move_keeps_its_prior(backend: str) -> None:
         machine.initial(2),
         Learnt(ids(UNKNOWN, UNKNOWN), ids(told, UNKNOWN), ids(UNKNOWN, UNKNOWN)),
     )
-    assert options.counts.tolist() == [1, 8_000]
+    assert options.counts.tolist() == [1, 1_000]
     joint, log_priors = options.joint(ids(0, 1), ids(0, 0))
     assert [machine.move_text(move) for move in joint[0].tolist()] == ["(set 3 4)", "(pick 5)"]
-    assert log_priors == pytest.approx([-np.log(8_000)] * 2)
+    assert log_priors == pytest.approx([-np.log(1_000)] * 2)
 
 
 def test_our_own_move_is_certain_and_contradictions_have_no_completion() -> None:
@@ -74,7 +74,7 @@ def test_our_own_move_is_certain_and_contradictions_have_no_completion() -> None
         machine, 1, machine.initial(2), Learnt(ours, ids(told, told), ids(UNKNOWN, UNKNOWN))
     )
     assert options.counts.tolist() == [1, 0]
-    assert options.joint(ids(0), ids(0))[1] == pytest.approx([-np.log(400)])
+    assert options.joint(ids(0), ids(0))[1] == pytest.approx([-np.log(100)])
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

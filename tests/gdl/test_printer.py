@@ -22,7 +22,7 @@ from tests.gdl import strategies
 
 
 @given(strategies.rulesheets)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_printed_kif_reads_back_as_the_same_rules(rules: tuple[Rule, ...]) -> None:
     again = parse(print_kif(rules))
     assert again.rules == rules
@@ -32,7 +32,7 @@ def test_printed_kif_reads_back_as_the_same_rules(rules: tuple[Rule, ...]) -> No
 
 
 @given(strategies.rulesheets)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_printed_infix_reads_back_as_the_same_rules(rules: tuple[Rule, ...]) -> None:
     again = parse(print_infix(rules))
     assert again.rules == rules

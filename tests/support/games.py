@@ -32,15 +32,26 @@ LARGE_GAMES = {
 
 
 def build_here(program: Program, backend: str, limits: Limits | None = None) -> Machine:
-    """A machine whose circuit is built in this process: saves the time of starting another."""
+    """A machine whose circuit is built in this process: saves the time of starting another.
+
+    Circuits are kept where processes that share the tests, and commands, find them.
+    """
     if backend != "propnet":
         return build_machine(program, backend, limits)
+    from ggp.machine.propnet.build.cache import user_cache
     from ggp.machine.propnet.build.circuit_file import Built, from_bytes
     from ggp.machine.propnet.build.circuits import make
+    from ggp.machine.propnet.build.version import makers_version
     from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
-    built = from_bytes(make((program, 60.0, "key")), "key")
-    assert isinstance(built, Built)
+    key = f"{program.digest}-{makers_version()}"
+    kept = user_cache().get(key)
+    built = None if kept is None else from_bytes(kept, key)
+    if not isinstance(built, Built):
+        made = make((program, 60.0, key))
+        user_cache().put(key, made)
+        built = from_bytes(made, key)
+        assert isinstance(built, Built)
     return PropnetMachine(
         built.circuit, is_gdl2=program.is_gdl2, told_by=told_by(program), reports=built.reports
     )

@@ -1,0 +1,129 @@
+"""Many matches as controllers play them, two at once, with more matches begun than there is room.
+
+python -m tests.controllers --matches 200
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import cycle
+from pathlib import Path
+
+import numpy as np
+
+from ggp.gdl import list_games, read_rulesheet
+from ggp.gdl.program import RANDOM
+from tests.controllers.controller import End, Kind, Plan, Renaming, Result, Sheet, play
+from tests.support.games import REPOSITORY, SHARED
+
+SHARED_SHEETS = (
+    "gdl1/blocksWorldSerial.kif",
+    "gdl1/buttons.kif",
+    "gdl1/coloredtrails.kif",
+    "gdl1/connectFour.kif",
+    "gdl1/doubletoetictac.kif",
+    "gdl1/eightPuzzle.kif",
+    "gdl1/firefighter.kif",
+    "gdl1/hanoi_6_disks.kif",
+    "gdl1/haystack.kif",
+    "gdl1/lightsOnSimul4.kif",
+    "gdl1/maze.kif",
+    "gdl1/minichess.kif",
+    "gdl1/nim4.kif",
+    "gdl1/ticTacToe.kif",
+    "gdl2/guessSix.gdl",
+    "gdl2/kriegTTT_4x4.gdl",
+    "gdl2/mastermind.gdl",
+    "gdl2/montyhall.gdl",
+    "gdl2/transit.gdl",
+)
+"""Those of other authors that the reference evaluates fast enough."""
+
+AT_ONCE = 2
+KILLED_AFTER = 3
+"""Every so many matches of a controller, it is killed in the middle; or its STOP is lost."""
+
+_ADDRESS = re.compile(r"http://127\.0\.0\.1:([0-9]+)")
+
+
+def sheets() -> list[Sheet]:
+    """All games of ours, and those of others that are there."""
+    paths = [SHARED / name for name in SHARED_SHEETS if (SHARED / name).exists()]
+    found = []
+    for name in (*list_games(), *map(str, paths)):
+        rulesheet = read_rulesheet(name)
+        found.append(Sheet(Path(name).stem, rulesheet.source.text, rulesheet.rules))
+    return found
+
+
+def plans(games: Sequence[Sheet], matches: int, clocks: tuple[int, int]) -> Iterator[Plan]:
+    """Matches of all games in turn, with every kind of controller, renaming and end."""
+    rng = np.random.default_rng(1)
+    kinds = {False: cycle([Kind.GGP_BASE, Kind.DRESDEN_2011]), True: cycle(list(Kind)[1:])}
+    renamings, ends = cycle(list(Renaming)), cycle([End.STOP, End.STOP, End.LOST, End.KILLED])
+    for number, sheet in zip(range(matches), cycle(games), strict=False):
+        roles = [
+            rule.head.args[0].name  # type: ignore[union-attr]
+            for rule in sheet.rules
+            if getattr(rule.head, "name", "") == "role"
+        ]
+        is_gdl2 = {"sees", RANDOM} & set(sheet.tokens) != set()
+        role = str(rng.choice([role for role in roles if role != RANDOM]))
+        yield Plan(
+            match=f"m{number}",
+            sheet=sheet,
+            role=role,
+            kind=next(kinds[is_gdl2]),
+            renaming=next(renamings),
+            end=next(ends),
+            clocks=clocks,
+            seed=number,
+        )
+
+
+def season(
+    planned: Sequence[Plan], port: int, tell: Callable[[Result], None] = lambda result: None
+) -> list[Result]:
+    """Play them, `AT_ONCE` at once; two of every four never end for the player."""
+
+    def one(plan: Plan) -> Result:
+        result = play(plan, port)
+        tell(result)
+        return result
+
+    with ThreadPoolExecutor(AT_ONCE) as controllers:
+        return list(controllers.map(one, planned))
+
+
+@contextmanager
+def served(*options: str) -> Iterator[int]:
+    """The port of `ggp serve` in a process of its own."""
+    with tempfile.TemporaryFile("w+") as said:
+        command = [sys.executable, "-m", "ggp", "serve", "--port", "0", *options]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=said, text=True, cwd=REPOSITORY
+        )
+        assert process.stdout is not None
+        try:
+            found = next(filter(None, map(_ADDRESS.search, process.stdout)), None)
+            if found is None:
+                said.seek(0)
+                raise RuntimeError(f"no server: {said.read()[-2000:]}")
+            yield int(found.group(1))
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.stdout.close()
+            process.wait(30)
+
+
+def faults_of(results: Sequence[Result]) -> Counter[str]:
+    """All faults by kind."""
+    return sum((result.faults for result in results), Counter())
