@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 from pathlib import Path
 
 import click
@@ -107,6 +108,7 @@ def serve(
     from ggp.server.host import Host
     from ggp.server.http_server import HttpServer, listen
     from ggp.server.keeper import heed_signals, stay_up
+    from ggp.server.kernels import are_cached, fill_cache
     from ggp.server.match_log import check_folder
     from ggp.server.settings import HostOptions
 
@@ -125,12 +127,16 @@ def serve(
         log_folder=log_folder,
         log_limit_bytes=log_limit * (1 << 30),
         quiet=not verbose,
-        warm_kernels=True,
     )
     host = Host(options)
     with listen(address, port) as listening:
         where = listening.getsockname()
         shown = f"[{where[0]}]" if ":" in where[0] else where[0]
+        if not are_cached(player, backend):
+            if sys.stderr.isatty():
+                click.echo("compiling kernels, for up to a minute and only once", err=True)
+            if not fill_cache(player, backend):
+                return
         # What is loaded now stays: looking through it again and again delays answers.
         gc.collect()
         gc.freeze()

@@ -6,12 +6,12 @@ import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
-from hashlib import blake2b
+from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from ggp.errors import BackendUnavailableError
+from ggp.machine.kernel_version import kernels_version
 
 
 @contextmanager
@@ -37,22 +37,14 @@ with _without("scipy.linalg"):
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-_KERNEL_FILES = (
-    *("jit", "row_kernels"),
-    *(
-        f"propnet/play/{name}"
-        for name in ("block_playouts", "blocks", "choice", "kernels", "layout", "vectors")
-    ),
-)
-"""Modules beside this one that kernels are made of."""
-
 _log = logging.getLogger(__name__)
-_cache_folders: set[Path] = set()
+_files: list[Path] = []
 
 
-def cache_folders() -> frozenset[Path]:
-    """Where the machine code is kept of the kernels that are imported."""
-    return frozenset(_cache_folders)
+def cache_files() -> tuple[Path, ...]:
+    """Where it is said, for each kernel that is imported, what is cached of it; those that were
+    never compiled have no such file. The machine code is in the same folders."""
+    return tuple(_files)
 
 
 def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -71,10 +63,10 @@ def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
     disk = getattr(compiled, "_cache", None)
     if disk is None:  # numba is told not to compile
         raise BackendUnavailableError("numba", "unset NUMBA_DISABLE_JIT")
-    _cache_folders.add(Path(disk.cache_path))
     # numba looks at the file of the kernel only, but parts of others are compiled into it.
     if hasattr(disk, "_cache_file"):
-        disk._cache_file._source_stamp = _digest_of_kernels()
+        _files.append(Path(disk._cache_file._index_path))
+        disk._cache_file._source_stamp = kernels_version()
     disk.load_overload = _or_none(partial(_loaded, disk))
     disk.save_overload = _or_none(disk.save_overload)
     result: Callable[_P, _R] = compiled
@@ -96,15 +88,6 @@ def inlined(function: Callable[_P, _R]) -> Callable[_P, _R]:
     options = {"nogil": True, "error_model": "numpy"}
     result: Callable[_P, _R] = register_jitable(**options)(function)
     return result
-
-
-@cache
-def _digest_of_kernels() -> str:
-    """Changes whenever a file changes that kernels are made of."""
-    digest = blake2b(digest_size=16)
-    for name in _KERNEL_FILES:
-        digest.update((Path(__file__).parent / f"{name}.py").read_bytes())
-    return digest.hexdigest()
 
 
 def _or_none(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -17,7 +17,7 @@ from ggp.protocol.messages import BUSY, Abort, Message, Start, Stop
 from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening, Receipt
 from ggp.server.background import Background
-from ggp.server.hosted_match import HostedMatch, kernels_setup
+from ggp.server.hosted_match import HostedMatch
 from ggp.server.match_log import LogFolder, MatchLog
 from ggp.server.pool import WorkerPool
 from ggp.server.restore import SERVER_ENDED, Restored, restore
@@ -76,8 +76,6 @@ class Host:
         """Get ready for matches, and go on with those a server before this one left."""
         self.pool.open()
         options = self.options
-        if options.warm_kernels:
-            self._background.start(self.pool.warm_kernels(kernels_setup(options)))
         if options.log_folder is not None:
             for restored in restore(options.log_folder, self.lobby, time.monotonic()):
                 self._resume(restored)

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+NO_READING = "no reading of other files"
+
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION = 1
 _PATH_BENEATH = 1
@@ -68,7 +70,7 @@ def confine(
     version = libc.syscall(_CREATE_RULESET, None, 0, _VERSION)
     if version < 1:
         return ()
-    rules, done = _Ruleset(_READING | _WRITING), ["no reading of other files", "no writing"]
+    rules, done = _Ruleset(_READING | _WRITING), [NO_READING, "no writing"]
     if version >= 2:
         rules.files |= _REFER
     if version >= 3:

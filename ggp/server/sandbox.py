@@ -24,7 +24,7 @@ import os
 import resource
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import ggp
@@ -50,8 +50,7 @@ _SYSTEM = (
 )
 """What programs and libraries of the system read, besides what the user gave them."""
 
-NO_NETWORK, NO_SOCKETS, NO_READING = "no network", "no sockets", "no reading of other files"
-"""Of what `restrict` says is in force, what a server should not go without."""
+_NOBODY, _NO_NETWORK, _NO_SOCKETS = "not root but nobody", "no network", "no sockets"
 
 
 def needed(environment: Mapping[str, str]) -> dict[str, str]:
@@ -95,9 +94,9 @@ def restrict(
     has_left = privileges.leave_network(libc)
     privileges.bound_capabilities(libc)
     if privileges.become_nobody([path for path in own if path.exists()], folders):
-        done.append("not root but nobody")
+        done.append(_NOBODY)
     if has_left or privileges.leave_network_alone(libc):
-        done.append(NO_NETWORK)
+        done.append(_NO_NETWORK)
     if privileges.drop_capabilities(libc):
         done.append("no capabilities")
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
@@ -109,8 +108,20 @@ def restrict(
             writable=folders,
         )
         if seccomp.refuse_calls(libc):
-            done += [NO_SOCKETS, "no system calls but common ones"]
+            done += [_NO_SOCKETS, "no system calls but common ones"]
     return tuple(done)
+
+
+def gaps(rights: Container[str]) -> Iterator[str]:
+    """What a worker might do that had to keep rights: a line each.
+
+    Args:
+        rights: those given up, of `restrict`.
+    """
+    if _NO_NETWORK not in rights and _NO_SOCKETS not in rights:
+        yield "use the network: there are no network namespaces, nor filters of system calls"
+    if landlock.NO_READING not in rights:
+        yield "read the files of this user: there is no Landlock, as Linux has from 5.13"
 
 
 def _interpreter() -> Iterator[Path]:

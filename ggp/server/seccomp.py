@@ -98,7 +98,7 @@ def refuse_calls(libc: ctypes.CDLL) -> bool:
         return False
     code = _program(*machine)
     program = _Program(len(code) // 8, code)
-    return libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0) == 0
+    return bool(libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0) == 0)
 
 
 def _program(column: int, machine: int) -> bytes:

@@ -144,7 +144,7 @@ def _libraries() -> Iterator[Path]:
     yield from prolog_folders()
     jit = sys.modules.get("ggp.machine.jit")
     if jit is not None:
-        yield from jit.cache_folders()
+        yield from {file.parent for file in jit.cache_files()}
 
 
 def _may_have_prolog() -> bool:

@@ -202,6 +202,29 @@ def test_spares_are_as_many_as_matches_up_to_a_limit(matches: int, spares: int) 
     assert Host(HostOptions("random", matches=matches)).pool._spares == spares
 
 
+@pytest.mark.parametrize(
+    ("rights", "warned"),
+    [
+        ((), ["use the network", "read the files of this user"]),
+        (("no network",), ["read the files of this user"]),
+        (("no sockets", "no reading of other files"), []),
+    ],
+)
+def test_what_workers_gave_up_is_told_once(
+    rights: tuple[str, ...], warned: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(pool: ShellPool) -> None:
+        await until(lambda: sum(worker.is_up for worker in pool.spares) == 2)
+        await until(lambda: caplog.records)
+        await asyncio.sleep(0.1)
+
+    caplog.set_level("INFO", "ggp.server.pool")
+    with_pool(ShellPool(f"echo '{to_line(Up(rights)).decode().strip()}'; {HANGS}"), scenario)
+    told, *warnings = [record.getMessage() for record in caplog.records]
+    assert told == f"workers gave up: {', '.join(rights) or 'nothing'}"
+    assert [text.partition(":")[0] for text in warnings] == [f"workers could {w}" for w in warned]
+
+
 def test_worker_that_was_dropped_has_ended_when_the_pool_is_closed() -> None:
     async def run() -> None:
         pool = ShellPool(RUNS)

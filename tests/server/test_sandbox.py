@@ -234,8 +234,8 @@ def test_root_becomes_nobody_or_the_interpreter_is_hidden_from_others(tried: Con
     elif "not root but nobody" in tried.rights:
         assert "'0" not in tried.outcomes["user"]
     else:
+        command = [sys.executable, "-c", "import ggp"]
         with pytest.raises((PermissionError, subprocess.CalledProcessError)):
-            command = [sys.executable, "-c", "import ggp"]
             subprocess.run(command, user="nobody", extra_groups=[], check=True)
 
 
