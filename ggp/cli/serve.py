@@ -140,10 +140,10 @@ def serve(
         # What is loaded now stays: looking through it again and again delays answers.
         gc.collect()
         gc.freeze()
-        is_first = stay_up()
-        server = HttpServer(host)
+        shift = stay_up()
+        server = HttpServer(host, shift.custody)
         with server.stopped_by_signals():
             heed_signals()
-            if is_first:
+            if shift.is_first:
                 announce(f"{player} listens on http://{shown}:{where[1]}")
             asyncio.run(server.serve(listening))

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from ggp.errors import ConfigError
 from ggp.server.connection import Connection
+from ggp.server.custody import Custody, Kept
 from ggp.server.host import Host
 
 SHUTDOWN_S = 2.0
@@ -49,13 +50,16 @@ class HttpServer:
 
     Args:
         host: answers messages.
+        custody: keeps connections that wait for an answer.
 
     Attributes:
+        custody: the same.
         is_open: whether connections are answered.
         connections: all that are not closed yet, with their work.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, custody: Custody | None = None) -> None:
+        self.custody = custody or Custody()
         self._host, self._limits = host, host.options.limits
         self.is_open = False
         self.connections: dict[Connection, asyncio.Task[None]] = {}
@@ -70,6 +74,8 @@ class HttpServer:
         if self._num_stops:
             self._stopped.set()
         await self._host.open()
+        for kept in self.custody.take_over():
+            self._begin(*await asyncio.open_connection(sock=kept.socket), kept)
         server = await asyncio.start_server(self._accept, sock=listening, backlog=_BACKLOG)
         self.is_open = True
         try:
@@ -121,13 +127,22 @@ class HttpServer:
         self._unfinished.pop(connection, None)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = Connection(self._host, self, reader, writer)
-        task = asyncio.ensure_future(connection.serve())
-        self.connections[connection] = task
+        connection = self._begin(reader, writer)
         self._unfinished[connection] = None
-        task.add_done_callback(lambda _: self.connections.pop(connection))
         if len(self.connections) > self._limits.connections:
             self._make_room()
+
+    def _begin(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        kept: Kept | None = None,
+    ) -> Connection:
+        connection = Connection(self._host, self, reader, writer, kept)
+        task = asyncio.ensure_future(connection.serve())
+        self.connections[connection] = task
+        task.add_done_callback(lambda _: self.connections.pop(connection))
+        return connection
 
     def _make_room(self) -> None:
         """Close one that has its answer, or refuse the oldest request, which may be the newest."""

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ import pytest
 from ggp import children
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.printing import print_message
+from ggp.server.custody import MAX_CHARS, Custody, Shelf
 from tests.protocol.doubles import Referee
-from tests.server.live import GUESSING, eventually, read_reply, request
+from tests.server.live import GUESSING, events, eventually, read_reply, request, start
 from tests.server.test_server import is_alive, serve
 from tests.support import commands
 
@@ -29,6 +31,13 @@ def serving(process: subprocess.Popen[str]) -> int:
     """The process that serves."""
     (pid,) = children.started_by(process.pid)
     return pid
+
+
+def kill_and_wait(process: subprocess.Popen[str]) -> None:
+    """Kill the process that serves; there is another one afterwards."""
+    server = serving(process)
+    os.kill(server, signal.SIGKILL)
+    eventually(lambda: children.started_by(process.pid) not in ([], [server]))
 
 
 def ask_once(port: int, body: str) -> str:
@@ -90,5 +99,50 @@ def test_server_that_dies_again_and_again_is_given_up(how: str, told: str) -> No
     said, errors = process.communicate(timeout=30)
     *warnings, error = errors.splitlines()
     assert (process.returncode, said) == (1, "")
-    assert error.startswith(f"error: the server died 5 times within 10 s, the last time by {told};")
-    assert warnings == [f"the server died ({told}) and is started again"] * 4
+    assert error.startswith(
+        f"error: the server died 10 times within 10 s, the last time by {told};"
+    )
+    assert warnings == [f"the server died ({told}) and is started again"] * 9
+
+
+@needs_proc
+def test_move_that_was_asked_for_when_the_server_was_killed_is_answered(tmp_path: Path) -> None:
+    process, port = serve("--log", str(tmp_path), "--player", "hyperplay:n=2")
+    assert ask_once(port, start("m", clocks="60 6")) == "ready"
+    with ThreadPoolExecutor() as pool:
+        move = pool.submit(ask_once, port, "(PLAY m NIL)")
+        eventually(lambda: any("PLAY" in e.get("text", "") for e in events(tmp_path, "m")))
+        for _ in range(2):
+            kill_and_wait(process)
+        assert move.result() in ("(guess 0)", "(guess 1)")
+    assert ask_once(port, "(STOP m (guess 0) ())") == "done"
+    decisions = [e for e in events(tmp_path, "m") if e["event"] == "decision"]
+    assert [(e["turn"], e["fault"]) for e in decisions] == [(0, None)]
+
+
+def test_connection_is_kept_until_it_has_its_answer() -> None:
+    shelf = Shelf()
+    channel = shelf.open()
+    if channel is None:
+        pytest.skip("the system has no such channels")
+    theirs, ours = channel
+    near, far = socket.socketpair()
+    custody = Custody(theirs)
+    with custody.keeping(near.fileno(), "(PLAY a NIL)", 1.5):
+        pass
+    waiting = custody.keeping(near.fileno(), "(PLAY b NIL)", 2.5)
+    waiting.__enter__()
+    with custody.keeping(near.fileno(), "x" * (MAX_CHARS + 1), 3.5):
+        theirs.close()  # the server dies
+    near.close()
+    shelf.follow(ours)
+    ((number, kept),) = shelf.found().items()
+    assert (number, kept.text, kept.came_s) == (2, "(PLAY b NIL)", 2.5)
+    kept.socket.sendall(b"answer")
+    assert far.recv(10) == b"answer"
+    far.setblocking(False)
+    with pytest.raises(BlockingIOError):  # it is still open
+        far.recv(10)
+    ours.close()
+    far.close()
+    kept.socket.close()
