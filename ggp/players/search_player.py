@@ -33,8 +33,8 @@ class SearchOptions:
         "states visited a decision, instead of counts; A/B/C for turn 1, 2, 3 and later"
     )
     ties: Ties = choice(
-        Ties.RANDOM,
-        "moves of equal value: random (by lot), or prompt (early wins and late losses first)",
+        Ties.PROMPT,
+        "moves of equal value: prompt (early wins and late losses first), or random (by lot)",
     )
 
 

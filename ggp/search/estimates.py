@@ -54,7 +54,7 @@ class Estimates:
     visits: IntArray
     promptness: FloatArray
 
-    def choose(self, rng: np.random.Generator, ties: Ties = Ties.RANDOM) -> IntArray:
+    def choose(self, rng: np.random.Generator, ties: Ties) -> IntArray:
         """`[B]` the best move of each bag; ties that `ties` leaves are broken at random.
 
         Candidates that were tried come before those that were not. Where one was tried once

@@ -19,6 +19,7 @@ from match_runner.reproduce.figures import (
     share_text,
 )
 from match_runner.reproduce.results import (
+    BY_LOT,
     Claim,
     Line,
     Point,
@@ -41,7 +42,9 @@ _NAME = "figure3"
 
 def _duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
     """All curves at each index, and random play and HyperPlay, on the same numbers."""
-    found = [Duel(figure.game, ("random", GUESSER), folder_of(_NAME, RANDOM_INDEX, EXACT))]
+    found = [
+        Duel(figure.game, ("random", f"{GUESSER}{BY_LOT}"), folder_of(_NAME, RANDOM_INDEX, EXACT))
+    ]
     for n in indices:
         players = tuple(f"hyperplay2:n={n}{curve.options}" for curve in CURVES.values())
         found.append(Duel(figure.game, players, folder_of(_NAME, str(n), EXACT)))

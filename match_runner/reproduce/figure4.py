@@ -23,6 +23,7 @@ from match_runner.reproduce.figures import (
     share_text,
 )
 from match_runner.reproduce.results import (
+    BY_LOT,
     FEWEST_ROUNDS,
     Claim,
     Line,
@@ -48,8 +49,11 @@ _GREEDY = {"(deposit 100 0)", "(deposit 0 100)"}
 
 
 def _duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
-    player = f"hyperplay2:n={OPTIMAL_INDEX}"
-    return [*equal_duels(figure, indices), Duel(figure.game, (player, STRONG), _AGAINST_STRONG)]
+    player = f"hyperplay2:n={OPTIMAL_INDEX}{BY_LOT}"
+    return [
+        *equal_duels(figure, indices),
+        Duel(figure.game, (player, f"{STRONG}{BY_LOT}"), _AGAINST_STRONG),
+    ]
 
 
 def _points(played: PlayedDuels, indices: Sequence[int]) -> list[Point]:

@@ -6,7 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from match_runner.reproduce.duels import Duel, PlayedDuel, play_duel, size_of
-from match_runner.reproduce.results import Claim, Line, Point, Result, Settings, StatesRow, Tell
+from match_runner.reproduce.results import (
+    BY_LOT,
+    Claim,
+    Line,
+    Point,
+    Result,
+    Settings,
+    StatesRow,
+    Tell,
+)
 from match_runner.series.intervals import Interval, interval_text
 from match_runner.workers.executor import Executor
 
@@ -28,8 +37,8 @@ class Curve:
 
 
 CURVES: Mapping[str, Curve] = {
-    EXACT: Curve("", ""),
-    SAMPLED: Curve(",exact=0", "-sampled"),
+    EXACT: Curve(BY_LOT, ""),
+    SAMPLED: Curve(f",exact=0{BY_LOT}", "-sampled"),
     PROMPT: Curve(",ties=prompt", "-prompt"),
 }
 """The curves of each figure. The paper breaks ties by lot, the last curve does not."""
@@ -149,7 +158,13 @@ def states_of(series: str, at: str, played: PlayedDuel) -> list[StatesRow]:
 
 def equal_duels(figure: Figure, indices: Sequence[int]) -> list[Duel]:
     """Random play, then HyperPlay-II at each index, against HyperPlay."""
-    found = [Duel(figure.game, ("random", STRONG), folder_of(figure.name, RANDOM_INDEX, EXACT))]
+    found = [
+        Duel(
+            figure.game,
+            ("random", f"{STRONG}{BY_LOT}"),
+            folder_of(figure.name, RANDOM_INDEX, EXACT),
+        )
+    ]
     for n in indices:
         for name, curve in CURVES.items():
             options = curve.options

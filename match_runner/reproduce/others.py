@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from match_runner.reproduce.duels import Duel, play_duel, size_of
 from match_runner.reproduce.figures import STRONG, point_of, score_text, states_of
-from match_runner.reproduce.results import Claim, Line, Result, Settings, Tell, agrees_with
+from match_runner.reproduce.results import BY_LOT, Claim, Line, Result, Settings, Tell, agrees_with
 from match_runner.workers.executor import Executor
 
 LARGER_GAMES = ("krieg_tic_tac_toe", "blind_breakthrough", "meier")
@@ -50,7 +50,8 @@ class Limitation:
         )
 
     def _duels(self) -> list[Duel]:
-        ours, theirs = ("hyperplay2:n=8", "hyperplay2:n=4"), (STRONG, "hyperplay:n=4")
+        ours = (f"hyperplay2:n=8{BY_LOT}", f"hyperplay2:n=4{BY_LOT}")
+        theirs = (f"{STRONG}{BY_LOT}", f"hyperplay:n=4{BY_LOT}")
         pairs = {"both-ii": ours, "both-hyperplay": theirs, "mixed": (ours[0], theirs[0])}
         return [
             Duel("cooperative_spies", players, folder=f"{self.name}/{folder}")
@@ -91,7 +92,11 @@ class LargerGames:
     def _duels(self) -> list[Duel]:
         return [
             Duel(
-                *(game, (f"hyperplay2:n={_N}", f"hyperplay:n={_N}"), f"{self.name}/{game}"),
+                *(
+                    game,
+                    (f"hyperplay2:n={_N}{BY_LOT}", f"hyperplay:n={_N}{BY_LOT}"),
+                    f"{self.name}/{game}",
+                ),
                 equal_states=True,
             )
             for game in LARGER_GAMES

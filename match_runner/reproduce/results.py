@@ -11,6 +11,9 @@ from ggp.machine import Limits
 from match_runner.series.intervals import Interval
 from match_runner.workers.executor import Executor
 
+BY_LOT = ",ties=random"
+"""The papers do not tell equal moves apart, so their players must not."""
+
 FEWEST_ROUNDS = 20
 """Rounds from which on means are judged."""
 

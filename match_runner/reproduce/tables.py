@@ -12,13 +12,16 @@ import numpy as np
 from ggp.errors import MatchError
 from ggp.players.player import KnownTurn
 from match_runner.reproduce.published import HYPERPLAY, HYPERPLAY2, TABLE1, TABLE2, Number
-from match_runner.reproduce.results import Claim, Point, Result, Settings, Tell
+from match_runner.reproduce.results import BY_LOT, Claim, Point, Result, Settings, Tell
 from match_runner.reproduce.thoughts import Thought, think
 from match_runner.series.intervals import LEVEL, Interval
 from match_runner.workers.executor import Executor
 from match_runner.workers.tries import run_all
 
-PLAYERS: Mapping[str, str] = {HYPERPLAY: "hyperplay:n=12", HYPERPLAY2: "hyperplay2:n=20"}
+PLAYERS: Mapping[str, str] = {
+    HYPERPLAY: f"hyperplay:n=12{BY_LOT}",
+    HYPERPLAY2: f"hyperplay2:n=20{BY_LOT}",
+}
 """Enough playouts and simulations for error bars like the paper's."""
 
 COLOURS = ("blue", "red")

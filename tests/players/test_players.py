@@ -195,9 +195,9 @@ def test_spec_gives_the_budgets_of_the_definitions(text: str, particles: int, tr
     assert (made.capacity, made.trials) == (particles, trials)
 
 
-def test_ties_are_broken_by_lot_unless_the_spec_says_otherwise() -> None:
+def test_ties_are_broken_promptly_unless_the_spec_says_otherwise() -> None:
     for name in ("hyperplay", "hyperplay2"):
-        assert parse_spec(name).options.ties is Ties.RANDOM
+        assert parse_spec(name).options.ties is Ties.PROMPT
         assert parse_spec(f"{name}:n=2,ties=random").options.ties is Ties.RANDOM
         assert parse_spec(f"{name}:ties=prompt,n=2").options.ties is Ties.PROMPT
         assert parse_spec(f"{name}:ties=prompt,n=2").text == f"{name}:ties=prompt,n=2"
@@ -232,8 +232,8 @@ def test_prompt_players_win_now_and_lose_late(
             found.add(player(f"{name}:n=2{ties}", machine, seed=seed).choose(deadline).move)
         return found
 
-    assert moves(",ties=prompt", 5) == {prompt}
-    assert moves(",ties=random", 20) == moves("", 20) == {"now", "later"}
+    assert moves(",ties=prompt", 5) == moves("", 5) == {prompt}
+    assert moves(",ties=random", 20) == {"now", "later"}
 
 
 def test_an_error_that_a_single_trial_cannot_tell_is_none() -> None:

@@ -224,7 +224,7 @@ def test_candidates_that_were_tried_come_first() -> None:
     moves = ragged([np.array([7, 8, 9])])
     values, visits = np.array([0.0, -5.0, 0.0]), np.array([0, 3, 0])
     estimates = Estimates(moves, values, np.zeros(3), visits, np.zeros(3))
-    assert estimates.choose(np.random.default_rng(0)).tolist() == [8]
+    assert estimates.choose(np.random.default_rng(0), Ties.RANDOM).tolist() == [8]
 
 
 def test_among_equal_values_the_promptest_is_chosen_if_that_is_wanted() -> None:
@@ -232,7 +232,9 @@ def test_among_equal_values_the_promptest_is_chosen_if_that_is_wanted() -> None:
     values = np.array([90.0, 100.0, 100.0, 100.0, 0.0, 0.0, 0.0])
     promptness = np.array([0.0, -250.0, -50.0, -50.0, 0.0, 50.0, 150.0])
     estimates = Estimates(moves, values, np.zeros(7), np.full(7, 2), promptness)
-    by_lot = np.array([estimates.choose(np.random.default_rng(seed)) for seed in range(200)])
+    by_lot = np.array(
+        [estimates.choose(np.random.default_rng(seed), Ties.RANDOM) for seed in range(200)]
+    )
     assert [{*column.tolist()} for column in by_lot.T] == [{4, 5, 6}, {7}, {8, 9}]
     assert np.count_nonzero(by_lot[:, 0] == 4) == pytest.approx(200 / 3, abs=30)
     chosen = np.array(
