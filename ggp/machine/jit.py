@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,6 +32,7 @@ def _without(module: str) -> Iterator[None]:
 # it takes half as long to import as all of numba.
 with _without("scipy.linalg"):
     import numba
+    from numba.core import caching
     from numba.core.runtime.nrt import rtsys
     from numba.extending import register_jitable
 
@@ -55,8 +57,12 @@ def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
-        compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError as error:  # there is no folder to cache in
+        try:
+            compiled = numba.njit(cache=True, **options)(function)
+        except RuntimeError:  # there is no folder that may be written
+            with _reading_only():
+                compiled = numba.njit(cache=True, **options)(function)
+    except RuntimeError as error:  # nor one that was written before
         _log.info("machine code is not cached: %s", error)
         uncached: Callable[_P, _R] = numba.njit(**options)(function)
         return uncached
@@ -71,6 +77,25 @@ def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
     disk.save_overload = _or_none(disk.save_overload)
     result: Callable[_P, _R] = compiled
     return result
+
+
+@contextmanager
+def _reading_only() -> Iterator[None]:
+    """Kernels made inside use a folder of cached code that is there; numba wants to write to it.
+
+    A process that gave up its rights may import kernels late.
+    """
+
+    def demand_folder(locator: Any) -> None:
+        if not os.path.isdir(locator.get_cache_path()):
+            raise OSError("there is no such folder")
+
+    before = caching._CacheLocator.ensure_cache_path
+    caching._CacheLocator.ensure_cache_path = demand_folder  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        caching._CacheLocator.ensure_cache_path = before  # type: ignore[method-assign]
 
 
 def _loaded(disk: Any, signature: Any, target: Any) -> Any:

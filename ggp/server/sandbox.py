@@ -27,6 +27,8 @@ import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from platformdirs import user_cache_path
+
 import ggp
 from ggp.children import lower_limit
 from ggp.server import landlock, privileges, seccomp
@@ -90,6 +92,7 @@ def restrict(
     libc = ctypes.CDLL(None, use_errno=True)
     homes, folders = _homes(), [*writable]
     own = [path for path in (*_interpreter(), *libraries) if not _holds(path, homes)]
+    kernels = user_cache_path("numba", appauthor=False)  # where they cannot be beside the modules
     # Each step needs what the next takes away: the namespace wants root, or none of its power.
     has_left = privileges.leave_network(libc)
     privileges.bound_capabilities(libc)
@@ -103,7 +106,7 @@ def restrict(
         done.append("no new privileges")
         done += landlock.confine(
             libc,
-            readable=[*map(Path, _SYSTEM), *own],
+            readable=[*map(Path, _SYSTEM), *own, kernels, *_named("NUMBA_CACHE_DIR")],
             listed=[Path(ggp.__file__).parent.parent],  # it may be the home itself
             writable=folders,
         )
@@ -133,7 +136,12 @@ def _interpreter() -> Iterator[Path]:
     if swipl := shutil.which("swipl"):
         yield Path(swipl).resolve().parent
     for variable in ("LD_LIBRARY_PATH", "SWI_HOME_DIR", "LIBSWIPL_PATH"):
-        yield from map(Path, filter(None, os.environ.get(variable, "").split(os.pathsep)))
+        yield from _named(variable)
+
+
+def _named(variable: str) -> Iterator[Path]:
+    """The paths that a variable of the environment names."""
+    yield from map(Path, filter(None, os.environ.get(variable, "").split(os.pathsep)))
 
 
 def _homes() -> tuple[Path, ...]:

@@ -17,7 +17,6 @@ import shutil
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -54,7 +53,7 @@ def main(memory: str, light: str, *writable: str) -> NoReturn:
         import_module("ggp.machine.propnet.play.propnet_machine")
     rights: tuple[str, ...] = ()
     if int(memory):
-        rights = restrict(int(memory), [Path(folder) for folder in writable], _libraries())
+        rights = restrict(int(memory), [Path(folder) for folder in writable], prolog_folders())
     die_with(parent)  # once more: a change of credentials has undone it
     status = orders.EXIT_CRASHED
     try:
@@ -137,14 +136,6 @@ def _tell_logs(worker: _Worker) -> None:
     logger = logging.getLogger("ggp")
     logger.handlers = [_Teller(worker)]
     logger.propagate = False
-
-
-def _libraries() -> Iterator[Path]:
-    """What is read later, and is perhaps not with the modules of the interpreter."""
-    yield from prolog_folders()
-    jit = sys.modules.get("ggp.machine.jit")
-    if jit is not None:
-        yield from {file.parent for file in jit.cache_files()}
 
 
 def _may_have_prolog() -> bool:

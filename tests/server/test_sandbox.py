@@ -262,6 +262,19 @@ def test_filter_alone_keeps_sockets_closed(place: Path) -> None:
         assert tried.outcomes[what] == "PermissionError"
 
 
+def test_kernels_that_are_imported_late_are_read_from_the_cache() -> None:
+    # An understudy has given its rights up when it needs numba.
+    program = """
+from ggp.server.sandbox import restrict
+restrict(1 << 30, [])
+from ggp.machine import row_kernels
+print(row_kernels.place_rows.stats.cache_path, row_kernels.number_rows.stats.cache_path)
+"""
+    own = children.environment()
+    found = subprocess.run([sys.executable, "-c", program], env=own, capture_output=True, text=True)
+    assert {Path(folder).name for folder in found.stdout.split()} == {"__pycache__"}, found.stderr
+
+
 def test_machine_without_a_table_has_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     assert not seccomp.refuse_calls(None)  # type: ignore[arg-type]
