@@ -29,7 +29,6 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 
-import ggp
 from ggp.children import lower_limit
 from ggp.server import landlock, privileges, seccomp
 
@@ -37,6 +36,7 @@ MAX_OPEN_FILES = 256
 MAX_FILE_BYTES = 1 << 29
 
 _PR_SET_NO_NEW_PRIVS = 38
+_OURS = Path(__file__).resolve().parents[1]
 
 _NEEDED = frozenset(
     ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "VIRTUAL_ENV")
@@ -107,7 +107,7 @@ def restrict(
         done += landlock.confine(
             libc,
             readable=[*map(Path, _SYSTEM), *own, kernels, *_named("NUMBA_CACHE_DIR")],
-            listed=[Path(ggp.__file__).parent.parent],  # it may be the home itself
+            listed=[_OURS.parent],  # it may be the home itself
             writable=folders,
         )
         if seccomp.refuse_calls(libc):
@@ -129,7 +129,7 @@ def gaps(rights: Container[str]) -> Iterator[str]:
 
 def _interpreter() -> Iterator[Path]:
     """Files and folders that Python and our modules are read from."""
-    yield Path(ggp.__file__).parent
+    yield _OURS
     yield Path(sys.executable)
     for name in (sys.prefix, sys.base_prefix, os.path.dirname(os.__file__), *sys.path):
         yield Path(name).absolute()

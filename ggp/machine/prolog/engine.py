@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from importlib import import_module, resources
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -217,31 +217,32 @@ def engine() -> Engine:
 
 
 def prolog_folders() -> tuple[Path, ...]:
-    """Where SWI-Prolog and its library are; starts it, but for our runtime. None without it."""
+    """Where SWI-Prolog and its library are, none if it is missing; starts it, as `engine` would."""
     try:
-        core = _import_pyswip("core")
+        core = _start_prolog()
     except BackendUnavailableError:
         return ()
     return Path(core.SWI_HOME_DIR), Path(core._path).resolve().parent
 
 
-def _import_pyswip(name: str) -> Any:
-    """A module of pyswip; `prolog` starts SWI-Prolog."""
+def _start_prolog() -> Any:
+    """The module of pyswip that calls Prolog."""
     try:
         arguments, sys.argv = sys.argv, sys.argv[:0]  # pyswip chokes on some, needs none
         try:
-            return import_module(f"pyswip.{name}")
+            import pyswip.core as core
+            import pyswip.prolog  # noqa: F401  (starts SWI-Prolog)
         finally:
             sys.argv = arguments
     except ImportError as error:  # pyswip raises subclasses of it for a missing library
         raise BackendUnavailableError("SWI-Prolog", _INSTALL) from error
     except Exception as error:
         raise BackendUnavailableError("SWI-Prolog", f"{error}; {_INSTALL}") from error
+    return core
 
 
 def _start() -> Engine:
-    core = _import_pyswip("core")
-    _import_pyswip("prolog")
+    core = _start_prolog()
     version = core._lib.PL_version_info
     version.argtypes, version.restype = [ctypes.c_int], ctypes.c_uint
     found = int(version(1))
