@@ -32,13 +32,13 @@ EXIT_NO_READER = 141
 """What shells show for programs that end when nobody reads what they write."""
 
 EXIT_CODES = {
-    0: "all is well",
+    0: "everything went well",
     EXIT_FAILED: "something failed: a match failed, a player committed faults in every match, a "
     "record does not fit its rules, validate found errors, results could not be written, serve "
     "died again and again",
     EXIT_BAD_INPUT: "the input was wrong: options, files, rulesheets",
-    EXIT_INTERRUPTED: "interrupted; Ctrl-C and SIGTERM end serve with 0",
-    EXIT_NO_READER: "the reader of the results went away, as head does",
+    EXIT_INTERRUPTED: "interrupted; but serve ends with 0 after Ctrl-C or SIGTERM",
+    EXIT_NO_READER: "the program that read the results has ended, as head does",
 }
 """How the commands end; both command lines show it in their help."""
 

@@ -35,7 +35,7 @@ from match_runner.tournament.cli import tournament
 @verbose_option
 @click.pass_context
 def main(ctx: click.Context) -> None:
-    """Play matches between players, and show recorded ones."""
+    """Play matches between players, and show recorded matches."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
@@ -45,10 +45,10 @@ def main(ctx: click.Context) -> None:
 @json_option
 @verbose_option
 def replay(files: tuple[Path, ...], as_json: bool) -> int:
-    """Show recorded matches again, checked against the rules of their games.
+    """Show recorded matches, and check them against the rules of their games.
 
-    A FILE is a record of this program, or a log that `ggp serve --log` kept. With --json,
-    several are a list. A file that cannot be shown does not keep the others from it.
+    A FILE is a record that match-runner wrote, or a log that `ggp serve --log` kept. With --json,
+    several of them become a list. If one cannot be shown, the others still are.
     """
     found: list[object] = []
     code = 0
@@ -87,20 +87,20 @@ def _replay(file: Path, found: list[object], *, as_json: bool) -> int:
     "target",
     type=click.Choice(list(EXPORTS)),
     required=True,
-    help="The format: of the Dresden GameController, or of ggp-base and Tiltyard.",
+    help="The format: that of the Dresden GameController, or that of ggp-base and Tiltyard.",
 )
 @click.option(
     "--out",
     type=FilePath(),
     metavar="FILE",
-    help="Where to write it; without it, to standard output.",
+    help="Where to write it; the default is standard output.",
 )
 @verbose_option
 def export(file: Path, target: str, out: Path | None) -> None:
     """Write a recorded match in the format of another program.
 
-    Other formats hold states: they follow from the rules in the record, which is checked on the
-    way. Old records have no rules; then the game must be at hand.
+    Other formats hold states. These are computed from the rules in the record, which checks the
+    record too. Old records have no rules; for these the game must be available.
     """
     record = read_record(file)
     text = EXPORTS[target](record, check_record(record, rules_of(record)))

@@ -40,18 +40,18 @@ SEED = 1
 NUM_MATCHES = 20
 
 _STORY = (
-    "Chance arms a bomb with the red or the blue wire, out of the agent's sight. The agent "
-    "may ask which wire it was, at a price of 10 points, or wait. Then it cuts a wire: the "
-    "armed one stops the bomb (90 points having asked, 100 having waited), the other sets it "
-    "off (0 points)."
+    "Chance arms a bomb with the red or the blue wire, and the agent does not see which. The "
+    "agent may wait, or ask which wire it was, which costs 10 points. Then it cuts a wire. The "
+    "armed one stops the bomb (100 points, or 90 after asking); the other one sets it off (0 "
+    "points)."
 )
 
 _LESSON = (
-    "Look at turn 2. HyperPlay tries each move on both bombs it thinks possible and plays on "
-    "at random. No answer can change such a playout, so asking looks like a mere loss of 10 "
-    "points (45 against 50): it waits, and cuts blindly. HyperPlay-II asks, because it plays "
-    "on as somebody who knows only what the agent would have seen: there the answer decides "
-    "the cut, so that asking is worth 90 for certain, and waiting only 50."
+    "Look at turn 2. HyperPlay tries each move on both bombs that are possible, and plays on at "
+    "random. No answer can change such a playout, so asking seems to cost 10 points for nothing "
+    "(45 against 50). It waits, and cuts blindly. HyperPlay-II asks, because it plays on as "
+    "somebody who knows only what the agent would have seen. There the answer decides which wire "
+    "to cut, so asking is worth 90 for certain, and waiting only 50."
 )
 
 

@@ -18,7 +18,7 @@ from rich.text import Text
 from ggp.errors import ConfigError, MatchError
 from ggp.server.match_log import FORMAT, LOG_FULL, SUFFIX
 from match_runner.match.records import decision_from_json
-from match_runner.match.views import plain, values_table
+from match_runner.match.views import particles_text, plain, values_table
 
 MOST_TEXT = 160
 """Characters shown of a message; rules are longer."""
@@ -118,7 +118,8 @@ def _decided(event: LogLine) -> str:
     text = f"{number}: {_text(event, 'move')} ({by}"
     if isinstance(event.get("particles"), int):
         few = "all" if event.get("exact") else "sampled"
-        text += f"; {event['particles']} particles, {few}; {_text(event, 'states_visited')} states"
+        text += f"; {particles_text(event['particles'])}, {few}; "
+        text += f"{_text(event, 'states_visited')} states"
     text += ")"
     return f"{text}, fallback: {_text(event, 'fault')}" if event.get("fault") else text
 

@@ -89,7 +89,7 @@ def out_option(usual: str | None = None) -> Callable[[_F], _F]:
         required=usual is None,
         show_default=usual or False,
         metavar="DIR",
-        help="Where results are kept; the same command continues there.",
+        help="Where results are kept. The same command continues from them.",
     )
 
 
@@ -100,7 +100,7 @@ def record_option(command: _F) -> _F:
         "records",
         type=FolderPath(),
         metavar="DIR",
-        help="Write a JSON file for every match.",
+        help="Write a JSON file for every match to DIR.",
     )(command)
 
 
@@ -163,7 +163,7 @@ _OPTIONS = (
         default=DEFAULT_START_CLOCK_S,
         show_default=True,
         metavar="SECONDS",
-        help="Time of remote players before the first turn.",
+        help="Time for remote players before the first turn.",
     ),
     click.option(
         "--dialect",
@@ -176,16 +176,16 @@ _OPTIONS = (
         type=click.Choice(list(SERVERS)),
         default=DRESDEN.name,
         show_default=True,
-        help="Whose requests and grace remote players meet.",
+        help="The server to imitate towards remote players.",
     ),
     click.option(
-        "--scramble", is_flag=True, help="Send remote players words that mean nothing, by the seed."
+        "--scramble", is_flag=True, help="Send remote players meaningless words, drawn by the seed."
     ),
     click.option(
         "--replacement",
         type=click.Choice([each.value for each in Replacement]),
         show_default="the server's with remote players, else random",
-        help="Which legal move is played instead of a late or illegal one.",
+        help="Which legal move replaces a late or illegal one.",
     ),
     click.option(
         "--pause",

@@ -78,6 +78,8 @@ class OpenMoves:
         """`[K, R]` completions numbered within their lanes, and `[K]` log of their priors."""
         chosen = np.empty((len(lanes), len(self.moves)), dtype=np.int64)
         log_priors = np.zeros(len(lanes))
+        # The number of a completion, written with a digit for each role: roles without a choice
+        # need none.
         for j in reversed(range(len(self.moves))):
             at = self.moves[j].offsets[lanes]
             sizes = self.moves[j].counts
@@ -155,6 +157,7 @@ def open_moves(
             others = UNIFORM if j == role else model
             logs = others.log_likelihoods(machine, states, j, options)
         if j == role:
+            # What was refused in time was illegal: states in which it is legal are ruled out.
             if (evidence.refused != UNKNOWN).any():
                 counts[_contains(options, evidence.refused)] = 0.0
             options, logs = _only_known(options, logs, evidence.moves)
@@ -305,6 +308,8 @@ class _Draws:
     def next_counts(self, active: IntArray) -> IntArray:
         """How many to draw next of each of some lanes."""
         drawn = self.num_drawn[active]
+        # As many as before again: few calls where matches are rare, few draws in vain where they
+        # are not.
         wanted = np.maximum(np.maximum(_FIRST_DRAWS, drawn), 2 * self._shares[active])
         return np.asarray(np.minimum(wanted, self._limits[active] - drawn))
 
@@ -315,6 +320,8 @@ class _Draws:
         before = self.num_drawn[active] - offsets_of(counts)[:-1]
         places = np.arange(len(owners)) + np.repeat(before, counts)
         sizes = self._totals[owners]
+        # Without replacement, and without a list of what was drawn: the n-th draw is the n-th
+        # number of an order that follows from the key.
         numbers = shuffled(places, np.minimum(sizes, MAX_SIZE), self._keys[owners])
         joint_moves, log_priors = self._options.joint(self._lanes[owners], numbers)
         # Of more completions than that, none is ever drawn twice.
@@ -337,6 +344,7 @@ class _Draws:
         nth = np.arange(len(matches)) + np.repeat(before, new)
         self._num_matches[active] += new
         self.num_drawn[active] += self.next_counts(active)
+        # This match stops the drawing and is not kept: see `draw_completions` for why.
         stops = nth == self._shares[owners]
         stopped = owners[stops]
         self.num_drawn[stopped] = drawn.places[matches[stops]] + 1

@@ -121,6 +121,7 @@ class ExactSets:
             self._table.put(nodes, self._initial(len(nodes)))
             return
         parents = self._tree.parents(nodes)
+        # What continues a set that was too large is not tried either; its size is not known.
         self._too_large[nodes[self._too_large[parents] > 0]] = np.inf
         ready = self._table.holds(parents)
         if ready.any():
@@ -208,6 +209,7 @@ class ExactSets:
             if self._stop():
                 raise GivenUp
             steps = beginnings[alive]
+            # Paths that begin alike are one until they part: `group` says which one.
             first, group = first_seen(steps)
             steps = steps[first]
             left = np.maximum(expansions - stepped[alive[first]], 0)
@@ -252,6 +254,7 @@ class ExactSets:
             sets,
             paths,
             capacity=limit,
+            # Nothing is drawn where sets are only enumerated.
             rng=np.random.default_rng(0),
             model=self._model,
             expansion_limit=expansions,

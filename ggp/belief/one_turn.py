@@ -105,6 +105,7 @@ def advance(
     else:
         num_open = np.bincount(set_of, weights=options.counts, minlength=len(sets))
         exact = sets.exact & (num_open <= expansion_limit)
+        # Sets that are not enumerated are not stepped either.
         options.counts[~exact[set_of]] = 0.0
         listed = np.ones(len(set_of), dtype=np.bool_)
     effort = np.bincount(
@@ -229,6 +230,7 @@ def _views(
         return None
     views = sets.views[children.lanes]
     for j in range(len(machine.roles)):
+        # What we missed of the match, our simulated self must not know.
         if j == role:
             views[:, j] = paths[children.lanes]
         elif j != machine.random_role:
@@ -268,6 +270,7 @@ def _gather(
     exact = exact & (counts <= capacity)
     born = np.bincount(owners, weights=children.stands_for, minlength=len(sets))
     with np.errstate(over="ignore"):
+        # The entries that were left out are taken to have as many children as those that are here.
         estimate = sets.sizes * born / np.maximum(sets.counts, 1)
     sizes = np.where(exact, counts, np.minimum(estimate, MOST_COMPLETIONS))
     return Segments(

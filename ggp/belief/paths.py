@@ -115,6 +115,7 @@ class PathTree:
             keep[nodes] |= keep[rows[nodes, 0]]
         keep[held] = True
         for nodes in reversed(by_depth):
+            # A path needs its beginnings: kept from the longest to the shortest.
             keep[rows[nodes[keep[nodes]], 0]] = True
         keep[: self._num_roles] = True
         numbers = np.where(keep, np.cumsum(keep) - 1, -1)
@@ -130,6 +131,7 @@ class PathTree:
         self._index = RowTable(4)
         self._depths = np.zeros(64, dtype=np.int64)
         roots = np.full((self._num_roles, 4), UNKNOWN, dtype=np.int64)
+        # Negative, so that no parent looks like them: the empty paths of two roles are two rows.
         roots[:, 0] = -1 - np.arange(self._num_roles)
         self._index.numbers(roots.view(np.uint64))
 

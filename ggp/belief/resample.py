@@ -141,6 +141,9 @@ def _thin(weights: FloatArray, limits: IntArray, starts: FloatArray) -> FloatArr
     ends = np.cumsum(keep, axis=1)
     # Rounding must not lose the last entry.
     ends = np.where((ends >= ends[:, -1:]) & (threshold > 0), limits[:, None], ends)
+    # A systematic sample: marks at distance 1 from a random start, and entries laid end to end with
+    # their `keep` as lengths. An entry stays if a mark falls on it; as lengths are at most 1, no
+    # entry gets two.
     marks = np.floor(np.column_stack([starts, ends + starts[:, None]]))
     return np.where(marks[:, 1:] > marks[:, :-1], np.maximum(weights, threshold), 0.0)
 
@@ -149,6 +152,8 @@ def _thresholds(weights: FloatArray, limits: IntArray) -> FloatArray:
     """`[S]` the c of each row with sum(min(1, weight / c)) = limit; more entries than limit."""
     rising = np.sort(weights, axis=1)
     falling, tails = rising[:, ::-1], np.cumsum(rising, axis=1)[:, ::-1]
+    # If the k heaviest stay as they are, the others share the limit - k places left, so c is their
+    # sum over that. The first k that leaves none above c is the right one.
     room = limits[:, None] - np.arange(weights.shape[1])
     candidates = tails / np.maximum(room, 1)
     fits = (falling <= candidates) & (room > 0)

@@ -112,6 +112,7 @@ def depleted_segments(machine: Machine, count: int, *, keep_views: bool) -> Segm
 
 def initial_segments(machine: Machine, count: int, *, keep_views: bool) -> Segments:
     """`count` sets that hold the initial state and nothing else."""
+    # Node r of a tree of paths is the empty path of role r.
     roles = np.arange(len(machine.roles), dtype=np.int64)
     return Segments(
         np.arange(count + 1, dtype=np.int64),

@@ -35,6 +35,8 @@ def shuffled(places: IntArray, sizes: FloatArray, keys: UInts) -> IntArray:
     limits = sizes.astype(np.uint64)
     found = places.astype(np.uint64)
     pending = np.arange(len(places))
+    # A range of more than `_MIN_BITS` bits is more than half of its power of two, so that few
+    # numbers are mapped more than once or twice.
     while len(pending):
         found[pending] = _network(found[pending], bits[pending], keys[pending])
         pending = pending[found[pending] >= limits[pending]]

@@ -41,6 +41,8 @@ class SetTable:
         self._reserve(nodes)
         self._used[nodes] = self._tick
         self._append(nodes, sets)
+        # Each block stays twice as large as the next: so there are few, and an entry is seldom
+        # moved.
         while len(self._blocks) > 1 and _size(self._blocks[-2]) < 2 * _size(self._blocks[-1]):
             last, last_nodes = self._blocks.pop(), self._nodes.pop()
             before, before_nodes = self._blocks.pop(), self._nodes.pop()

@@ -233,7 +233,7 @@ def verbose_option(command: _F) -> _F:
         count=True,
         expose_value=False,
         callback=_raise_verbosity,
-        help="Say more on standard error; twice for everything.",
+        help="Say more on standard error; give it twice to see everything.",
     )(command)
 
 
@@ -249,7 +249,8 @@ def backend_option(command: _F) -> _F:
         type=_Backend(),
         default="auto",
         show_default=True,
-        help="What runs the rules.",
+        help="What runs the rules: propnet is fast, prolog is for games too large for it, auto "
+        "chooses.",
     )(command)
 
 
@@ -269,7 +270,7 @@ def limits_option(command: _F) -> _F:
         show_default=True,
         metavar="SECONDS",
         callback=_limits,
-        help="What the fast backend may take to compile a game it has not seen.",
+        help="How long the fast backend may take to compile a game it has not seen.",
     )(command)
 
 
@@ -280,7 +281,7 @@ def threads_option(command: _F) -> _F:
         type=click.IntRange(min=1),
         default=1,
         show_default=True,
-        help="Cores to use; the results are the same.",
+        help="Cores to use; the results do not depend on it.",
     )(command)
 
 

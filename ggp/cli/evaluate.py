@@ -50,19 +50,21 @@ if TYPE_CHECKING:
     "--history",
     type=FilePath(),
     metavar="FILE",
-    help=f"What the role did and saw so far: JSON, {FORM}. Default: it had only one legal move and "
-    "saw nothing until it has a choice; where that cannot be, a random match by --seed.",
+    help=f"What the role did and saw so far: JSON, {FORM}. Without it, the role is at its first "
+    "choice, having seen nothing; if that cannot be, a random match by --seed leads there.",
 )
 @click.option(
     "--record", type=FilePath(), metavar="FILE", help="A recorded match, instead of --history."
 )
 @click.option(
-    "--turn", type=click.IntRange(min=1), help="Which decision of the recorded match; from 1."
+    "--turn",
+    type=click.IntRange(min=1),
+    help="Which decision of the recorded match, counted from 1.",
 )
 @click.option(
     "--play-clock",
     type=FiniteRange(min=0, min_open=True),
-    help="Seconds to think; without it the player's own numbers decide.",
+    help="Seconds to think; without it the player's own counts decide.",
 )
 @seed_option("the player, and of the random match that leads to the role's first choice")
 @backend_option

@@ -19,9 +19,9 @@ _WIDTH = 79
 @json_option
 @verbose_option
 def games(game: str | None, as_json: bool) -> None:
-    """List the games that come with ggp; with GAME, tell its rules in words.
+    """List the games that come with ggp; with GAME, show its rules in words.
 
-    GAME may also be the path of a rulesheet, which is then as clear as its first comment is.
+    GAME may also be the path of a rulesheet. The words are those of its first comment.
     """
     from ggp.gdl.games import list_games
 

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 @json_option
 @verbose_option
 def players(specs: tuple[str, ...], markdown: bool, as_json: bool) -> None:
-    """List players with their options: all that are known, or those named (module:Class too)."""
+    """List players with their options: all known players, or those named.
+
+    A PLAYER is a name, or module:Class for a player of your own.
+    """
     preload("ggp.players")
     from ggp.players import describe_player, known_players
 

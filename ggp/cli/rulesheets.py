@@ -45,8 +45,8 @@ _SHOWN_FIELDS = ("severity", "rule", "message", "line", "column", "context")
 def validate(ctx: click.Context, files: tuple[str, ...], strict: bool, as_json: bool) -> None:
     """Say everything that is wrong with rulesheets.
 
-    What can be repaired is a warning; with --strict it is an error if it breaks the
-    specification. Exits with 1 if there is an error, with 2 if a file cannot be read.
+    Mistakes that can be repaired are warnings. With --strict, those that break the
+    specification are errors. Exits with 1 if there is an error, with 2 if a file cannot be read.
     """
     code = 0
     results: list[dict[str, Any]] = []
@@ -95,7 +95,7 @@ def _validated(file: str, strict: bool) -> tuple[Diagnostic, ...]:
 def info(ctx: click.Context, game: str, backend: str, limits: Limits, as_json: bool) -> None:
     """Show the roles of a game, its size and what runs it.
 
-    With --verbose also how the circuit of the propositional network became smaller.
+    --verbose also shows how the circuit of the propositional network became smaller.
     """
     opened = open_game(game, backend, limits=limits)
     result = _describe(opened.program, opened.machine)

@@ -34,7 +34,7 @@ DEFAULT_LOG_LIMIT_GB = 10
     type=click.IntRange(0, 65535),
     default=DEFAULT_PORT,
     show_default=True,
-    help="Where to listen; 0 for any that is free.",
+    help="Port to listen on; 0 for any that is free.",
 )
 @click.option(
     "--host",
@@ -54,7 +54,7 @@ DEFAULT_LOG_LIMIT_GB = 10
     "--margin",
     type=FiniteRange(min=0),
     metavar="S",
-    help="Seconds of each clock that are kept for the way.  [default: 10 %, at least 0.5]",
+    help="Seconds of each clock that are left for the network.  [default: 10 %, at least 0.5]",
 )
 @click.option("--name", default="ggp", show_default=True, help="What the player calls itself.")
 @click.option(
@@ -62,7 +62,7 @@ DEFAULT_LOG_LIMIT_GB = 10
     "log_folder",
     type=FolderPath(),
     metavar="DIR",
-    help="Folder for a file of JSON Lines for each match.",
+    help="Folder for logs, a file of JSON Lines for each match.",
 )
 @click.option(
     "--log-limit",
@@ -70,7 +70,7 @@ DEFAULT_LOG_LIMIT_GB = 10
     default=DEFAULT_LOG_LIMIT_GB,
     show_default=True,
     metavar="GB",
-    help="Of all logs in that folder; matches that begin beyond it have none.",
+    help="Most that all logs in that folder may take; matches that begin later have none.",
 )
 @click.option(
     "--memory",
@@ -78,7 +78,7 @@ DEFAULT_LOG_LIMIT_GB = 10
     default=DEFAULT_MEMORY_MB,
     show_default=True,
     metavar="MB",
-    help="Memory of each worker process; a match has two.",
+    help="Most memory for each worker process; a match has two.",
 )
 @seed_option()
 @backend_option
@@ -98,10 +98,11 @@ def serve(
     seed: int,
     backend: str,
 ) -> None:
-    """Play matches for game servers until interrupted, which is no failure: exits with 0.
+    """Play matches on game servers until interrupted.
 
-    Whatever happens to a match, its moves are answered in time, and legal where that can be
-    known. Listens on this machine only, unless told otherwise.
+    Whatever happens in a match, moves are sent in time, and are legal where that can be known.
+    Only this machine can connect, unless --host says otherwise. An interrupt is no failure: it
+    exits with 0.
     """
     preload("ggp.players", "ggp.server.http_server")
     from ggp.players import parse_spec

@@ -46,7 +46,7 @@ _JOINT_MOVE = 'an object with a move for each role: {"ROLE": "MOVE", ...}'
     type=click.IntRange(min=0),
     default=1000,
     show_default=True,
-    help="Where to stop random play.",
+    help="Most steps of random play.",
 )
 @seed_option()
 @backend_option

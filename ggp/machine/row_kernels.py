@@ -1,4 +1,8 @@
-"""The kernels of `rows.RowTable`: open addressing with linear probing."""
+"""The kernels of `rows.RowTable`: open addressing with linear probing.
+
+A row's hash names a slot. A slot holds the number of a row that is known, or -1. If it is another
+row's, the next slots are looked at, until one holds this row or is free: then the row is new.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from ggp.search.estimates import candidates
 
 
 class FirstLegal(BeliefPlayer):
-    """The first legal move, in the order of their text."""
+    """The legal move that comes first in alphabetical order."""
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         moves = candidates(self.machine, bag).values.tolist()

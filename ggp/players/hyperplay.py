@@ -25,8 +25,8 @@ class HyperPlayOptions(SearchOptions):
         high=MOST_N,
         usual=str(DEFAULT_N),
     )
-    particles: int | None = whole(None, "particles of a sampled bag", usual="n^2")
-    playouts: int | None = whole(None, "playouts a candidate for each particle", usual="n^2")
+    particles: int | None = whole(None, "particles in a bag that is sampled", usual="n^2")
+    playouts: int | None = whole(None, "playouts for each candidate and particle", usual="n^2")
 
     def __post_init__(self) -> None:
         if self.n is not None and (self.particles is not None or self.playouts is not None):
@@ -36,7 +36,7 @@ class HyperPlayOptions(SearchOptions):
 
 
 class HyperPlay(SearchPlayer):
-    """The move with the best mean of random playouts from particles."""
+    """The move with the best mean score in random playouts from particles."""
 
     Options = HyperPlayOptions
     SOURCE = "Schofield & Thielscher (AAAI 2015), Definitions 6 and 7"

@@ -31,7 +31,7 @@ class HyperPlay2Options(SearchOptions):
 
 
 class HyperPlay2(SearchPlayer):
-    """The move with the best mean of simulations in which every role knows what it would know."""
+    """The move with the best mean score in simulations where roles know what they would know."""
 
     Options = HyperPlay2Options
     SOURCE = "Schofield & Thielscher (AAAI 2015), Definitions 8 and 9"

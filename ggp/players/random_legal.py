@@ -11,7 +11,7 @@ from ggp.search.estimates import candidates
 
 
 class RandomLegal(BeliefPlayer):
-    """A random legal move, of a particle drawn by weight."""
+    """A random one of the moves that are legal in a particle drawn by weight."""
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         moves = candidates(self.machine, bag).values.tolist()

@@ -28,13 +28,13 @@ from ggp.search.playouts import PlayoutSearch
 class SearchOptions:
     """Options of every player that searches."""
 
-    exact: int = whole(DEFAULT_EXACT, "largest information set that is enumerated; 0 never", low=0)
+    exact: int = whole(DEFAULT_EXACT, "largest information set to enumerate; 0: none", low=0)
     states: tuple[int, ...] = wholes(
-        "states visited a decision, instead of counts; A/B/C for turn 1, 2, 3 and later"
+        "states to visit for a decision, instead of counts; A/B/C for turns 1, 2, and 3 on"
     )
     ties: Ties = choice(
         Ties.PROMPT,
-        "moves of equal value: prompt (early wins and late losses first), or random (by lot)",
+        "choice of equal moves: prompt (early wins and late losses first), or random (by lot)",
     )
 
 

@@ -89,6 +89,7 @@ def split_items(text: str, limits: MessageLimits) -> list[str]:
         if len(items) > limits.items:
             break
     if depth:
+        # Within a comment, the parentheses that are added would not count: a line end first.
         items.append(text[begin:] + "\n" * (";" in text[begin:]) + ")" * depth)
     else:
         items += _SYMBOL.findall(text, after)

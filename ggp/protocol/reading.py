@@ -153,6 +153,7 @@ def _rules_and_clocks(
     rules, clocks = inside(args[0]), args[1:]
     found = split_items(rules, limits)
     if not clocks:
+        # A rule that is never closed swallows the clocks.
         head, clocks = _cut_clocks(rules, num_clocks)
         rules = head if clocks else rules
     if not found:
@@ -164,6 +165,7 @@ def _rules_and_clocks(
 
 def _cut_clocks(rules: str, num_clocks: int) -> tuple[str, list[str]]:
     numbers = r"((?:\s+[0-9]{1,9}){%d})[\s)]*$" % num_clocks  # noqa: UP031
+    # Only at the end: the pattern is tried from every place.
     behind = re.search(numbers, rules[-100:], re.ASCII)
     if behind is None:
         return rules, []

@@ -41,6 +41,8 @@ def run_search(
             search.round(size)
         except OutOfTime:
             break
+        # Small rounds report early and lose little when time runs out within one; large ones cost
+        # less for each trial.
         if deadline.clock() - started < ROUND_SHARE * left:
             size *= 2
         if report is not None and not deadline.passed():
@@ -74,7 +76,9 @@ def spend_states(
             break
         spent = max(machine.states_visited - before, size * len(search.moves.values))
         budget -= spent
+        # What is left does not pay for one more trial of each candidate.
         if budget * size < spent:
             break
+        # Not all at once: what a round costs is only known from the one before.
         size = max(1, int(BUDGET_SHARE * budget * size / spent))
     return search.estimates()

@@ -113,6 +113,7 @@ def candidates(machine: Machine, bags: Bags) -> Ragged:
     sets = bags.sets
     legal = machine.legal(sets.states, bags.role, allow_stuck=True)
     set_of = segment_ids(legal.offsets[sets.offsets])
+    # By first appearance: the numbers of moves depend on what else the machine has seen.
     first, _ = first_seen_columns([set_of, legal.values])
     moves = legal.values[first]
     of_sets = offsets_of(np.bincount(set_of[first], minlength=len(sets)))
@@ -177,6 +178,7 @@ class Tally:
         singles = self._singles
         mean = self._single_values / np.maximum(singles, 1)
         spread = np.maximum(self._single_squares - singles * mean**2, 0.0)
+        # A difference of two large sums: what rounding leaves of equal values is no spread.
         spread[spread <= _ROUNDING * self._single_squares] = 0.0
         several = singles > 1
         variances = self._variances + np.where(

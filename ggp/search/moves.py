@@ -49,6 +49,7 @@ class MoveLists:
         """
         sizes = self.counts[lanes]
         if not sizes.all():
+            # Asked once more without `allow_stuck`: this raises, and says where.
             self._machine.legal(self._states.take(lanes[sizes == 0]), self._role)
         points = rng.random(len(lanes))
         if self._ends is None:
@@ -68,6 +69,8 @@ class MoveLists:
         owner = segment_ids(self.moves.offsets)
         low = int(values.min())
         span = int(values.max()) - low + 1
+        # Lane and move as one number, so that one search finds all. Moves out of range would look
+        # like those of other lanes.
         inside = (moves >= low) & (moves < low + span)
         keys, wanted = owner * span + (values - low), lanes * span + (moves - low)
         if span * len(self.counts) <= _TABLE_PLACES:

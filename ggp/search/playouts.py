@@ -145,6 +145,7 @@ def first_steps(
     by_chance = bool((own < 0).any()) or any(
         bool((lists[j].counts != 1).any()) for j in range(len(lists)) if j != bags.role
     )
+    # Where nothing is left to chance, all trials of a stratum begin with the same step.
     if by_chance:  # trials of a stratum differ
         place, own = np.repeat(place, repeats), np.repeat(own, repeats)
     columns = [place]

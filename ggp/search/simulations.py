@@ -1,4 +1,17 @@
-"""HyperPlay-II values: incomplete-information simulations (paper 004, Definitions 8 and 9)."""
+"""HyperPlay-II values: incomplete-information simulations (paper 004, Definitions 8 and 9).
+
+A playout goes on as if everybody saw everything, and so cannot tell what knowing is worth. In a
+simulation every role has a bag of its own, made from what it would have done and seen.
+
+The exploding bomb: red or blue is armed, unseen. The right wire wins 100, or 90 if we asked.
+
+    particle   move   what we see   our simulated bag   we cut    value
+    red        ask    red           red                 red       90
+    red        wait   nothing       red, blue           either    50 on average
+
+for the particle blue likewise: asking is worth 90, waiting 50. Random playouts say 45 and 50,
+because they cut at random whatever was seen.
+"""
 
 from __future__ import annotations
 
@@ -120,6 +133,7 @@ class Simulator:
         submitted = {role: moves}
         for j in self._players:
             if j != role:
+                # Random, as the value is defined; from the next turn on the others think.
                 submitted[j] = random_moves(machine, states, j, rng, self._model)
         goals = np.full(len(states), sum(machine.goal_range) / 2)
         turns = np.full(len(states), MAX_TURNS)
@@ -134,6 +148,7 @@ class Simulator:
                 ended = np.flatnonzero(over)
                 goals[lanes[ended]] = machine.goals(states.take(ended))[:, role]
                 turns[lanes[ended]] = turn + 1
+                # Only games that go on are stepped: the last ones do not cost what all of them did.
                 on = np.flatnonzero(~over)
                 states, lanes, views = states.take(on), lanes[on], views[on]
                 joint_moves, percepts, refused = joint_moves[on], percepts[on], refused[on]
@@ -143,6 +158,7 @@ class Simulator:
             for j in self._players:
                 check(self._deadline)
                 told = joint_moves[:, j], percepts[:, j]
+                # The first bags are made from whole paths, later ones from the turn before.
                 if turn:
                     bags[j] = self._belief.advance(bags[j], *told, rng, refused[:, j])
                 else:

@@ -1,5 +1,11 @@
 """Which candidate moves are tried on which entries how often, and what came of it.
 
+For each candidate a bag's entries are tried in proportion to their weights. For weights .6, .3, .1:
+
+    10 trials    6, 3 and 1
+    4 trials     one each; who gets the fourth is drawn
+    2 trials     entries are drawn by weight, and count as often as they were drawn
+
 Shapes: B bags, C candidates of all bags, T trials, S strata: (candidate, entry) pairs.
 """
 
@@ -91,6 +97,7 @@ def plan_trials(
     repeats = allocate(weights[entries], offsets, count, rng)
     sizes = offsets[1:] - offsets[:-1]
     by_draw = np.repeat(sizes > count, sizes)
+    # Drawn entries count as often as they were drawn: the draws had their weights already.
     shares = np.where(by_draw, repeats / count, weights[entries])
     used = np.flatnonzero(repeats)
     used_offsets = np.searchsorted(used, offsets)

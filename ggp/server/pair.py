@@ -198,6 +198,7 @@ def last_resort(moves: Sequence[str | None]) -> str:
     Args:
         moves: ours so far, canonical KIF; None where not known.
     """
+    # The latest four, the latest first.
     one, two, three, four = (None, None, None, None, *moves)[:-5:-1]
     may_alternate = four is None or two == four or one == three
     if two is not None and one != two and may_alternate:

@@ -117,12 +117,15 @@ def _events(path: Path) -> list[Mapping[str, Any]]:
 def _replay(
     path: Path, events: list[Mapping[str, Any]], lobby: Lobby, now: float
 ) -> Restored | None:
+    # Logs have the time of day. The clock of the lobby is another one after a restart of the
+    # system.
     began_s = datetime.fromisoformat(events[0]["time"]).timestamp() - time.time() + now
     opening: Opening | None = None
     ask: Ask | None = None
     move: str | None = None
     believed: History | None = None
     for event in events:
+        # Somebody may have set the clock: nothing may seem to happen later than now.
         at_s = min(began_s + float(event["t"]), now)
         match event["event"]:
             case "received":

@@ -164,6 +164,7 @@ class WorkerSlot:
         keep = _common(self._sent, order.turns)
         process.send(replace(order, keep=keep, turns=order.turns[keep:]))
         self._sent, self._given = order.turns, order.number
+        # While the machine is being built, the time for building is watched instead.
         if self.built:
             self._watch(order.deadline_s)
 
@@ -221,6 +222,7 @@ class WorkerSlot:
         self.warm = True
         if number == self._given:
             self._calm()
+        # The first evaluation (-1) shows nothing yet: a worker may die of every real question.
         if number >= 0 and not lost:
             self._lives = 0
         if self._order is not None and number == self._order.number:

@@ -88,10 +88,15 @@ def _show_turn(turn: TurnRecord, roles: Sequence[str], encoding: str) -> Iterato
             yield Padding(_show_decision(role, decision, encoding), (0, 0, 0, 2))
 
 
+def particles_text(num: int) -> str:
+    """`1 particle`, `2 particles`."""
+    return f"{num:,} particle{'' if num == 1 else 's'}"
+
+
 def _show_decision(role: str, decision: Decision, encoding: str) -> RenderableType:
     few = "all" if decision.exact else "sampled"
     title = plain(
-        f"{role}: {decision.particles} particles ({few}), "
+        f"{role}: {particles_text(decision.particles)} ({few}), "
         f"{decision.states_visited:,} states, {decision.seconds:.2f} s",
         "dim",
     )

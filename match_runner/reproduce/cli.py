@@ -64,10 +64,12 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
     type=click.IntRange(min=2),
     callback=_even,
     show_default=f"{MATCHES}, with --quick {QUICK_MATCHES}",
-    help="Matches a point, and decisions a row of a table.",
+    help="Matches for each point, and decisions for each row of a table.",
 )
-@click.option("--quick", is_flag=True, help="Few matches: minutes for all, wide intervals.")
-@click.option("--long", is_flag=True, help="Also the points that take hours.")
+@click.option(
+    "--quick", is_flag=True, help="Play few matches: all takes minutes, and intervals are wide."
+)
+@click.option("--long", is_flag=True, help="Add the points that take hours.")
 @place_options("all processors", records=False)
 @seed_option("all matches")
 @backend_option
@@ -85,12 +87,12 @@ def reproduce(
     as_json: bool,
     **asked: Any,
 ) -> int:
-    """Make tables and figures of the paper on HyperPlay-II again.
+    """Reproduce the tables and figures of the paper on HyperPlay-II.
 
     WHAT is one of them, or all: table1, table2, figure3, figure4, figure5, the known
-    limitation (cooperative spies), and larger games of which the paper has no numbers.
-    DIR gets a CSV and a PNG of each, and one report with the paper's numbers, ours, and
-    whether they agree.
+    limitation (cooperative spies), and larger games, for which the paper has no numbers.
+    A CSV and a PNG of each are written to DIR, and one report with the paper's numbers,
+    ours, and whether they agree.
     """
     place = read_place(asked)
     assert place.folder is not None  # the option is required

@@ -57,27 +57,29 @@ class _SeveralPlayers(click.Command):
     type=PlayerText(),
     multiple=True,
     metavar="SPEC...",
-    help="Who is compared: --players SPEC SPEC, after GAME, or --player once for each; a spec or "
-    "an address such as http://localhost:9147.",
+    help="The players to compare: --players SPEC SPEC after GAME, or --player once for each. Each "
+    "is a spec, or an address such as http://localhost:9147.",
 )
 @click.option(
     "--roles",
     type=click.Choice(["rotate", "fixed"]),
     default="rotate",
     show_default=True,
-    help="Whether players change roles, or play those of their place in the list.",
+    help="Whether players take turns at the roles, or keep those of their places in the list.",
 )
 @click.option(
     "--fixed",
     multiple=True,
     metavar="ROLE=SPEC",
-    help="Who plays a role in all matches, and is not compared; may be repeated.",
+    help="Who plays a role in all matches without being compared; may be repeated.",
 )
-@click.option("--matches", type=click.IntRange(min=1), required=True, help="To play in all.")
+@click.option(
+    "--matches", type=click.IntRange(min=1), required=True, help="How many matches to play in all."
+)
 @click.option(
     "--equal-states",
     is_flag=True,
-    help="Give the others as many states a decision as the first player visits.",
+    help="Let the others visit as many states for a decision as the first player does.",
 )
 @place_options()
 @conditions_options
@@ -99,7 +101,7 @@ def compare(
     as_json: bool,
     **asked: Any,
 ) -> int:
-    """Play many matches of GAME between players, in processes of their own.
+    """Play many matches of GAME between players, in worker processes.
 
     Results are kept in DIR as they come. After an interrupt, the same command continues; after
     the last match, it prints the tables again. More matches can be added.

@@ -28,6 +28,7 @@ def measured_budgets(game: SeriesGame, measured: Sequence[Played]) -> Budgets:
     for match in measured:
         for turn, role, decision in match.decisions():
             longest = max(longest, turn + 1)
+            # Forced moves would lower the mean, and the others need no budget for theirs.
             if len(decision.values) > 1:
                 visited[role][turn].append(decision.states_visited)
     return {role: _filled(visited[role], longest) for role in game.seats}

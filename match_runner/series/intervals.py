@@ -88,6 +88,7 @@ def mean_interval(
 def _bootstrap(values: np.ndarray[tuple[int], np.dtype[np.float64]], seed: int) -> list[float]:
     from scipy.stats import bootstrap
 
+    # BCa has no answer (NaN) for some few values; plain percentiles always have one.
     for method in ("BCa", "percentile"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # BCa on few values: looked at below

@@ -313,6 +313,8 @@ def _plays(text: str) -> str:
 
 def _circle(num_players: int, round_: int) -> tuple[int, ...]:
     """The players' order in a round: all orders of a circle, one after the other."""
+    # Player 0 stays in front: players change places within a round, so orders that differ by a
+    # rotation come to the same. `index`, digit by digit of the factorial number system, picks one.
     rest = list(range(1, num_players))
     order = [0]
     index = round_ % math.factorial(len(rest))

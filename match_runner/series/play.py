@@ -86,9 +86,15 @@ class PlaySummary:
     multiple=True,
     metavar="ROLE=SPEC",
     help="Who plays a role, e.g. agent=hyperplay2:n=8 or agent=http://localhost:9147. "
-    "Others play random.",
+    "Roles without a player are played by random.",
 )
-@click.option("--matches", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option(
+    "--matches",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="How many matches to play.",
+)
 @conditions_options
 @seed_option("the first match; the others count on from it")
 @place_options(jobs="one after the other, in this process", out="nowhere")
@@ -109,8 +115,8 @@ def play(
     """Play matches of GAME, the name of a game or the path of a rulesheet.
 
     A player with an address is remote: a program that speaks the protocol of game servers.
-    --play-clock, --replacement and --pause are for all players, the other options about
-    clocks and messages for remote ones.
+    --play-clock, --replacement and --pause apply to all players. The other options about
+    clocks and messages apply to remote players only.
     """
     place = read_place(asked, in_this_process=True)
     program = load(game)

@@ -158,6 +158,8 @@ def _locked(folder: Path) -> Iterator[None]:
         raise ConfigError(f"cannot use the folder {folder}: {error.strerror or error}") from error
     try:
         try:
+            # The system drops this lock when the process ends, however it ends: no stale lock
+            # files.
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise ConfigError(f"another process plays a series in {folder}") from error
@@ -168,6 +170,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def _set_up(connection: sqlite3.Connection, path: Path, series: Series) -> Store:
     """Make the tables, or see that they belong to the same series."""
+    # As it will be read again, with lists for tuples, so that the two can be compared.
     wanted = json.loads(json.dumps({**series.settings(), "format": FORMAT}))
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     if not tables:

@@ -28,7 +28,7 @@ def show_tournament(summary: TournamentSummary) -> Iterator[RenderableType]:
     yield _by_game(summary)
     yield Text()
     if summary.problems:
-        yield Text(f"{len(summary.problems)} faults and errors:", style="red")
+        yield Text(f"faults and errors ({len(summary.problems)}):", style="red")
     for problem in summary.problems[:MOST_PROBLEMS]:
         who = "" if problem.player is None else f", {problem.player}"
         yield plain(f"  {problem.game} {problem.number}{who}: {problem.text}")

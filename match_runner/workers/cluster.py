@@ -74,7 +74,9 @@ class ClusterExecutor:
             _log.warning("the Dask scheduler at %s has no workers yet; waiting for them", address)
 
     def submit(self, function: Callable[..., _T], args: tuple[Any, ...]) -> Future[_T]:
+        # Pickled here: a Dask worker hands it on to its child, and need not import what is in it.
         message = pickle.dumps((function, args))
+        # Not pure: Dask would take a second try with the same arguments for the first one.
         task = self._client.submit(run_in_child, message, self._limit_s, self._version, pure=False)
         call: Future[_T] = asyncio.run_coroutine_threadsafe(self._answer(task), self._loop)
         self._calls.add(call)

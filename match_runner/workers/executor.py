@@ -137,6 +137,7 @@ class LocalPool:
                 raise too_long(self._limit_s) from error
             how = children.how_it_ended(status)
             raise WorkerCrashError(f"a worker process died ({how})") from error
+        # The answer counts, but the process is being killed and can take no more work.
         if limit.passed:  # at the very moment it answered
             self._discard(slot, process)
         if failed:

@@ -63,7 +63,7 @@ def jobs_option(usual: str = "1") -> Callable[[_F], _F]:
         "--jobs",
         type=click.IntRange(min=1),
         show_default=usual,
-        help="Matches side by side; the numbers are the same.",
+        help="Matches to play at once; the numbers stay the same.",
     )
 
 
@@ -83,5 +83,5 @@ def match_seconds_option(command: _F) -> _F:
         type=click.IntRange(min=0),
         default=MATCH_SECONDS,
         show_default=True,
-        help="Break off and try again a match that takes longer; 0 for never.",
+        help="Break off a match that takes longer, and try it again; 0 for never.",
     )(command)

@@ -58,6 +58,7 @@ def run_all(
         future.add_done_callback(ended.put)
 
     while True:
+        # Taken as there is room: making a task costs time and memory, and a series may have many.
         room = None if executor.window is None else max(0, executor.window - len(running))
         for key, task in islice(todo, room):
             submit(begun, key, task)

@@ -287,6 +287,12 @@ def test_replay_shows_the_log_of_a_server(tmp_path: Path) -> None:
     assert [event["event"] for event in printed][:3] == ["begin", "received", "sent"]
 
 
+def test_replay_counts_particles_in_words(tmp_path: Path) -> None:
+    path = write_log(tmp_path)
+    path.write_text(path.read_text().replace('"particles": 2', '"particles": 1'))
+    assert "; 1 particle, all; 1234 states)" in run("replay", str(path)).stdout
+
+
 def test_a_log_that_is_full_does_not_say_that_the_match_is_over(tmp_path: Path) -> None:
     path = write_log(tmp_path)
     path.write_text(path.read_text().replace('"why": "stop"', f'"why": "{LOG_FULL}"'))

@@ -56,6 +56,7 @@ def project_locals(rules: Sequence[NormalRule]) -> list[NormalRule]:
     `(not (p ?x ?y))` where only `?y` is local becomes `(not (some;0 ?x))` with the rule
     `(<= (some;0 ?x) (p ?x ?y))`.
     """
+    # gringo demands that a positive condition binds every variable; none binds a local one.
     parts = _Parts("some")
     projected = []
     for rule in rules:
@@ -220,6 +221,7 @@ class _Splitter:
         if len(body) < 2:
             return None
         now = _cost(head, body)
+        # Costs are estimates: what seems to gain little may lose.
         best, least = None, min(WORTH * now, now - MIN_GAIN)
         for candidate in _splits(head, body):
             cost = self._cost_of_split(head, candidate)
@@ -233,6 +235,7 @@ class _Splitter:
         extent = Extent(table.size, dict(zip(split.kept, table.columns, strict=True)))
         new = _Condition(Literal(Symbol("part")), split.kept, split.is_static, extent)
         cost = _cost(head, (*split.rest, new))
+        # A relation that another rule has made already costs nothing.
         return cost if self._parts.has(split.key) else cost + _cost(split.kept, split.part)
 
 
@@ -312,6 +315,7 @@ def _cost(head: Sequence[str], body: Sequence[_Condition]) -> float:
     if not moving:
         return GROUNDING_COST * whole.size
     matter = set(head).union(*(condition.names for condition in moving))
+    # Static conditions are facts and vanish: instances that differ in nothing else become equal.
     instances = min(whole.size, prod(whole.values[name] for name in matter))
     return instances * (1 + len(moving)) + GROUNDING_COST * whole.size
 

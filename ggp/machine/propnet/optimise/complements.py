@@ -1,4 +1,8 @@
-"""What follows from exactly one of several things being so."""
+"""What follows from exactly one of several things being so.
+
+Of the moves m1 to m5 of a role exactly one is made, so `~m1 & ~m2 & ~m3 & ~m4` is `m5`. Rules that
+say what stays as it was are full of such: nothing was moved here, in any of the ways there are.
+"""
 
 from __future__ import annotations
 

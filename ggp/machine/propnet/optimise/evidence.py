@@ -73,6 +73,7 @@ class Evidence:
         seen = self.where_it_matters(net)
         for literal in literals:
             seen = seen & self.words(literal)
+        # A counterexample at hand costs no question.
         if seen.any():
             return False
         running = self.moves_matter[net]

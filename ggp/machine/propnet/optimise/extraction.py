@@ -1,4 +1,9 @@
-"""Literals that several gates have in common become a gate of their own."""
+"""Literals that several gates have in common become a gate of their own.
+
+The four gates abc, abd, abe, abf have 12 literals. With g = ab they are gc, gd, ge, gf: 8 literals,
+2 of g, and 1.5 for evaluating another gate (`GATE_COST`). Which parts to share decides which are
+left for others, so the most frequent go first.
+"""
 
 from __future__ import annotations
 
@@ -58,6 +63,7 @@ class _Shared:
         """Where all literals of a gate occur in another, its output takes their place."""
         for net in list(self._gates):
             gate = self._gates[net]
+            # Whoever has all its literals has the rarest: so few gates are looked at.
             rarest = min(gate, key=lambda literal: (len(self._holders[literal]), literal))
             for other in sorted(self._holders[rarest]):
                 if len(self._gates[other]) > len(gate) and gate <= self._gates[other]:
@@ -90,6 +96,8 @@ class _Shared:
             common = self._gates[nets[0]] & self._gates[nets[1]]
             if len(common) < 3:
                 continue
+            # Other gates were joined meanwhile, which lowers counts and never raises them: back in
+            # the queue with what is left.
             if len(common) < -estimate:
                 heappush(queue, (-len(common), nets))
                 continue
@@ -126,6 +134,7 @@ class _Shared:
             estimate, pair = heappop(queue)
             self._work.spend(2)
             held = self._holders[pair[0]] & self._holders[pair[1]]
+            # As above: counts only fall.
             if len(held) < -estimate:
                 put(pair, len(held))
                 continue

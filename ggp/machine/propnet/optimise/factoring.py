@@ -61,6 +61,7 @@ class _Alternatives:
             holders = [literal for literal in self._holders[shared] if literal in self._left]
             if len(holders) < 2:
                 continue
+            # Some alternatives were taken by another factor: back in the queue with what is left.
             if len(holders) < -estimate:
                 heappush(queue, (-len(holders), shared))
                 continue

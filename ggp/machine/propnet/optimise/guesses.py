@@ -1,4 +1,14 @@
-"""Guesses from random matches: which fluents are constant, equal, or exclude each other."""
+"""Guesses from random matches: which fluents are constant, equal, or exclude each other.
+
+What never happened in random matches may never happen at all; `induction` finds out. For fluents
+that differ in their last argument only, such as the marks of a cell, states may have been
+
+    (cell 1 1 x)   0 0 1 1        at most one of them held: `Guess(2, (x, o, b))`, never two
+    (cell 1 1 o)   0 0 0 0        at least one of them held: `Guess(0, (x, o, b))`, never none
+    (cell 1 1 b)   1 1 0 0        o was constant, and b was not x: guesses as well
+
+Which groups to look at follows from the terms: all fluents that agree in all arguments but some.
+"""
 
 from __future__ import annotations
 
@@ -59,6 +69,8 @@ def equal_fluents(circuit: Circuit, values: Words) -> dict[int, int]:
     becomes = {}
     first = {np.zeros_like(values[0]).tobytes(): FALSE} if len(values) else {}
     for net, words in enumerate(values, 1):
+        # Taken such that the first bit is 0, so that fluents which were always opposite are found,
+        # too.
         inverted = int(words[0, 0] & np.uint64(1))
         key = (words ^ _ONES if inverted else words).tobytes()
         literal = first.setdefault(key, 2 * net + inverted)
@@ -103,6 +115,8 @@ def strongest(guesses: Iterable[Guess]) -> list[Guess]:
     """
     kept: list[Guess] = []
     sets: dict[tuple[int, int], list[frozenset[int]]] = {}
+    # Those that others may follow from come first: large groups of "at most one", small ones of "at
+    # least one".
     for guess in sorted(guesses, key=lambda x: -len(x.literals) if x.least else len(x.literals)):
         members = frozenset(guess.literals)
         known = (each for x in guess.literals for each in sets.get((guess.least, x), ()))

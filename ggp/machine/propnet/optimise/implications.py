@@ -1,4 +1,11 @@
-"""Literals that follow from others of the same gate, or from where a gate is used."""
+"""Literals that follow from others of the same gate, or from where a gate is used.
+
+Three examples:
+
+    does(x, left) & legal(x, left)      only legal moves are made, so the second goes
+    a & ~(a & b)                        where a holds that is a & ~b
+    a & ~g, with g = a & b & c          if g is used here only, it may as well be b & c
+"""
 
 from __future__ import annotations
 

@@ -60,6 +60,8 @@ def prove(
         left = step.guesses()
         step = _Step(circuit, left, known, work, retractable=False)
         # Work that runs out leaves guesses that nobody has looked at.
+        # A guess dropped in this round was still assumed by proofs of others in it: only a round
+        # that drops none proves anything.
         if step.drop_unproved(until) and step.guesses() == left:
             return left
     return []
@@ -98,6 +100,8 @@ class _Step:
                     self._solver.sign(int(circuit.next[(x >> 1) - 1]) ^ (x & 1))
                     for x in guess.literals
                 ]
+                # A switch: a guess whose switch is off is neither looked for after the step nor, if
+                # it is retractable, assumed before it.
                 asked = add.free()
                 add.forbid([_wrong(guess, sign, add), *([asked] if retractable else [])])
                 self._asked.append(asked)
@@ -151,6 +155,7 @@ class _Step:
 
         def collect(example: Example) -> None:
             self._work.spend(STEPS_A_GUESS * len(self._left))
+            # One example often refutes many guesses: none of them need be asked about again.
             failed.extend(i for i in self._left if example(self._fails[i]))
 
         assumed = [

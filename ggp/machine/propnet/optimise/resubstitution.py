@@ -1,4 +1,17 @@
-"""Gates made anew from nets there are."""
+"""Gates made anew from nets there are.
+
+What a gate says, others that were made for something else may say together. They are looked for in
+the lanes of random matches: candidates are literals that hold wherever the gate does, and enough of
+them are taken to rule out all other lanes.
+
+    lanes           1 2 3 4 5
+    gate 9          1 1 0 0 0
+    net 4           1 1 1 0 0     holds wherever 9 does, and rules out lanes 4 and 5
+    not net 7       1 1 0 1 0     so does this, and rules out lane 3
+    4 and not 7     1 1 0 0 0     is 9 in all lanes: now the solver must prove it (`Evidence`)
+
+That pays where gates that only 9 needed are needed no more.
+"""
 
 from __future__ import annotations
 
@@ -118,11 +131,13 @@ class _Search:
     def _find(self, net: int, price: float) -> tuple[tuple[int, ...], int] | None:
         """Literals that together are a net, or (1) its opposite, for less than a price."""
         allowed = self.ranks < self.ranks[net]
+        # What goes with the gate saves nothing if the new one is made of it.
         allowed &= (self._uses > 0) | (np.arange(len(allowed)) < self._draft.first_net)
         if not self._evidence.moves_matter[net]:
             allowed &= ~self._moves_matter
         allowed[0] = False
         others = np.flatnonzero(allowed)
+        # As many literals as are still cheaper than what goes.
         most = min(MAX_LITERALS, int(np.ceil(price - GATE_COST)) - 1)
         for inverted in (0, 1):
             for _ in range(MAX_ATTEMPTS):
@@ -154,6 +169,7 @@ class _Search:
         words = evidence.values[candidates >> 1]
         words ^= np.where(candidates & 1, _ONES, _NONE)[:, None]
         words &= unwanted
+        # Lanes that each candidate leaves wrong: the fewer, the fewer others are needed.
         left = _count_bits(words)
         best = np.argsort(left, kind="stable")[:MAX_CANDIDATES]
         candidates, words = candidates[best], words[best]
@@ -177,6 +193,7 @@ class _Search:
         found = []
         for inverted in (0, 1):
             nets = others
+            # A few words first: most nets fail there, and all words of all nets take long.
             for words in (slice(FIRST_WORDS), slice(None)):
                 missing = values[nets, words] if inverted else ~values[nets, words]
                 nets = nets[~(missing & wanted[words]).any(axis=1)]

@@ -151,9 +151,11 @@ def sample(
             going &= np.bitwise_or.reduce(chosen, axis=0) if len(chosen) else np.uint64(0)
             first += len(chosen)
         nets[1 + num_fluents : first] &= going
+        # Again, now that moves are made: what is legal had to be known to choose them.
         evaluator.evaluate(nets)
         values[:, step] = nets[nets_wanted.start : nets_wanted.stop]
         running[step] = going
+        # Lanes that are over or stuck begin anew, so that all lanes go on telling something.
         states = read_words(nets, circuit.next) & going | initial & ~going
     return Samples(values, running)
 

@@ -69,6 +69,8 @@ def play(
         in_turn = (at[STEP] + 1 - at[TOGETHER]) % plan.turns == 0
         tidy = alive == 0 or (3 * alive <= 2 * at[USED] and in_turn)
         if tidy:
+            # Lanes that ended earlier still hold their last states, so that one evaluation judges
+            # all.
             run_tape(plan.judge, block.rows, width)
             _judge(plan, queue, block, words)
         if alive:
@@ -109,6 +111,8 @@ def _end_lanes(
         store(masks, words, bor(load(masks, words, width), over))
         store(masks, 2 * words, over)
         _stop(queue, block, True, words)
+    # `OLDEST` may be too early, of a lane that has ended since, but not too late: so lanes are gone
+    # through rarely.
     if at[STEP] - at[OLDEST] >= max_steps:
         oldest = at[STEP]
         for w in range(words):
@@ -200,6 +204,7 @@ def move_lanes(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, 
         # what random bits are used for must not depend on them.
         while used > 1 and not reduce_or(band(load(planes, (used - 1) * words, width), playing)):
             used -= 1
+        # At most one legal move in every lane: what is legal is what is made.
         if used == 1:
             for m in range(first, end):
                 row = load(rows, np.int64(plan.legal.rows[m]) * words, width)
@@ -214,5 +219,6 @@ def move_lanes(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, 
         old = load(rows, np.int64(plan.state_rows[k]) * words, width)
         new = load(rows, np.int64(plan.next.rows[k]) * words, width)
         new = bxor(new, splat(plan.next.inverted[k], width))
+        # Lanes that have ended keep their states for `judge`.
         new = bxor(old, band(playing, bxor(old, new)))
         store(rows, np.int64(plan.state_rows[k]) * words, new)

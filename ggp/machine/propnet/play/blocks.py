@@ -167,6 +167,7 @@ def compact(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> None:
             _compress_row(rows, plan.state_rows[k], masks, squares, width)
     else:
         for k in range(len(plan.state_rows)):
+            # `fill` ors new lanes in, so rows must be empty.
             store(rows, np.int64(plan.state_rows[k]) * words, splat(np.uint64(0), width))
     for w in range(words):
         left = used - 64 * w
@@ -182,8 +183,12 @@ def _compress_masks(masks: U64, squares: U64, width: tuple[int, ...]) -> None:
     words = words_of(width)
     for w in range(words):
         mask = masks[w]
+        # A bit goes down by the number of zeros below it: by 2**i in round i if bit i of that
+        # number is set. Every zero is marked one place up, so that the parity of the marks up to a
+        # bit is the lowest bit of its number. Taking out every other mark halves the numbers.
         zeros_below = ~mask << np.uint64(1)
         for i in range(6):
+            # The parity of all marks up to each place, by doubling.
             parity = zeros_below
             for j in range(6):
                 parity ^= parity << np.uint64(1 << j)
@@ -206,6 +211,8 @@ def _compress_row(
         moved = band(bits_of_row, load(squares, i * words, width))
         bits_of_row = bor(bxor(bits_of_row, moved), shift_right(moved, np.uint64(1 << i)))
     store(rows, at, bits_of_row)
+    # Every word is squeezed by itself now. Here they are put end to end: `filled` is the word that
+    # is being filled, and `shift` says how far it is.
     word = shift = 0
     filled = np.uint64(0)
     for w in range(words):
@@ -215,6 +222,7 @@ def _compress_row(
         if shift + num >= 64:
             rows[at + word] = filled
             word += 1
+            # With shift 0 nothing is left over, and a shift by 64 would be undefined.
             filled = bits >> np.uint64(64 - shift) if shift else np.uint64(0)
             shift += num - 64
         else:

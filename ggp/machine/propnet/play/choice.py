@@ -92,6 +92,7 @@ def count_legal(
     used = 2
     store(planes, 2 * words, ones)
     for m in range(first, end, 2):
+        # A wire is a literal: xor with all ones or all zeros inverts it, or not, without a branch.
         # Two moves at a time: a full adder for both costs less than two half adders.
         x = bxor(
             load(rows, np.int64(wires.rows[m]) * words, width), splat(wires.inverted[m], width)
@@ -110,6 +111,7 @@ def count_legal(
         above = band(twos, carry)
         twos = bxor(twos, carry)
         j = 2
+        # A ripple carry: plane j takes it, and it goes on where there was a 1, until none is left.
         while reduce_or(above):
             if j == used:
                 used += 1
@@ -121,6 +123,7 @@ def count_legal(
             j += 1
     store(planes, 0, ones)
     store(planes, words, twos)
+    # No lane has two legal moves: `move_lanes` then has nothing to draw.
     if used == 2 and not reduce_or(twos):
         used = 1
     return used
@@ -138,11 +141,15 @@ def draw_below(
     words = words_of(width)
     above = MAX_PLANES * words
     # scratch[:MAX_PLANES]: highest number allowed; scratch[MAX_PLANES:]: the bits it needs.
+    # Minus 1: a plane changes while there is a borrow, and a 0 passes it on. A count of 0 wraps
+    # round, in lanes that the mask leaves out.
     borrow = splat(_ALL, width)
     for j in range(used):
         x = load(planes, j * words, width)
         store(scratch, j * words, bxor(x, borrow))
         borrow = but_not(borrow, x)
+    # No number that is allowed has a bit above the highest bit of the limit. Only the other bits
+    # are drawn, so that more than half of all draws are allowed.
     needed = splat(np.uint64(0), width)
     for j in range(used - 1, -1, -1):
         needed = bor(needed, load(scratch, j * words, width))
@@ -151,6 +158,7 @@ def draw_below(
     # n bits do. So the numbers are exactly uniform, which a multiplication would not make them.
     waiting = load(lanes, 0, width)
     while reduce_or(waiting):
+        # Compared from the lowest plane up, so that the highest bit that differs has the last word.
         over = splat(np.uint64(0), width)
         for j in range(used):
             bit = band(random_words(rng, width), load(scratch, above + j * words, width))
@@ -159,6 +167,7 @@ def draw_below(
             over = bxor(over, band(differs, bxor(over, bit)))
             old = load(planes, j * words, width)
             store(planes, j * words, bxor(old, band(waiting, bxor(old, bit))))
+        # Lanes whose number is allowed keep it: only those that wait take new bits.
         waiting = band(waiting, over)
 
 

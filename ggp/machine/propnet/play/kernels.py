@@ -41,6 +41,7 @@ def run_tape(tape: Tape, rows: U64, width: tuple[int, ...]) -> None:
             continue
         for g in range(first, end):
             value = splat(_ALL, width)
+            # Inputs taken as they are come first, so that none needs a test whether it is inverted.
             for _ in range(tape.plus[g]):
                 value = band(value, load(rows, np.int64(tape.inputs[at]) * words, width))
                 at += 1
@@ -61,6 +62,7 @@ def _run_loop(
     """
     out_of_line()
     words = words_of(width)
+    # From below: what is reached first is the least fixpoint.
     for g in range(first, end):
         store(rows, np.int64(tape.outputs[g]) * words, splat(tape.initial[g], width))
     changes = True
@@ -86,6 +88,8 @@ def _run_loop(
 @inlined
 def transpose(bits: U64) -> None:
     """Turn a 64 x 64 square of bits (64 words) over its diagonal, in place."""
+    # Swaps two quarters of the square, then of each of its quarters, and so on (Hacker's Delight,
+    # section 7-3): 6 rounds instead of 4,096 bits one by one.
     mask = np.uint64(0x00000000FFFFFFFF)
     size = 32
     while size:
@@ -124,12 +128,15 @@ def load_lanes(
                 square[lane] = packed[first + start + lane, block]
             for lane in range(num, 64):
                 square[lane] = 0
+            # States are fluents side by side, rows are lanes side by side: 64 lanes of 64 fluents
+            # are turned at once.
             transpose(square)
             for bit in range(min(64, len(row_of) - 64 * block)):
                 row = np.int64(row_of[64 * block + bit])
                 if row < 0:
                     continue
                 rows[row * words + word] |= square[bit] << shift
+                # Lanes need not begin with a word: what does not fit belongs to the next one.
                 if shift and num + np.int64(shift) > 64:
                     rows[row * words + word + 1] |= square[bit] >> (np.uint64(64) - shift)
 

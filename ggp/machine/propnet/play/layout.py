@@ -2,6 +2,13 @@
 
 A *row* holds one bit a lane of one net. Row 0 is false; other rows are numbered anew for each
 `Layout`, so that a cone that needs few nets touches little memory.
+
+A gate is the AND of some rows as they are and of others inverted; all else is made of these. So
+the cone of "a or not b, and c" is a tape of two gates, where a, b and c have rows 1, 2 and 3:
+
+    gate              plus   minus   inputs   output
+    not a and b         1      1     2, 1       4
+    c and not that      1      1     3, 4       5
 """
 
 from __future__ import annotations
@@ -75,6 +82,9 @@ class Layout:
                 chosen = part
             else:
                 plus, minus = _shapes(circuit, part)
+                # By level, so that inputs come before what needs them. Within a level by shape, so
+                # that loops of the kernel over inputs are equally long many times in a row, which
+                # processors predict.
                 chosen = part[np.lexsort((minus, plus, self._levels[part]))]
             order.append(chosen)
             segments.append((size, size + len(chosen), int(loop)))
@@ -85,6 +95,7 @@ class Layout:
         self.num_rows += size
         made = self._tape(ordered, segments), self._wires(targets)
         if not keep:
+            # This tape may not have run when others do: they must not find its gates.
             self._row[base + ordered] = -1
         return made
 
@@ -116,6 +127,7 @@ class Layout:
         at += np.repeat(circuit.offsets[gates] - (ends - counts), counts)
         literals = circuit.literals[at]
         owner = np.repeat(np.arange(len(gates)), counts)
+        # Inverted inputs behind the others, gate by gate, as kernels read them.
         literals = literals[np.lexsort((literals & 1, owner))]
         initial = np.zeros(circuit.num_gates, dtype=np.uint64)
         for loop in circuit.loops:
@@ -149,6 +161,7 @@ def cone(
     offsets, nets = circuit.offsets.tolist(), (circuit.literals >> 1).tolist()
     following = (circuit.next >> 1).tolist()
     loop_of = {base + gate: loop for loop in circuit.loops for gate in range(loop.start, loop.end)}
+    # Lists, because reading arrays item by item takes several times as long.
     pending: list[int] = np.unique(targets >> 1).tolist()
     while pending:
         net = pending.pop()
@@ -158,6 +171,7 @@ def cone(
         if net >= base:
             pending.extend(nets[offsets[net - base] : offsets[net - base + 1]])
             if net in loop_of:
+                # A loop is evaluated as a whole.
                 pending.extend(range(base + loop_of[net].start, base + loop_of[net].end))
         elif through_time and 0 < net <= num_fluents:
             pending.append(following[net - 1])

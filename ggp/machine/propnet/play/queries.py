@@ -1,4 +1,16 @@
-"""What a machine asks a circuit, laid out for kernels when it is first asked."""
+"""What a machine asks a circuit, laid out for kernels when it is first asked.
+
+A question needs only a part of the circuit, the cone of its literals: what is legal for a role does
+not depend on the gates of percepts. So `legal`, `terminal`, `goals` and `step` have a tape and rows
+each. Random playouts stay in one set of rows from the first step to the last:
+
+    look    is it over, and what is legal?       each step
+    judge   goals, from gates of `look`          when enough lanes have ended
+    act     the next state, from gates of `look` and the moves just made     each step
+
+and have no rows for fluents that neither `look` nor `judge` depends on, now or in a later state,
+such as what a player has seen, which only `sees` rules read.
+"""
 
 from __future__ import annotations
 
@@ -90,6 +102,7 @@ class Queries:
         layout = Layout(circuit, inputs)
         padded = []
         for group in groups:
+            # Groups begin with a word, so that `part` is a slice.
             literals = np.full(64 * words_for(len(group)), FALSE, dtype=np.int32)
             literals[: len(group)] = group
             padded.append(literals)
@@ -108,8 +121,11 @@ class Queries:
         moves = np.arange(1 + self._num_fluents, 1 + circuit.num_inputs)
         layout = Layout(circuit, [*(1 + matter).tolist(), *moves.tolist()])
         looking, seen = layout.tape(look)
+        # Goals are judged now and then only, so moving on must not rely on gates of `judge`.
         judging, judged = layout.tape(goals, keep=False)
         acting, following = layout.tape(circuit.next[matter], keep=False)
+        # States are overwritten fluent by fluent. What a fluent takes over from another one is
+        # copied first, or it might find the other's new value.
         inputs = circuit.next[matter] >> 1 <= self._num_fluents
         copies, copied = layout.copies(circuit.next[matter][inputs])
         following.rows[inputs] = copied.rows

@@ -50,6 +50,7 @@ def play_all(
         np.zeros((num_roles, 2), dtype=np.bool_),
     )
     starts = range(0, num_lanes, LANES_A_RUN)
+    # A key for each run, whichever thread plays it: the number of threads changes no result.
     keys = rng.integers(0, 1 << 64, size=len(starts), dtype=np.uint64)
     runs = [
         _Run(first, min(first + LANES_A_RUN, num_lanes), int(key))
@@ -70,6 +71,7 @@ def _play(plan: PlayoutPlan, queue: Queue, run: _Run, max_steps: int, until_s: f
         if play(plan, queue, block, max_steps, budget, WIDTH):
             return
         took = time.monotonic() - started
+        # Kernels do not look at the clock. They are called with about as many steps as fit.
         if took < min(LOOK_AT_CLOCK_S, 0.25 * (until_s - started)):
             budget *= 2
         elif took > LOOK_AT_CLOCK_S:
