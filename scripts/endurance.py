@@ -4,6 +4,9 @@ Every game of ours is played, the served player in every role, chance players in
 The same command continues a run that was stopped. Exit code 0: nothing went wrong, else 1.
 
     python scripts/endurance.py --out runs/endurance --matches 200 --jobs 4
+
+With `--load N`, N processes that only compute run beside it. With `--other hyperplay` the others
+take their time, so that the served player has idle time while they think.
 """
 
 from __future__ import annotations
@@ -57,6 +60,23 @@ class Findings:
     seconds: Sequence[float]
 
 
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """What the server's logs say of the matches.
+
+    Attributes:
+        ends: how they ended.
+        sources: who chose the moves.
+        sampled: particles of each decision of the thinker that rests on a sample, sorted.
+        exact: its decisions that rest on the whole information set.
+    """
+
+    ends: Counter[str]
+    sources: Counter[str]
+    sampled: Sequence[int]
+    exact: int
+
+
 @click.command()
 @click.option("--out", type=FolderPath(), required=True)
 @click.option("--matches", type=click.IntRange(min=1), default=200, show_default=True)
@@ -67,6 +87,8 @@ class Findings:
 @click.option("--dialect", type=click.Choice(["gdl2", "gdl2-old"]), default="gdl2")
 @click.option("--scramble", is_flag=True)
 @click.option("--game", "games", multiple=True, help="Only this game; may be repeated.")
+@click.option("--other", default="random", show_default=True, help="Who plays against it.")
+@click.option("--load", type=click.IntRange(min=0), default=0, help="Processes that only compute.")
 def main(
     out: Path,
     matches: int,
@@ -77,17 +99,19 @@ def main(
     dialect: str,
     scramble: bool,
     games: tuple[str, ...],
+    other: str,
+    load: int,
 ) -> None:
     """Hold the matches and say what came of them."""
     out.mkdir(parents=True, exist_ok=True)
     chosen = games or tuple(list_games())
     file = out / "endurance.toml"
-    with _serving(player, 2 * jobs, out) as address:
+    with _busy(load), _serving(player, 2 * jobs, out) as address:
         file.write_text(
             f"games = {list(chosen)}\nrounds = {_rounds(chosen, matches)}\n"
             f"play_clock = {play_clock}\nstart_clock = {start_clock}\n"
             f'dialect = "{dialect}"\nscramble = {str(scramble).lower()}\n'
-            f'[players]\n{SERVED} = "{address}"\n{OTHER} = "random"\n'
+            f'[players]\n{SERVED} = "{address}"\n{OTHER} = "{other}"\n'
         )
         command = [sys.executable, "-m", "match_runner", "tournament", str(file)]
         command += ["--out", str(out), "--jobs", str(jobs)]
@@ -95,9 +119,9 @@ def main(
     plan = read_tournament(file)
     with open_store(out, plan) as store:
         found = examine(plan, store.matches())
-    ends, sources = read_logs(out / "logs")
-    _show(found, ends, sources, play_clock)
-    lost = sum(ends.values()) - ends["stop"]
+    logged = read_logs(out / "logs")
+    _show(found, logged, play_clock)
+    lost = sum(logged.ends.values()) - logged.ends["stop"]
     sys.exit(1 if code or found.faults or found.errors or lost else 0)
 
 
@@ -118,15 +142,21 @@ def examine(plan: Series, matches: Sequence[Played]) -> Findings:
     return Findings(len(own), moves, faults, errors, sorted(seconds))
 
 
-def read_logs(folder: Path) -> tuple[Counter[str], Counter[str]]:
-    """How the matches ended for the server, and who chose its moves."""
+def read_logs(folder: Path) -> Logged:
+    """How the matches ended for the server, who chose its moves, and out of what."""
     ends: Counter[str] = Counter()
     sources: Counter[str] = Counter()
+    sampled: list[int] = []
+    exact = 0
     for path in sorted(folder.glob("*.jsonl")):
         events = read_log(path)
         ends[str(events[-1].get("why", "no end"))] += 1
-        sources.update(str(e["source"]) for e in events if e["event"] == "decision")
-    return ends, sources
+        decisions = [e for e in events if e["event"] == "decision"]
+        sources.update(str(e["source"]) for e in decisions)
+        thought = [e for e in decisions if e["source"] == "thinker"]
+        exact += sum(bool(e["exact"]) for e in thought)
+        sampled += [int(e["particles"]) for e in thought if not e["exact"]]
+    return Logged(ends, sources, sorted(sampled), exact)
 
 
 def _rounds(games: Sequence[str], matches: int) -> int:
@@ -159,11 +189,26 @@ def _serving(player: str, matches: int, out: Path) -> Iterator[str]:
             process.kill()
 
 
-def _show(found: Findings, ends: Counter[str], sources: Counter[str], play_clock: int) -> None:
+@contextmanager
+def _busy(number: int) -> Iterator[None]:
+    """Processes that only compute."""
+    command = [sys.executable, "-c", "while True: pass"]
+    busy = [subprocess.Popen(command) for _ in range(number)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+def _show(found: Findings, logged: Logged, play_clock: int) -> None:
     def counted(counter: Counter[str]) -> str:
         return ", ".join(f"{count} {name}" for name, count in counter.most_common()) or "none"
 
     seconds = found.seconds or [0.0]
+    thought = [s for s in seconds if s > play_clock / 4] or [0.0]
+    sampled = logged.sampled or [0]
     late = sum(s > play_clock for s in seconds)
     rows = [
         ("matches with the served player", f"{found.matches}"),
@@ -172,10 +217,16 @@ def _show(found: Findings, ends: Counter[str], sources: Counter[str], play_clock
         ("matches broken off", f"{found.errors}"),
         ("answers after the play clock, grace not counted", f"{late}"),
         ("seconds an answer: median", f"{seconds[len(seconds) // 2]:.2f}"),
+        ("of those that took a quarter of the clock", f"{thought[len(thought) // 2]:.2f}"),
         ("seconds an answer: 99 %", f"{seconds[len(seconds) * 99 // 100]:.2f}"),
         ("seconds an answer: longest", f"{seconds[-1]:.2f}"),
-        ("ends in the server's logs", counted(ends)),
-        ("who chose the moves", counted(sources)),
+        ("ends in the server's logs", counted(logged.ends)),
+        ("who chose the moves", counted(logged.sources)),
+        ("decisions in whole information sets", f"{logged.exact}"),
+        ("decisions in samples", f"{len(logged.sampled)}"),
+        ("without a particle", f"{sum(n == 0 for n in logged.sampled)}"),
+        ("particles of a sample: median", f"{sampled[len(sampled) // 2]}"),
+        ("particles of a sample: 10 % have at most", f"{sampled[len(sampled) // 10]}"),
     ]
     print_rich(table_of(("", "#"), rows))
 

@@ -50,6 +50,11 @@ MOST_COMPLETIONS = 1e300
 _FIRST_DRAWS = 16
 
 
+def lanes_at_once() -> int:
+    """`LANES_AT_ONCE`: what there is no clock for."""
+    return LANES_AT_ONCE
+
+
 class Learnt(NamedTuple):
     """What the role learns in one turn, one row a lane: see `PathTree.extend`."""
 
@@ -180,6 +185,7 @@ def list_completions(
     lanes: IntArray,
     wanted: IntArray,
     stop: Callable[[], bool],
+    at_once: Callable[[], int] = lanes_at_once,
 ) -> tuple[Completions, int]:
     """All matching completions of some lanes, lane by lane.
 
@@ -187,6 +193,7 @@ def list_completions(
         lanes: increasing; which lanes.
         wanted: `[L]` percept id the role got, or `UNKNOWN`.
         stop: when true, lanes are left out at the end.
+        at_once: how many completions to step between two looks at `stop`.
 
     Returns:
         the completions, and how many of the lanes have theirs in it.
@@ -194,7 +201,7 @@ def list_completions(
     counts = options.counts[lanes].astype(np.int64)
     parts: list[Completions] = []
     done = 0
-    for start, end in chunks(counts, LANES_AT_ONCE):
+    for start, end in chunks(counts, at_once):
         if parts and stop():
             break
         sizes = counts[start:end]
@@ -222,6 +229,7 @@ def draw_completions(
     draw_limits: IntArray,
     rng: np.random.Generator,
     stop: Callable[[], bool],
+    at_once: Callable[[], int] = lanes_at_once,
 ) -> tuple[Completions, IntArray]:
     """Some matching completions of some lanes, drawn without replacement.
 
@@ -237,6 +245,7 @@ def draw_completions(
         shares: `[D]` how many matches are wanted of each lane.
         draw_limits: `[D]` how many completions to draw of each lane at most.
         stop: when true, no more are drawn.
+        at_once: how many completions to step between two looks at `stop`.
 
     Returns:
         the completions, and `[D]` the number of draws made.
@@ -245,7 +254,8 @@ def draw_completions(
     kept: list[Completions] = []
     active = np.arange(len(lanes))
     while len(active):
-        for start, end in chunks(draws.next_counts(active), LANES_AT_ONCE):
+        draws.most = at_once()
+        for start, end in chunks(draws.next_counts(active), draws.most):
             if kept and stop():
                 draws.done[:] = True
                 break
@@ -286,6 +296,7 @@ class _Draws:
     Attributes:
         num_drawn: `[D]` up to and with the match that stopped it.
         done: `[D]` whether no more are to be drawn.
+        most: to draw next of one lane.
     """
 
     def __init__(
@@ -304,6 +315,7 @@ class _Draws:
         self._stopped_at_match = np.zeros(len(lanes), dtype=np.bool_)
         self.num_drawn = np.zeros(len(lanes), dtype=np.int64)
         self.done = np.zeros(len(lanes), dtype=np.bool_)
+        self.most = LANES_AT_ONCE
 
     def next_counts(self, active: IntArray) -> IntArray:
         """How many to draw next of each of some lanes."""
@@ -311,6 +323,7 @@ class _Draws:
         # As many as before again: few calls where matches are rare, few draws in vain where they
         # are not.
         wanted = np.maximum(np.maximum(_FIRST_DRAWS, drawn), 2 * self._shares[active])
+        wanted = np.minimum(wanted, max(_FIRST_DRAWS, self.most))
         return np.asarray(np.minimum(wanted, self._limits[active] - drawn))
 
     def draw(self, active: IntArray) -> _Drawn:

@@ -51,6 +51,7 @@ class ExactSets:
         limit: largest set that is enumerated; 0 never enumerates.
         keep_views, model: see `HyperPlaySampler`.
         stop: when true, enumerating ends where it is.
+        at_once: how many lanes to step between two looks at `stop`.
     """
 
     def __init__(
@@ -62,11 +63,12 @@ class ExactSets:
         keep_views: bool,
         model: MoveModel,
         stop: Callable[[], bool],
+        at_once: Callable[[], int],
     ) -> None:
         self._machine, self._tree, self._model = machine, tree, model
         self._limit = limit
         self._keep_views = keep_views
-        self._stop = stop
+        self._stop, self._at_once = stop, at_once
         self._table = SetTable(machine, MAX_TABLE_ENTRIES)
         # By node: 0, or what its set must shrink from to be tried again.
         self._too_large = np.zeros(64)
@@ -259,6 +261,7 @@ class ExactSets:
             model=self._model,
             expansion_limit=expansions,
             stop=self._stop,
+            at_once=self._at_once,
         )
 
     def _untried(self, nodes: IntArray) -> IntArray:

@@ -20,11 +20,18 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from ggp.belief.bags import Bags
+from ggp.belief.completions import lanes_at_once
 from ggp.belief.exact import ENTRIES_AT_ONCE, EXPANSIONS_PER_ENTRY, ExactSets, GivenUp
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.one_turn import Grown, advance
 from ggp.belief.paths import PathTree
-from ggp.belief.segments import Segments, depleted_segments, initial_segments, join
+from ggp.belief.segments import (
+    Segments,
+    depleted_segments,
+    initial_segments,
+    join,
+    pooled,
+)
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import IntArray, Machine
 
@@ -57,6 +64,11 @@ class HyperPlaySampler:
         model: how the other roles are believed to move.
         stop: asked between attempts; when true, searching for particles is given up. May be
             replaced between calls.
+
+    Attributes:
+        room: entries that a bag which is advanced may have, where that is more than `capacity`.
+        lanes_at_once: asked how many lanes to step between two looks at `stop`. May be replaced
+            between calls.
     """
 
     def __init__(
@@ -75,11 +87,19 @@ class HyperPlaySampler:
         self.tree = tree
         self.capacity = capacity
         self.stop = stop
+        self.room = capacity
+        self.lanes_at_once: Callable[[], int] = lanes_at_once
         self._keep_views = keep_views
         self._max_attempts = max_attempts
         self._model = model
         self._exact = ExactSets(
-            machine, tree, exact, keep_views=keep_views, model=model, stop=self._stopped
+            machine,
+            tree,
+            exact,
+            keep_views=keep_views,
+            model=model,
+            stop=self._stopped,
+            at_once=self._at_once,
         )
         self.enumerates = exact > 0
 
@@ -118,12 +138,33 @@ class HyperPlaySampler:
         sampled = np.flatnonzero(~self._exact.holds(paths))
         if not len(sampled):
             return self._assemble(role, paths, sampled, None)
-        before = bags.sets.take(bags.segment[sampled]).thinned(self.capacity, rng)
-        after = self._grow(role, before, paths[sampled], self.capacity, rng).sets
+        room = max(self.room, self.capacity)
+        before = bags.sets.take(bags.segment[sampled]).thinned(room, rng)
+        after = self._grow(role, before, paths[sampled], room, rng).sets
         after = self._refill(role, paths[sampled], after, rng)
         self._exact.enumerate_shrunk(role, paths[sampled], after.sizes)
         still = np.flatnonzero(~self._exact.holds(paths[sampled]))
         return self._assemble(role, paths, sampled[still], after.take(still))
+
+    def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
+        """One bag with what a new sample of its path adds, of up to `room` entries.
+
+        Args:
+            bags: one bag; it comes back as it is where it is exact, or the search is stopped.
+            size: particles of the new sample.
+        """
+        if bags.exact[0]:
+            return bags
+        try:
+            drawn = self._replay(bags.role, bags.paths, size, rng).sets
+        except GivenUp:
+            return bags
+        if self.stop() or not len(drawn.states):
+            return bags  # what is cut short leaves out what comes last
+        if not drawn.exact[0]:
+            drawn = pooled(self.machine, bags.sets.take(bags.segment), drawn)
+            drawn = drawn.thinned(max(self.room, self.capacity), rng)
+        return Bags(bags.role, bags.paths, np.zeros(1, dtype=np.int64), drawn)
 
     def draw(self, bags: Bags, count: int, rng: np.random.Generator) -> IntArray:
         """`[B, count]` lanes of `bags.sets.states`, drawn by weight; no bag may be depleted."""
@@ -284,6 +325,7 @@ class HyperPlaySampler:
             rng=rng,
             model=self._model,
             stop=self._stopped,
+            at_once=self._at_once,
         )
 
     def _assemble(
@@ -306,3 +348,6 @@ class HyperPlaySampler:
 
     def _stopped(self) -> bool:
         return self.stop()
+
+    def _at_once(self) -> int:
+        return self.lanes_at_once()

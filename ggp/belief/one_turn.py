@@ -26,6 +26,7 @@ from ggp.belief.completions import (
     Learnt,
     OpenMoves,
     draw_completions,
+    lanes_at_once,
     list_completions,
     open_moves,
 )
@@ -74,6 +75,7 @@ def advance(
     model: MoveModel,
     expansion_limit: IntArray | int | None = None,
     stop: Callable[[], bool],
+    at_once: Callable[[], int] = lanes_at_once,
 ) -> Grown:
     """One turn: every entry is completed by moves of the others that give our percepts.
 
@@ -94,6 +96,7 @@ def advance(
         expansion_limit: `[S]` if given, sets are only enumerated: those with more completions
             than this, or more children than `capacity`, come back empty and not exact.
         stop: when true, entries and sets that were not come to yet are left out.
+        at_once: how many lanes to step between two looks at `stop`.
     """
     capacity = np.broadcast_to(np.asarray(capacity, dtype=np.int64), len(sets))
     set_of = segment_ids(sets.offsets)
@@ -114,10 +117,31 @@ def advance(
     parts = list(chunks(effort, COMPLETIONS_AT_ONCE))
     if len(parts) > 1:
         return _advance_parts(
-            machine, tree, role, sets, paths, parts, capacity, rng, model, expansion_limit, stop
+            machine,
+            tree,
+            role,
+            sets,
+            paths,
+            parts,
+            capacity,
+            rng,
+            model,
+            expansion_limit,
+            stop,
+            at_once,
         )
     children, stepped, cut = _complete(
-        machine, role, sets, set_of, options, listed, evidence.percepts, capacity, rng, stop
+        machine,
+        role,
+        sets,
+        set_of,
+        options,
+        listed,
+        evidence.percepts,
+        capacity,
+        rng,
+        stop,
+        at_once,
     )
     views = _views(machine, tree, role, sets, paths[set_of], children)
     grown = _gather(machine, sets, set_of, children, views, exact & ~cut, capacity)
@@ -137,6 +161,7 @@ def _advance_parts(
     model: MoveModel,
     expansion_limit: IntArray | int | None,
     stop: Callable[[], bool],
+    at_once: Callable[[], int],
 ) -> Grown:
     """`advance` for one run of sets after the other."""
     done: list[Grown] = []
@@ -161,6 +186,7 @@ def _advance_parts(
                 model=model,
                 expansion_limit=limit,
                 stop=stop,
+                at_once=at_once,
             )
         )
     return Grown(
@@ -190,11 +216,14 @@ def _complete(
     capacity: IntArray,
     rng: np.random.Generator,
     stop: Callable[[], bool],
+    at_once: Callable[[], int],
 ) -> tuple[Completions, IntArray, BoolArray]:
     """Matching completions of all entries; `[S]` lanes stepped, `[S]` sets cut short by `stop`."""
     open_ = options.counts > 0
     lanes = np.flatnonzero(listed & open_)
-    children, done = list_completions(machine, role, sets.states, options, lanes, wanted, stop)
+    children, done = list_completions(
+        machine, role, sets.states, options, lanes, wanted, stop, at_once
+    )
     stepped = np.bincount(
         set_of[lanes[:done]], options.counts[lanes[:done]], minlength=len(sets)
     ).astype(np.int64)
@@ -210,7 +239,7 @@ def _complete(
         most = np.maximum(DRAW_LIMIT, 16 * capacity)[owners]
         limits = np.clip(budget * (shares / total), LISTED_PER_ENTRY, most).astype(np.int64)
         others, num_drawn = draw_completions(
-            machine, role, sets.states, options, drawn, wanted, shares, limits, rng, stop
+            machine, role, sets.states, options, drawn, wanted, shares, limits, rng, stop, at_once
         )
         children = Completions.joined(machine, [children, others])
         stepped += np.bincount(owners, num_drawn, minlength=len(sets)).astype(np.int64)
@@ -259,7 +288,7 @@ def _gather(
         # Some were listed and some drawn: children of one set are not neighbours.
         order = np.argsort(owners[first], kind="stable")
         first, group = first[order], np.argsort(order)[group]
-    log_weights = _sum_weights(
+    log_weights, log_totals = _sum_weights(
         sets.log_weights[children.lanes] + children.log_factors,
         owners,
         group,
@@ -273,21 +302,25 @@ def _gather(
         # The entries that were left out are taken to have as many children as those that are here.
         estimate = sets.sizes * born / np.maximum(sets.counts, 1)
     sizes = np.where(exact, counts, np.minimum(estimate, MOST_COMPLETIONS))
+    # What was drawn from a whole set stands for as many draws as the sample has places.
+    draws = np.where(sets.exact & ~exact, np.maximum(capacity, 1), 1)
     return Segments(
         offsets_of(counts),
         children.states.take(first),
         log_weights,
         exact,
         np.maximum(sizes, counts),
+        sets.log_masses + log_totals + np.log(draws),
         None if views is None else views[first],
     )
 
 
 def _sum_weights(
     log_weights: FloatArray, set_of: IntArray, group: IntArray, num_groups: int, num_sets: int
-) -> FloatArray:
-    """`[G]` log of summed weights of each group, normalised in each set."""
+) -> tuple[FloatArray, FloatArray]:
+    """`[G]` log of summed weights of each group, normalised in each set; `[S]` log of the sums."""
     summed = log_sums(log_weights, group, num_groups)
     set_of_group = np.zeros(num_groups, dtype=np.int64)
     set_of_group[group] = set_of
-    return np.asarray(summed - log_sums(summed, set_of_group, num_sets)[set_of_group])
+    totals = log_sums(summed, set_of_group, num_sets)
+    return np.asarray(summed - totals[set_of_group]), totals

@@ -19,10 +19,17 @@ class Sampler(Protocol):
         tree: names the incomplete paths.
         stop: asked now and then; when true, searching for particles is given up. May be replaced
             between calls.
+        lanes_at_once: asked how many lanes to step between two looks at `stop`. May be replaced
+            between calls.
+        capacity: particles of a sampled bag.
+        room: entries that a bag which is advanced may have, where that is more.
     """
 
     tree: PathTree
     stop: Callable[[], bool]
+    lanes_at_once: Callable[[], int]
+    capacity: int
+    room: int
 
     @property
     def sound(self) -> bool:
@@ -56,6 +63,13 @@ class Sampler(Protocol):
         refused: IntArray | None = None,
     ) -> Bags:
         """The bags one turn later; those without particles have no entries."""
+        ...
+
+    def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
+        """One bag with what a new sample of `size` particles adds, if anything.
+
+        Where the search is stopped, it comes back as it is.
+        """
         ...
 
     def draw(self, bags: Bags, count: int, rng: np.random.Generator) -> IntArray:

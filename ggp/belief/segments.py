@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ggp.belief.resample import choose_entries
-from ggp.machine.arrays import offsets_of, take_segments
+from ggp.belief.resample import choose_entries, log_sums
+from ggp.machine.arrays import first_seen_columns, offsets_of, take_segments
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 
 
@@ -24,6 +24,9 @@ class Segments:
             with exact weights.
         sizes: `[S]` number of entries of the whole information set: known if exact, else a
             rough estimate.
+        log_masses: `[S]` log of (probability of what the role was told, given its moves) * (number
+            of draws it was estimated by, 1 if exact). Samples of one path, drawn independently,
+            are put together in proportion to it.
         views: `[N, R]` incomplete path of every role along the entry's complete path
             (tree nodes; that of `random` stays empty). None where nobody needs them.
     """
@@ -33,6 +36,7 @@ class Segments:
     log_weights: FloatArray
     exact: BoolArray
     sizes: FloatArray
+    log_masses: FloatArray
     views: IntArray | None = None
 
     def __len__(self) -> int:
@@ -58,12 +62,15 @@ class Segments:
         limits = np.broadcast_to(limits, len(self))
         kept, log_weights, offsets = choose_entries(self.log_weights, self.offsets, limits, rng)
         thin = self._with_lanes(offsets, kept, np.arange(len(self)))
+        exact = self.exact & (counts <= limits)
+        draws = np.where(self.exact & ~exact, np.maximum(limits, 1), 1)
         return Segments(
             offsets,
             thin.states,
             log_weights,
-            self.exact & (counts <= limits),
+            exact,
             self.sizes,
+            self.log_masses + np.log(draws),
             thin.views,
         )
 
@@ -79,6 +86,7 @@ class Segments:
             self.log_weights[lanes],
             self.exact[sets],
             self.sizes[sets],
+            self.log_masses[sets],
             views,
         )
 
@@ -94,7 +102,35 @@ def join(machine: Machine, parts: Sequence[Segments]) -> Segments:
         np.concatenate([part.log_weights for part in parts]),
         np.concatenate([part.exact for part in parts]),
         np.concatenate([part.sizes for part in parts]),
+        np.concatenate([part.log_masses for part in parts]),
         np.concatenate(views) if len(views) == len(parts) else None,
+    )
+
+
+def pooled(machine: Machine, left: Segments, right: Segments) -> Segments:
+    """One sample of two of the same path, drawn independently: `left` and `right` are one set each.
+
+    An entry weighs its weight times the mass of its sample, so that a sample counts by the number
+    of its draws and by how much of what they began with agrees with the path. Then every
+    expectation is that of all draws together. Entries that are equal become one.
+    """
+    both = join(machine, [left, right])
+    log_weights = both.log_weights + np.repeat(both.log_masses, both.counts)
+    keys = [machine.groups(both.states)]
+    if both.views is not None:
+        keys.extend(both.views.T)
+    first, group = first_seen_columns(keys)
+    summed = log_sums(log_weights, group, len(first))
+    log_mass = log_sums(both.log_masses, np.zeros(2, dtype=np.int64), 1)
+    count = len(first)
+    return Segments(
+        offsets_of(np.array([count])),
+        both.states.take(first),
+        summed - log_mass,
+        np.zeros(1, dtype=np.bool_),
+        np.maximum(both.sizes.max(keepdims=True), count),
+        log_mass,
+        None if both.views is None else both.views[first],
     )
 
 
@@ -106,6 +142,7 @@ def depleted_segments(machine: Machine, count: int, *, keep_views: bool) -> Segm
         np.zeros(0),
         np.zeros(count, dtype=np.bool_),
         np.ones(count),
+        np.full(count, -np.inf),
         np.zeros((0, len(machine.roles)), dtype=np.int64) if keep_views else None,
     )
 
@@ -120,5 +157,6 @@ def initial_segments(machine: Machine, count: int, *, keep_views: bool) -> Segme
         np.zeros(count),
         np.ones(count, dtype=np.bool_),
         np.ones(count),
+        np.zeros(count),
         np.tile(roles, (count, 1)) if keep_views else None,
     )

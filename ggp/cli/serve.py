@@ -54,7 +54,7 @@ DEFAULT_LOG_LIMIT_GB = 10
     "--margin",
     type=FiniteRange(min=0),
     metavar="S",
-    help="Seconds of each clock that are left for the network.  [default: 10 %, at least 0.5]",
+    help="Seconds of each clock that are left for the network.  [default: learned, first 10 %]",
 )
 @click.option("--name", default="ggp", show_default=True, help="What the player calls itself.")
 @click.option(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -148,14 +148,18 @@ def enlarged(array: NDArray[_T], length: int, fill: int) -> NDArray[_T]:
     return larger
 
 
-def chunks(sizes: IntArray, limit: int) -> Iterator[tuple[int, int]]:
+def chunks(sizes: IntArray, limit: int | Callable[[], int]) -> Iterator[tuple[int, int]]:
     """Start and end of consecutive runs of elements.
 
     The sizes of a run sum up to at most the limit, except where a run is a single element.
+
+    Args:
+        limit: a number, or what says it anew for each run.
     """
     ends = np.cumsum(sizes)
     start, before = 0, 0
     while start < len(ends):
-        end = max(int(np.searchsorted(ends, before + limit, side="right")), start + 1)
+        most = limit() if callable(limit) else limit
+        end = max(int(np.searchsorted(ends, before + most, side="right")), start + 1)
         yield start, end
         start, before = end, int(ends[end - 1])

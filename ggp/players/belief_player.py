@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from ggp.search.estimates import TIE_TOLERANCE, candidates
 
 OBSERVE_SHARE = 0.5
 """Share of the time that a player may spend on finding particles."""
+
+GROW_SHARE = 0.1
+"""Share of what is left of it that is spent on more particles where there are some."""
 
 FEW_PARTICLES, FEW_ATTEMPTS = 16, 10_000
 """Resources of the belief of players that do not search."""
@@ -52,10 +55,19 @@ class BeliefPlayer(ABC):
         self._fault: str | None = None
         self._candidates: list[int] = []
         self.tracker = Tracker(
-            self.sampler(PathTree(self.machine)), self.machine, self.role, self.rng
+            self.sampler(PathTree(self.machine)),
+            self.machine,
+            self.role,
+            self.rng,
+            self.most_particles,
         )
 
     # ---------------------------------------------------------------- its parts
+
+    @property
+    def most_particles(self) -> int:
+        """Particles that its bag is grown to where there is a clock, and time."""
+        return FEW_PARTICLES
 
     def sampler(self, tree: PathTree) -> Sampler:
         """The belief of the player's own bag."""
@@ -105,6 +117,8 @@ class BeliefPlayer(ABC):
         try:
             try:
                 self.tracker.observe(move, percepts, answer, _part(deadline, OBSERVE_SHARE))
+                if deadline is not None:
+                    self.tracker.grow(_part(deadline, GROW_SHARE), *self.simulated())
             finally:
                 self.tracker.prune(*self.simulated())
             self._fault = None
@@ -112,6 +126,16 @@ class BeliefPlayer(ABC):
             self._warn(error)
             self._fault = str(error)
         self._observed_s += self.context.clock() - started
+
+    def ponder(self, deadline: Deadline) -> None:
+        """Find more particles for the path so far, while nobody waits for a move.
+
+        Ends within milliseconds of the deadline, and before it where there is little more to find.
+        """
+        try:
+            self.tracker.grow(deadline, *self.simulated())
+        except GGPError as error:
+            self._warn(error)
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         self._started_s = self.context.clock()
@@ -229,6 +253,14 @@ class BeliefPlayer(ABC):
 
     def _warn(self, error: GGPError) -> None:
         _log.warning("%s as %s: %s", self.context.name, self.machine.roles[self.role], error)
+
+
+@overload
+def _part(deadline: None, share: float) -> None: ...
+
+
+@overload
+def _part(deadline: Deadline, share: float) -> Deadline: ...
 
 
 def _part(deadline: Deadline | None, share: float) -> Deadline | None:

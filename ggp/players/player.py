@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -113,6 +113,19 @@ class Player(Protocol):
 
         Never raises for want of particles, time or reasoning resources: the decision is then
         a fallback, and says so.
+        """
+        ...
+
+
+@runtime_checkable
+class Pondering(Protocol):
+    """A player that knows what to do while others think; not every player does."""
+
+    def ponder(self, deadline: Deadline) -> None:
+        """Use the time until the deadline, or part of it, to play better afterwards.
+
+        The clock of the deadline jumps to a time beyond it as soon as a message comes: it is to
+        be looked at every few milliseconds.
         """
         ...
 

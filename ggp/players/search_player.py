@@ -23,6 +23,9 @@ from ggp.search.estimates import Estimates, Ties
 from ggp.search.parts import Search
 from ggp.search.playouts import PlayoutSearch
 
+MOST_PARTICLES = 1000
+"""Of a bag where there is a clock, and time."""
+
 
 @dataclass(frozen=True)
 class SearchOptions:
@@ -47,6 +50,10 @@ class SearchPlayer(BeliefPlayer):
     @abstractmethod
     def capacity(self) -> int:
         """Particles of a sampled bag."""
+
+    @property
+    def most_particles(self) -> int:
+        return 0 if self.options.states else MOST_PARTICLES
 
     @property
     @abstractmethod

@@ -1,4 +1,9 @@
-"""A player's own belief: its incomplete path in its machine's ids, and the bag of that path."""
+"""A player's own belief: its incomplete path in its machine's ids, and the bag of that path.
+
+Without a clock the bag has as many particles as its sampler says. With one it has as many as there
+is time for: after a turn, and while others think, new samples of the same path are drawn and put
+together with what is there (`grow`), and as many are carried on to the next turn (`_room`).
+"""
 
 from __future__ import annotations
 
@@ -9,9 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief import DRAWN, Bags, HyperPlaySampler, Sampler, require_particles
+from ggp.belief.completions import lanes_at_once
 from ggp.belief.segments import depleted_segments
 from ggp.gdl import canonical_term
 from ggp.machine.base import UNKNOWN, Machine
+from ggp.players.slices import Slices
 from ggp.search.anytime import Deadline
 
 MIN_NODES = 20_000
@@ -19,6 +26,14 @@ MIN_NODES = 20_000
 
 SPARE_PARTICLES, SPARE_EXACT, SPARE_ATTEMPTS = 2_000, 20_000, 10_000_000
 """Resources of the belief that is asked when the player's own has no particle left."""
+
+FIRST_ROOM = 256
+ROOM_SHARE = 0.1
+"""A bag that is grown is carried on with twice as many entries as long as that takes less than half
+of this share of the time there is, with half as many where it takes more than all of it."""
+
+MOST_FRUITLESS = 50
+"""So many samples in a row without a new entry say that there are no more."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,17 +53,26 @@ class Tracker:
         machine: the player's own machine.
         role: index of its role.
         rng: draws particles.
+        most: entries that the bag is grown to where there is time; 0 for as many as `belief` says.
     """
 
     def __init__(
-        self, belief: Sampler, machine: Machine, role: int, rng: np.random.Generator
+        self,
+        belief: Sampler,
+        machine: Machine,
+        role: int,
+        rng: np.random.Generator,
+        most: int = 0,
     ) -> None:
         self.machine, self.role = machine, role
         self.tree = belief.tree
         self._deadline: Deadline | None = None
+        self._began_s = 0.0
         self._rng = rng
         self.belief = belief
         self.belief.stop = self._out_of_time
+        self._most, self._room = most, min(FIRST_ROOM, most)
+        self._slices = Slices()
         self._spare: HyperPlaySampler | None = None
         self._prune_at = MIN_NODES
         self.bag: Bags = self.belief.start(role)
@@ -74,7 +98,7 @@ class Tracker:
             BeliefDepletedError: no particle agrees; the bag then has none until a later turn
                 finds some.
         """
-        self._deadline = deadline
+        self._begin(deadline)
         attempts = self.machine.states_visited
         turn = [UNKNOWN, UNKNOWN, UNKNOWN]
         before = self.bag
@@ -86,6 +110,8 @@ class Tracker:
         finally:
             # Whatever went wrong, the turn was played: a later one finds particles for all.
             self.bag = after if after is not None else self._lost(before, turn)
+            if deadline is not None:
+                self._learn_room(before, deadline)
         if not self.bag.depleted[0]:
             self.last_known = self.bag
         require_particles(self.bag, self.tree, self.machine.states_visited - attempts)
@@ -98,7 +124,6 @@ class Tracker:
         """
         if self.bag.exact[0]:
             return None  # that there is none has been proved
-        self._deadline = deadline
         if self._spare is None:
             self._spare = HyperPlaySampler(
                 self.machine,
@@ -108,11 +133,34 @@ class Tracker:
                 max_attempts=SPARE_ATTEMPTS,
                 stop=self._out_of_time,
             )
+        self._begin(deadline)
         found = self._spare.at(self.bag.paths, self.role, self._rng)
         if found.depleted[0]:
             return None
         self.last_known = found
         return found
+
+    def grow(self, deadline: Deadline, *others: Sampler) -> None:
+        """Draw more samples of the present path until the bag is full, or the time is up.
+
+        Args:
+            deadline: looked at every few milliseconds.
+            others: see `prune`.
+        """
+        fruitless = 0
+        while fruitless < MOST_FRUITLESS and self._may_grow() and not deadline.passed():
+            self._begin(deadline)
+            before = self.bag
+            self.bag = self.belief.grown(before, self._slices.size, self._rng)
+            if deadline.passed():
+                return
+            self._slices.end()
+            if self.bag is before:
+                continue  # all of the sample died on its way: that says nothing
+            self.last_known = self.bag
+            is_new = len(self.bag.sets.states) > len(before.sets.states)
+            fruitless = 0 if is_new else fruitless + 1
+            self.prune(*others)
 
     def prune(self, *others: Sampler) -> None:
         """Forget paths that cannot come up any more, if they have become many.
@@ -148,8 +196,38 @@ class Tracker:
         sets = depleted_segments(self.machine, 1, keep_views=bag.sets.views is not None)
         return Bags(self.role, paths, np.zeros(1, dtype=np.int64), sets)
 
+    def _may_grow(self) -> bool:
+        return not self.bag.exact[0] and len(self.bag.sets.states) < self._room
+
+    def _learn_room(self, before: Bags, deadline: Deadline) -> None:
+        """See what it took to carry a bag on, and how many entries the next may have."""
+        took_s = deadline.clock() - self._began_s
+        there_was_s = max(deadline.at_s - self._began_s, 0.0)
+        least = min(self.belief.capacity, self._most)
+        if took_s > ROOM_SHARE * there_was_s:
+            self._room = max(self._room // 2, least)
+        elif took_s < ROOM_SHARE / 2 * there_was_s and 2 * len(before.sets.states) >= self._room:
+            self._room = min(2 * self._room, self._most)
+
+    def _begin(self, deadline: Deadline | None) -> None:
+        """Work begins that is to end at a deadline."""
+        self._deadline = deadline
+        self.belief.room = 0 if deadline is None else self._room
+        at_once = lanes_at_once if deadline is None else self._slices.lanes
+        for belief in (self.belief, *([] if self._spare is None else [self._spare])):
+            belief.lanes_at_once = at_once
+        if deadline is not None:
+            self._began_s = deadline.clock()
+            self._slices.begin(self._began_s)
+
     def _out_of_time(self) -> bool:
-        return self._deadline is not None and self._deadline.passed()
+        if self._deadline is None:
+            return False
+        now_s = self._deadline.clock()
+        if now_s >= self._deadline.at_s:
+            return True
+        self._slices.look(now_s)
+        return False
 
     def _move(self, text: str | None) -> int:
         if text is None:

@@ -16,7 +16,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
+import struct
 import time
+from collections.abc import Callable
 from email.utils import formatdate
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -42,6 +45,10 @@ _HEADERS = {
 
 _WELCOME = "ggp: a general game player; send it messages of the GGP protocol with POST\n"
 _CHUNK = 1 << 18
+
+_TCP_INFO_RTT = 68
+"""Where `tcpi_rtt` is in Linux's `struct tcp_info`: the round trip in microseconds."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -74,6 +81,7 @@ class Connection:
         self._patience: asyncio.Timeout | None = None
         self._kept = kept
         self._began_s: float | None = None if kept is None else kept.came_s
+        self._on_sent: Callable[[float], None] | None = None
         self.num_bytes = 0
         self.lingers = False
         address = writer.get_extra_info("peername")
@@ -169,7 +177,8 @@ class Connection:
 
     async def _answer(self, text: str) -> bytes:
         """The reply to a message; if the connection breaks meanwhile, nobody waits for it."""
-        answer = asyncio.ensure_future(self._host.reply(text, self._peer, self._began_s))
+        trip_s = _round_trip_s(self._writer)
+        answer = asyncio.ensure_future(self._host.reply(text, self._peer, self._began_s, trip_s))
         broken = asyncio.ensure_future(self._until_broken())
         try:
             await asyncio.wait((answer, broken), return_when=asyncio.FIRST_COMPLETED)
@@ -177,6 +186,7 @@ class Connection:
                 _log.info("%s: the connection broke before the answer", self._peer)
                 return b""
             reply = answer.result()
+            self._on_sent = reply.on_sent
             return _reply(400 if reply.refused else 200, reply.text)
         finally:
             answer.cancel()
@@ -191,6 +201,8 @@ class Connection:
         async with asyncio.timeout(self._limits.linger_s):
             self._writer.write(reply)
             await self._writer.drain()
+            if self._on_sent is not None:
+                self._on_sent(time.monotonic())
             self._writer.write_eof()
             while left >= 0 and (dropped := await self._reader.read(_CHUNK)):
                 left -= len(dropped)
@@ -215,6 +227,16 @@ class Connection:
 
     def _go_on(self) -> None:
         self._writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def _round_trip_s(writer: asyncio.StreamWriter) -> float | None:
+    """What the system takes for the round trip to the peer; None where it does not say."""
+    try:
+        info = writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+        (microseconds,) = struct.unpack_from("I", info, _TCP_INFO_RTT)
+    except (OSError, AttributeError, struct.error):
+        return None  # another system, or the connection is gone
+    return float(microseconds) * 1e-6
 
 
 def _reply(status: int, text: str) -> bytes:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from ggp.gdl.source import printable
 from ggp.protocol.lobby import Lobby
@@ -18,6 +20,7 @@ from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening, Receipt
 from ggp.server.background import Background
 from ggp.server.hosted_match import HostedMatch
+from ggp.server.latency import Latencies
 from ggp.server.match_log import LogFolder, MatchLog
 from ggp.server.pool import WorkerPool
 from ggp.server.restore import SERVER_ENDED, Restored, restore
@@ -38,10 +41,12 @@ class HostReply:
     Attributes:
         text: one line.
         refused: whether it says why a message was refused.
+        on_sent: to be told when its last byte has left, on `time.monotonic`.
     """
 
     text: str
     refused: bool = False
+    on_sent: Callable[[float], None] | None = None
 
 
 class Host:
@@ -70,6 +75,7 @@ class Host:
         self._answers: dict[int, asyncio.Task[str]] = {}
         self._waiting: dict[int, int] = {}
         self._background = Background()
+        self._latencies = Latencies()
         self._texts = TextReader(self.lobby, options.limits)
 
     async def open(self) -> None:
@@ -99,7 +105,13 @@ class Host:
         await self.pool.close()
         self._texts.close()
 
-    async def reply(self, text: str, peer: str = "", came_s: float | None = None) -> HostReply:
+    async def reply(
+        self,
+        text: str,
+        peer: str = "",
+        came_s: float | None = None,
+        trip_s: float | None = None,
+    ) -> HostReply:
         """The reply to a text, as soon as it must be given.
 
         If it is cancelled, the connection broke; the answer is found all the same.
@@ -108,6 +120,7 @@ class Host:
             text: the body of a request.
             peer: from where, for logs.
             came_s: when it began to come, on `time.monotonic`; now if None.
+            trip_s: what the system takes for the round trip to that peer, if it says so.
         """
         came_s = time.monotonic() if came_s is None else came_s
         read = await self._texts.read(text)
@@ -118,14 +131,19 @@ class Host:
         if receipt.refusal is not None:
             _log.warning("%s: refused: %s", peer, printable(receipt.refusal))
             return HostReply(receipt.refusal, refused=True)
-        (_, log), ask = self._match_of(receipt), receipt.ask
+        (match, log), ask = self._match_of(receipt), receipt.ask
+        times = None if match is None else match.times
+        if times is not None and ask is not None:
+            times.heard(ask, trip_s)
         reply = receipt.reply or "" if ask is None else await self._wait(ask)
         turn = {"turn": ask.turn} if ask is not None and ask.wants_move else {}
         log.write("sent", text=reply, seconds=round(time.monotonic() - came_s, 4), **turn)
         _log.debug("%s > %s", peer, reply)
         for serial in receipt.ended:
             self._background.start(self._end(serial, _why_ended(receipt.message)))
-        return HostReply(reply)
+        if times is None or ask is None:
+            return HostReply(reply)
+        return HostReply(reply, on_sent=partial(times.sent, ask))
 
     # ---------------------------------------------------------------- private
 
@@ -134,7 +152,7 @@ class Host:
         _log.debug("%s < %s", peer, printable(text[:1000]))
         if receipt.began is not None:
             new_log = self._logs.begin(receipt.began.start.match_id)
-            self._new_match(receipt.began, new_log).begin()
+            self._new_match(receipt.began, new_log, peer).begin()
         match, log = self._match_of(receipt)
         log.write("received", text=text, peer=peer)
         for note in receipt.notes:
@@ -152,8 +170,9 @@ class Host:
         log = self._logs.resume(restored.path, opening.start.match_id, restored.began_s)
         self._new_match(opening, log).resume(restored.ask)
 
-    def _new_match(self, opening: Opening, log: MatchLog) -> HostedMatch:
-        match = HostedMatch(opening, self.options, self.pool, log)
+    def _new_match(self, opening: Opening, log: MatchLog, peer: str = "") -> HostedMatch:
+        latency = self._latencies.of(peer) if self.options.margin_s is None else None
+        match = HostedMatch(opening, self.options, self.pool, log, latency)
         self._matches[opening.match] = match
         return match
 

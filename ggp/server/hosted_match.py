@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from dataclasses import replace
 from hashlib import blake2b
 
 from ggp.console import installed_version
@@ -11,6 +12,7 @@ from ggp.gdl.source import printable
 from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening
 from ggp.protocol.turns import History
+from ggp.server.latency import Latency, TurnTimes
 from ggp.server.lines import decision_json
 from ggp.server.match_log import MatchLog
 from ggp.server.orders import Setup
@@ -36,13 +38,20 @@ class HostedMatch:
         options: of the server.
         pool: where its workers come from.
         log: told what happens.
+        latency: of its server; None to keep the same of every clock.
 
     Attributes:
         pair: its workers.
+        times: of its messages; None where nothing is learned from them.
     """
 
     def __init__(
-        self, opening: Opening, options: HostOptions, pool: WorkerPool, log: MatchLog
+        self,
+        opening: Opening,
+        options: HostOptions,
+        pool: WorkerPool,
+        log: MatchLog,
+        latency: Latency | None = None,
     ) -> None:
         start = opening.start
         self.log, self._opening, self._options = log, opening, options
@@ -50,6 +59,7 @@ class HostedMatch:
         self._seed = _seed_of(options.seed, start.match_id, opening.role)
         setup = _setup(options, start.rules, opening.role, start.start_clock_s, self._seed)
         self.pair = WorkerPair(pool, setup, log)
+        self.times = None if latency is None else TurnTimes(latency)
 
     def begin(self) -> None:
         """Write how it begins; the workers start when they are asked to get ready."""
@@ -78,6 +88,8 @@ class HostedMatch:
         try:
             if ask.wants_move:
                 clock_s = self._opening.start.play_clock_s
+                if self.times is not None:
+                    ask = replace(ask, deadline_s=self.times.deadline_s(ask, clock_s))
                 choice = await self.pair.choose(ask, ask.asked_at_s + clock_s)
                 _log_choice(self.log, ask.turn, choice)
                 return choice.move, reading_of(ask, choice.reading)

@@ -19,6 +19,7 @@ from ggp.players import Decision
 from ggp.protocol.messages import NIL
 from ggp.protocol.questions import Ask
 from ggp.protocol.turns import History
+from ggp.server.latency import StopTimes
 from ggp.server.match_log import MatchLog
 from ggp.server.orders import MoveReport, Setup
 from ggp.server.pool import WorkerPool
@@ -31,7 +32,8 @@ GRACE_S = 0.75
 
 BACK_S = 0.1
 WAY_SHARE = 0.1
-"""Workers are told to stop this long before the server answers, at most this share of the time."""
+"""Workers are told to stop this long before the server answers, at most this share of the time;
+less long where they have stopped soon after they were told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,8 @@ class WorkerPair:
         self._hurried = 0
         self._turn_taking = asyncio.Lock()
         self._history: History = ()
+        self._stop_s = 0.0
+        self._stops = StopTimes(BACK_S)
 
     def start(self, ready_by_s: float) -> None:
         """Have the workers start, first the one without which there may be no move."""
@@ -118,6 +122,7 @@ class WorkerPair:
             while not self._knows_a_move() and await self._wait(clock_end_s + GRACE_S):
                 pass
             choice = choice or self._best_so_far()
+            self._learn(choice)
             self._thinker.rest()
             self._understudy.rest()
             is_sound = choice.decision is not None and choice.decision.is_sound
@@ -147,9 +152,16 @@ class WorkerPair:
     def _think(self, history: History, deadline_s: float) -> None:
         self._number += 1
         left_s = deadline_s - time.monotonic()
-        stop_s = deadline_s - min(BACK_S, WAY_SHARE * max(left_s, 0.0))
-        self._thinker.think(self._number, history, stop_s)
-        self._understudy.think(self._number, history, stop_s)
+        self._stop_s = deadline_s - min(self._stops.early_s, WAY_SHARE * max(left_s, 0.0))
+        self._thinker.think(self._number, history, self._stop_s)
+        self._understudy.think(self._number, history, self._stop_s)
+
+    def _learn(self, choice: Choice) -> None:
+        """See how soon the thinker stopped, where it used its time up."""
+        now_s = time.monotonic()
+        if choice.source == THINKER and now_s >= self._stop_s:
+            late_s = now_s - self._stop_s
+            self._stops.stopped(late_s if choice.final else max(late_s, BACK_S))
 
     async def _wait(self, deadline_s: float) -> bool:
         """Wait for news; false if the time is up."""

@@ -94,6 +94,7 @@ class _Worker:
                 self._match.take_note(order)
                 if self._orders.empty():  # else there is a newer one
                     self._match.think(order)
+                    self._match.ponder()
 
     def send(self, answer: Answer) -> None:
         """Tell the server; from any thread."""

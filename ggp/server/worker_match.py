@@ -23,6 +23,7 @@ from ggp.gdl.telling import told_by
 from ggp.machine import Limits, Machine, build_machine, role_index
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.players.follower import Follower
+from ggp.players.player import Pondering
 from ggp.players.random_legal import RandomLegal
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline
@@ -31,6 +32,9 @@ from ggp.server.orders import Answer, Setup, Think
 
 BETWEEN_REPORTS_S = 0.05
 """Reports of the same move come no faster than this."""
+
+PONDER_S = 10.0
+"""For so long a player may compute after each answer, while nobody waits for it."""
 
 _FAR_AHEAD_S = 1e15
 """What the clock shows to a search that is to be broken off; finite, so that sums stay numbers."""
@@ -107,6 +111,19 @@ class WorkerMatch:
                 return
             decision = found
         self._send(orders.MoveReport(order.number, True, decision))
+
+    def ponder(self) -> None:
+        """Let the player use the time until the next order; nothing is answered."""
+        if not isinstance(self._player, Pondering):
+            return
+        try:
+            self._player.ponder(Deadline(time.monotonic() + PONDER_S, self._clock))
+        except MemoryError:
+            raise
+        except Exception as error:
+            _log.error("the player raised %s while it pondered", _named(error))
+            traceback.print_exception(error)
+            self._player, self._followed = None, 0
 
     def _first_player(self, setup: Setup, machine: Machine) -> Player | None:
         """A player; None if making it raised, which is tried again when it is asked."""

@@ -132,6 +132,7 @@ def labelled(machine: Machine, labels: list[int]) -> Segments:
         np.repeat(np.array(labels, dtype=np.float64), counts),
         np.ones(len(labels), dtype=np.bool_),
         counts.astype(np.float64),
+        np.zeros(len(labels)),
     )
 
 

@@ -28,7 +28,7 @@ def weighted_bags(machine: Machine, sets: list[list[float]], segment: list[int])
         0,
         np.zeros(len(segment), dtype=np.int64),
         np.array(segment),
-        Segments(offsets, states, logs, exact, counts.astype(np.float64)),
+        Segments(offsets, states, logs, exact, counts.astype(np.float64), np.zeros(len(sets))),
     )
 
 

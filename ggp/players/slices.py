@@ -1,0 +1,65 @@
+"""How much to do between two looks at the clock, learned while it is done.
+
+A bag grows while nobody waits for anything, and must be left within milliseconds when somebody
+does. How long a thousand lanes take differs a thousandfold between machines, so whoever looks at
+the clock says so here: where looks come faster than `SLICE_S`, more is done until the next one,
+and less where they come later.
+
+    look   0.0 ms   0.3 ms   0.9 ms   3.0 ms   9.2 ms
+    lanes  128      256      512      512      256
+"""
+
+from __future__ import annotations
+
+from ggp.belief.completions import LANES_AT_ONCE
+
+SLICE_S = 0.004
+"""From one look to the next there should be no more than this."""
+
+FIRST_LANES, LEAST_LANES = 128, 32
+FIRST_SIZE, LEAST_SIZE, MOST_SIZE = 32, 4, 1024
+"""Lanes between two looks; particles of a sample that is drawn anew."""
+
+
+class Slices:
+    """Sizes of the next pieces of work.
+
+    Attributes:
+        size: particles to draw at once.
+    """
+
+    def __init__(self) -> None:
+        self.size = FIRST_SIZE
+        self._lanes = FIRST_LANES
+        self._began_s = self._looked_s = 0.0
+        self._num_looks = 0
+
+    def lanes(self) -> int:
+        """Lanes to step until the next look."""
+        return self._lanes
+
+    def begin(self, now_s: float) -> None:
+        """Work begins, until the first look."""
+        self._began_s = self._looked_s = now_s
+        self._num_looks = 0
+
+    def look(self, now_s: float) -> None:
+        """Take note of a look at the clock."""
+        took_s = now_s - self._looked_s
+        self._looked_s = now_s
+        self._num_looks += 1
+        if took_s > SLICE_S:
+            self._lanes = max(self._lanes // 2, LEAST_LANES)
+        elif took_s < SLICE_S / 4:
+            self._lanes = min(2 * self._lanes, LANES_AT_ONCE)
+
+    def end(self) -> None:
+        """A sample was drawn since `begin`: the next one is larger or smaller.
+
+        What counts is the mean between looks: a busy machine makes single ones late.
+        """
+        mean_s = (self._looked_s - self._began_s) / max(self._num_looks, 1)
+        if mean_s > SLICE_S:
+            self.size = max(self.size // 2, LEAST_SIZE)
+        elif mean_s < SLICE_S / 2:
+            self.size = min(2 * self.size, MOST_SIZE)

@@ -1,0 +1,146 @@
+"""Bags that grow: samples of one path are put together, and more is carried on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.belief import Bags, HyperPlaySampler, PathTree
+from ggp.machine import Machine
+from tests.belief.test_bags import (
+    LATE_LOW,
+    UNEQUAL_PARENTS,
+    bag_of,
+    chance_node,
+    distribution,
+    left_share,
+    move_array,
+    percept_array,
+)
+from tests.support.enumeration import Path, posterior
+from tests.support.games import machine_of_rules
+
+SEEN = "(<= (sees seer zero) (true (picked ?y)) (true (at 1)) (parity ?y 0))"
+
+
+def sampler(machine: Machine, *, capacity: int, exact: int = 0, room: int = 0) -> HyperPlaySampler:
+    belief = HyperPlaySampler(machine, PathTree(machine), capacity=capacity, exact=exact)
+    belief.room = room
+    return belief
+
+
+def advanced(belief: HyperPlaySampler, path: Path, rng: np.random.Generator) -> Bags:
+    bag = belief.start(1)
+    for move, percepts in path:
+        machine = belief.machine
+        bag = belief.advance(bag, move_array(machine, move), percept_array(machine, percepts), rng)
+    return bag
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_samples_count_by_how_much_of_what_they_began_with_agrees(size: int) -> None:
+    """Half of all samples of one particle are `left`, each of weight 1; but a quarter is right."""
+    machine = machine_of_rules(UNEQUAL_PARENTS)
+    assert left_share(posterior(machine, 1, LATE_LOW)) == pytest.approx(1 / 4)
+    belief = sampler(machine, capacity=1)
+    rng = np.random.default_rng(0)
+    bag = advanced(belief, LATE_LOW, rng)
+    assert not bag.exact[0]
+    belief.room = 1000
+    draws = 600 // size
+    for _ in range(draws):
+        bag = belief.grown(bag, size, rng)
+    error = (0.25 * 0.75 / (draws * size)) ** 0.5
+    assert left_share(distribution(machine, bag)) == pytest.approx(1 / 4, abs=4 * error)
+    assert len(distribution(machine, bag)) > 60  # of 80
+    assert np.exp(bag.sets.log_weights).sum() == pytest.approx(1)
+
+
+def test_a_large_bag_outweighs_a_small_sample_by_its_draws() -> None:
+    machine = machine_of_rules(UNEQUAL_PARENTS)
+    belief = sampler(machine, capacity=16, room=16)
+    rng = np.random.default_rng(3)
+    bag = advanced(belief, LATE_LOW, rng)
+    before = distribution(machine, bag)
+    after = distribution(machine, belief.grown(bag, 1, rng))
+    kept = sum(after.get(state, 0.0) for state in before)
+    assert kept > 0.8  # one draw of seventeen, be it as heavy as three
+
+
+def test_grown_bags_never_have_more_entries_than_there_is_room_and_keep_expectations() -> None:
+    machine = machine_of_rules(UNEQUAL_PARENTS)
+    belief = sampler(machine, capacity=8, room=24)
+    shares = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        bag = advanced(belief, LATE_LOW, rng)
+        for _ in range(4):
+            bag = belief.grown(bag, 16, rng)
+        assert bag.sets.counts[0] == 24
+        shares.append(left_share(distribution(machine, bag)))
+    assert np.mean(shares) == pytest.approx(1 / 4, abs=4 * np.std(shares) / 40**0.5)
+
+
+def test_a_bag_is_carried_on_with_as_many_entries_as_there_is_room() -> None:
+    machine = machine_of_rules(chance_node(300, SEEN))
+    path: Path = [("wait", ())]
+    for room in (0, 64):
+        belief = sampler(machine, capacity=4, room=room)
+        assert advanced(belief, path, np.random.default_rng(0)).sets.counts[0] == max(room, 4)
+
+
+def test_room_of_none_changes_nothing() -> None:
+    machine = machine_of_rules(chance_node(300, SEEN))
+    path: Path = [("wait", ()), ("wait", ("zero",))]
+    plain = bag_of(machine, 1, path, capacity=4, exact=0)
+    belief = sampler(machine, capacity=4)
+    same = advanced(belief, path, np.random.default_rng(0))
+    assert distribution(machine, same) == distribution(machine, plain)
+
+
+def test_an_exact_bag_and_a_search_that_is_stopped_add_nothing() -> None:
+    machine = machine_of_rules(UNEQUAL_PARENTS)
+    rng = np.random.default_rng(0)
+    exact = sampler(machine, capacity=2, exact=1000, room=100)
+    bag = advanced(exact, LATE_LOW, rng)
+    assert exact.grown(bag, 50, rng) is bag
+    sampled = sampler(machine, capacity=2, room=100)
+    bag = advanced(sampled, LATE_LOW, rng)
+    sampled.stop = lambda: True
+    assert sampled.grown(bag, 50, rng) is bag
+
+
+def test_a_bag_without_particles_gets_those_of_a_sample_that_has_some() -> None:
+    machine = machine_of_rules(chance_node(300, SEEN))
+    belief = sampler(machine, capacity=1, room=50)
+    belief._max_attempts = 0
+    rng = np.random.default_rng(1)
+    bag = belief.start(1)
+    bag = belief.advance(bag, move_array(machine, "wait"), percept_array(machine, ()), rng)
+    while True:  # until the one particle disagrees
+        after = belief.advance(
+            bag, move_array(machine, "wait"), percept_array(machine, ("zero",)), rng
+        )
+        if after.depleted[0]:
+            break
+        bag = belief.at(bag.paths, 1, rng)
+    found = belief.grown(after, 60, rng)
+    assert not found.depleted[0]
+    wanted = posterior(machine, 1, [("wait", ()), ("wait", ("zero",))])
+    assert set(distribution(machine, found)) <= set(wanted)
+
+
+def test_between_two_looks_no_more_is_stepped_than_is_said() -> None:
+    machine = machine_of_rules(chance_node(3000, SEEN))
+    belief = sampler(machine, capacity=512)
+    visited = [0]
+
+    def look() -> bool:
+        visited.append(machine.states_visited)
+        return False
+
+    belief.stop, belief.lanes_at_once = look, lambda: 100
+    visited[0] = machine.states_visited
+    advanced(belief, [("wait", ()), ("wait", ("zero",))], np.random.default_rng(0))
+    assert visited[-1] - visited[0] > 3000
+    assert max(np.diff(visited)) <= 200  # completions of a particle stay together

@@ -1,0 +1,203 @@
+"""Players with a clock have as many particles as there is time for, and use idle time for more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from ggp.machine import Machine
+from ggp.players import BeliefPlayer, make_player, parse_spec
+from ggp.players.player import Pondering
+from ggp.players.slices import FIRST_LANES, LEAST_LANES, Slices
+from ggp.search.anytime import Deadline
+from tests.players.test_depletion import HAYSTACK
+from tests.support.games import machine_of_rules
+
+RARE = (
+    "(role seer) (role random) (role other) (init (at 0)) (fifth 0) "
+    + "".join(f"(succ {i} {i + 1}) " for i in range(20))
+    + "".join(f"(number {i}) " for i in range(60))
+    + "".join(f"(fifth {i}) " for i in range(5, 60, 5))
+    + """
+    (<= (legal random (pick ?n)) (number ?n) (true (at 0)))
+    (<= (legal random noop) (not (true (at 0))))
+    (<= (legal other (choose ?n)) (number ?n) (true (at 0)))
+    (<= (legal other noop) (not (true (at 0))))
+    (legal seer wait) (legal seer watch)
+    (<= (next (picked ?n)) (does random (pick ?n)))
+    (<= (next (picked ?n)) (true (picked ?n)))
+    (<= (next (chosen ?n)) (does other (choose ?n)))
+    (<= (next (chosen ?n)) (true (chosen ?n)))
+    (<= (sees seer hit) (true (at 1)) (true (picked ?n)) (fifth ?n) (true (chosen ?m)) (fifth ?m))
+    (<= (next (at ?n)) (true (at ?m)) (succ ?m ?n))
+    (<= terminal (true (at 20)))
+    (goal seer 50) (goal random 0) (goal other 0)
+    """
+)
+"""Of 3,600 states 144 agree with the second turn, if there is a hit."""
+
+LANE_S = 1e-4
+"""What a lane takes on the clock of these tests: ten thousand a second, as on Prolog."""
+
+FAR_S = 1e15
+
+
+@dataclass
+class Clock:
+    """Time that passes with the lanes stepped, and a little with every look."""
+
+    machine: Machine
+    interrupted_at_s: float = FAR_S
+    looks: int = 0
+
+    def __call__(self) -> float:
+        now_s = self.true_s()
+        self.looks += 1
+        return FAR_S if now_s >= self.interrupted_at_s else now_s
+
+    def true_s(self) -> float:
+        return LANE_S * self.machine.states_visited + 1e-5 * self.looks
+
+    def deadline(self, seconds: float) -> Deadline:
+        return Deadline(self.true_s() + seconds, self)
+
+
+def player_of(spec: str, machine: Machine) -> BeliefPlayer:
+    made = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
+    assert isinstance(made, BeliefPlayer)
+    return made
+
+
+def particles(player: BeliefPlayer) -> int:
+    return len(player.tracker.bag.sets.states)
+
+
+@pytest.mark.parametrize("spec", ["hyperplay2:exact=0", "hyperplay:n=2,exact=0"])
+def test_a_bag_that_is_thin_after_a_short_deadline_is_fuller_after_idle_time(spec: str) -> None:
+    machine = machine_of_rules(RARE, "propnet")
+    player, clock = player_of(spec, machine), Clock(machine)
+    assert isinstance(player, Pondering)
+    for percepts in ([], ["hit"]):
+        deadline = clock.deadline(1.0)
+        player.observe("wait", percepts, deadline=deadline)
+        thin = player.choose(deadline)
+        assert deadline.left_s() > -0.1
+    assert 0 < thin.particles <= 30
+    player.ponder(clock.deadline(60.0))
+    assert particles(player) > 120
+    deadline = clock.deadline(1.0)
+    player.observe("wait", [], deadline=deadline)
+    decision = player.choose(deadline)
+    assert decision.particles > 120
+    assert deadline.left_s() > -0.1
+
+
+def test_with_a_clock_a_bag_has_more_particles_than_n_says_and_without_one_as_many() -> None:
+    machine = machine_of_rules(HAYSTACK, "propnet")
+    clocked, counted = player_of("hyperplay2:n=4", machine), player_of("hyperplay2:n=4", machine)
+    clock = Clock(machine)
+    for _ in range(3):
+        clocked.observe("wait", [], deadline=clock.deadline(10.0))
+        counted.observe("wait", [])
+    assert particles(clocked) >= 256
+    assert particles(counted) == 4
+    assert clocked.simulated()[0].capacity == 4
+
+
+def test_particles_are_found_while_others_think_where_there_was_none() -> None:
+    machine = machine_of_rules(HAYSTACK, "propnet")
+    player, clock = player_of("hyperplay2:exact=0", machine), Clock(machine)
+    player.tracker._advanced = lambda *_: None  # type: ignore[method-assign, assignment]
+    player.observe("wait", [], deadline=clock.deadline(1.0))
+    assert not particles(player)
+    player.ponder(clock.deadline(60.0))
+    assert particles(player) >= 256
+    assert player.tracker.last_known is player.tracker.bag
+
+
+@pytest.mark.parametrize("after_s", [0.0, 0.01, 0.1, 0.5])
+def test_pondering_ends_within_milliseconds_of_an_interruption(after_s: float) -> None:
+    machine = machine_of_rules(HAYSTACK, "propnet")
+    player, clock = player_of("hyperplay2", machine), Clock(machine)
+    for _ in range(6):
+        player.observe("wait", [], deadline=clock.deadline(0.01))
+    clock.interrupted_at_s = clock.true_s() + after_s
+    player.ponder(clock.deadline(60.0))
+    late_s = clock.true_s() - clock.interrupted_at_s
+    assert late_s < FIRST_LANES * LANE_S + 0.005
+    assert particles(player)
+    assert player.choose().move in ("wait", "watch")  # the bag is whole
+
+
+def test_pondering_is_bounded_and_leaves_no_paths_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ggp.players.tracker.MIN_NODES", 0)
+    machine = machine_of_rules(HAYSTACK, "propnet")
+    player, clock = player_of("hyperplay2:exact=0", machine), Clock(machine)
+    for _ in range(4):
+        player.observe("wait", [], deadline=clock.deadline(0.05))
+        player.ponder(clock.deadline(60.0))
+    assert particles(player) <= 1000
+    # Two other roles' paths of five turns along each particle, and what a sample more has.
+    assert len(player.tracker.tree) < 2 * (2 * 5 * 2000)
+    visited = machine.states_visited
+    player.ponder(clock.deadline(60.0))
+    player.ponder(clock.deadline(60.0))
+    assert machine.states_visited == visited  # it is full
+
+
+def test_nothing_is_pondered_where_all_is_known_or_states_are_counted() -> None:
+    machine = machine_of_rules(HAYSTACK, "propnet")
+    clock = Clock(machine)
+    exact = player_of("hyperplay2:exact=1000", machine)
+    counted = player_of("hyperplay2:states=100", machine)
+    for each in (exact, counted):
+        each.observe("wait", [], deadline=clock.deadline(1.0))
+        visited = machine.states_visited
+        each.ponder(clock.deadline(10.0))
+        assert machine.states_visited == visited
+    assert exact.tracker.bag.exact[0]
+
+
+@pytest.mark.parametrize("spec", ["random", "legal"])
+def test_players_that_do_not_search_keep_few_particles(spec: str) -> None:
+    machine = machine_of_rules(HAYSTACK, "propnet")
+    player, clock = player_of(spec, machine), Clock(machine)
+    player.observe("wait", [], deadline=clock.deadline(1.0))
+    player.ponder(clock.deadline(10.0))
+    assert particles(player) == 16
+
+
+def looks(slices: Slices, seconds: list[float]) -> list[int]:
+    """The lanes said after each of these times between looks."""
+    now_s, found = 0.0, []
+    slices.begin(now_s)
+    for took_s in seconds:
+        now_s += took_s
+        slices.look(now_s)
+        found.append(slices.lanes())
+    return found
+
+
+def test_slices_grow_where_looks_come_fast_and_shrink_where_they_come_late() -> None:
+    first = FIRST_LANES
+    assert looks(Slices(), [0.0005, 0.0005, 0.002, 0.02]) == [2 * first, 4 * first] * 1 + [
+        4 * first,
+        2 * first,
+    ]
+    assert looks(Slices(), [1.0] * 20)[-1] == LEAST_LANES
+
+
+@pytest.mark.parametrize(
+    ("seconds", "changes"), [(0.0005, np.greater), (0.003, np.equal), (0.01, np.less)]
+)
+def test_samples_grow_as_long_as_looks_come_fast(
+    seconds: float, changes: Callable[[int, int], bool]
+) -> None:
+    slices = Slices()
+    before = slices.size
+    looks(slices, [seconds] * 5)
+    slices.end()
+    assert changes(slices.size, before)

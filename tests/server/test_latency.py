@@ -1,0 +1,162 @@
+"""What is kept of a clock for the way: learned by a clock that only moves when it is told to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import pytest
+
+from ggp.protocol.questions import Ask, default_margin_s
+from ggp.protocol.turns import PathTurn
+from ggp.server.latency import Latencies, Latency, StopTimes, TurnTimes
+
+CLOCK_S = 1.0
+NEAR_S, FAR_S = 0.0001, 0.05
+
+LEAST = 0.05 + 3 * 0.001 + 0.01
+"""What the turns of these tests come to: an overrun of a millisecond and a gap of ten."""
+
+
+@dataclass
+class Match:
+    """A match whose questions come when the test says so."""
+
+    latency: Latency = field(default_factory=Latency)
+    now_s: float = 1000.0
+    number: int = 0
+    history: tuple[PathTurn, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.times = TurnTimes(self.latency)
+
+    def turn(
+        self,
+        *,
+        overrun_s: float = 0.001,
+        gap_s: float = 0.01,
+        executed: str | None = "a",
+        trip_s: float | None = NEAR_S,
+    ) -> float:
+        """What is kept of the clock in a turn, which is answered so long after its deadline.
+
+        The next message comes so long after that, and says that this move was executed.
+        """
+        self.number += 1
+        at_first_s = self.now_s + CLOCK_S - default_margin_s(CLOCK_S)
+        ask = Ask(self.number, 1, True, self.history, self.now_s, at_first_s)
+        self.times.heard(ask, trip_s)
+        due_s = self.times.deadline_s(ask, CLOCK_S)
+        kept_s = self.now_s + CLOCK_S - due_s
+        self.times.sent(ask, due_s + overrun_s)
+        told = PathTurn(executed or "a", (), "a", True, assumed=executed is None)
+        self.history = (*self.history, told)
+        self.now_s = due_s + overrun_s + gap_s
+        return kept_s
+
+
+def test_margin_begins_with_that_of_old_and_shrinks_turn_by_turn_to_what_is_measured() -> None:
+    match = Match()
+    kept = [match.turn() for _ in range(12)]
+    assert kept[0] == pytest.approx(0.5)
+    assert all(after >= 0.6 * before - 1e-9 for before, after in pairwise(kept))
+    assert kept == sorted(kept, reverse=True)
+    assert kept[-1] == pytest.approx(LEAST)
+    assert match.turn(overrun_s=0.005) == pytest.approx(LEAST)
+    assert match.turn() == pytest.approx(0.05 + 3 * 0.005 + 0.01)
+
+
+def test_margin_grows_at_once_after_an_overrun_and_shrinks_again_when_that_is_long_ago() -> None:
+    match = Match()
+    for _ in range(12):
+        match.turn()
+    match.turn(overrun_s=0.04)
+    assert match.turn() == pytest.approx(0.05 + 3 * 0.04 + 0.01)
+    for _ in range(25):
+        match.turn()
+    assert match.turn() == pytest.approx(LEAST)
+
+
+def test_a_move_that_was_replaced_brings_back_the_margin_of_old_and_more_is_kept_from_then_on() -> (
+    None
+):
+    match = Match()
+    for _ in range(12):
+        match.turn()
+    kept_s = match.turn(executed="other", gap_s=0.2)
+    assert match.turn() == pytest.approx(0.5)
+    later = [match.turn() for _ in range(12)]
+    assert later[-1] >= 2 * kept_s * 0.6
+
+
+def test_a_refused_move_is_no_lateness_where_the_next_message_came_before_the_clocks_end() -> None:
+    match = Match()
+    for _ in range(12):
+        match.turn()
+    match.turn(executed="other")
+    assert match.turn() == pytest.approx(LEAST)
+
+
+def test_where_moves_are_not_told_only_an_early_message_is_a_proof() -> None:
+    slow, quick = Match(), Match()
+    for _ in range(6):
+        slow_s, quick_s = slow.turn(executed=None, gap_s=0.6), quick.turn(executed=None)
+    assert slow_s == pytest.approx(0.5)
+    assert quick_s < 0.1
+
+
+def test_a_server_that_pauses_is_not_taken_to_be_far_away() -> None:
+    pausing, far = Match(), Match()
+    for _ in range(12):
+        pausing_s = pausing.turn(gap_s=0.51)
+        far_s = far.turn(gap_s=0.51, trip_s=FAR_S)
+    assert pausing_s == pytest.approx(0.05 + 0.003 + 0.1)
+    assert far_s == pytest.approx(0.5)
+
+
+def test_of_a_server_that_is_far_a_lost_packet_is_reckoned_with() -> None:
+    match = Match()
+    for _ in range(12):
+        kept_s = match.turn(gap_s=0.1, trip_s=FAR_S)
+    assert kept_s == pytest.approx(0.05 + 0.003 + 0.1 + 0.25)
+    unknown = Match()
+    for _ in range(12):
+        kept_s = unknown.turn(gap_s=0.1, trip_s=None)
+    assert kept_s == pytest.approx(0.05 + 0.003 + 0.1 + 0.25)
+
+
+def test_answers_that_come_early_say_nothing() -> None:
+    match = Match()
+    for _ in range(12):
+        assert match.turn(overrun_s=-0.3, gap_s=2.0) == pytest.approx(0.5)
+
+
+def test_matches_of_one_server_share_what_is_known_and_others_do_not() -> None:
+    latencies = Latencies()
+    first = Match(latencies.of("10.0.0.1:40000"))
+    for _ in range(12):
+        first.turn()
+    assert Match(latencies.of("10.0.0.1:40001")).turn() == pytest.approx(LEAST)
+    assert Match(latencies.of("10.0.0.2:40000")).turn() == pytest.approx(0.5)
+
+
+def test_only_so_many_addresses_are_remembered() -> None:
+    latencies = Latencies()
+    kept = latencies.of("10.0.0.1:1")
+    for number in range(1000):
+        latencies.of(f"10.1.{number // 250}.{number % 250}:1")
+        if number < 500:
+            assert latencies.of("10.0.0.1:2") is kept
+    assert latencies.of("10.0.0.1:3") is not kept
+
+
+def test_a_search_is_stopped_as_early_as_it_has_needed() -> None:
+    stops = StopTimes(0.1)
+    assert stops.early_s == 0.1
+    for _ in range(5):
+        stops.stopped(0.004)
+    assert stops.early_s == pytest.approx(0.018)
+    stops.stopped(0.03)
+    assert stops.early_s == pytest.approx(0.07)
+    stops.stopped(0.5)
+    assert stops.early_s == 0.1
