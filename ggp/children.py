@@ -165,6 +165,16 @@ def state_and_cpu(pid: int) -> tuple[str, str]:
         return "", ""
 
 
+def started_by(pid: int) -> list[int]:
+    """Process ids of the children of a process; none where the system does not tell."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, IndexError):  # it ended meanwhile
+            if int(path.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.append(int(path.parent.name))
+    return found
+
+
 # ---------------------------------------------------------------- the child's side
 
 

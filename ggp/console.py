@@ -34,7 +34,8 @@ EXIT_NO_READER = 141
 EXIT_CODES = {
     0: "everything went well",
     EXIT_FAILED: "something failed: a match failed, a player committed faults in every match, a "
-    "record does not fit its rules, validate found errors, results could not be written",
+    "record does not fit its rules, validate found errors, results could not be written, serve "
+    "died again and again",
     EXIT_BAD_INPUT: "the input was wrong: options, files, rulesheets",
     EXIT_INTERRUPTED: "interrupted; but serve ends with 0 after Ctrl-C or SIGTERM",
     EXIT_NO_READER: "the program that read the results has ended, as head does",

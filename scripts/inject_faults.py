@@ -2,7 +2,9 @@
 
 A relay stands between the referee and the server. While a move is thought about it kills or
 stops workers, takes their memory away, cuts connections, sends messages twice or late, or kills
-the server and starts it again. Prints the table of docs/robustness.md. Linux only.
+the server, then or just before the move is asked for. It never tries again: what is refused or
+broken off is lost, as with real game controllers. Prints the table of docs/robustness.md. Linux
+only.
 
     python scripts/inject_faults.py --out runs/faults --matches 3
 """
@@ -30,6 +32,7 @@ from pathlib import Path
 
 import click
 
+from ggp import children
 from ggp.cli.arguments import FolderPath
 from ggp.console import guarded
 from ggp.errors import ConfigError
@@ -50,32 +53,32 @@ _DATA_BYTES = 40 << 20
 
 
 class Server:
-    """`ggp serve` in a process of its own, on a port that stays the same."""
+    """`ggp serve` in processes of its own."""
 
     def __init__(self, out: Path, player: str) -> None:
         self.logs = out / "logs"
         self._errors = (out / "server.txt").open("a")
-        self._command = [sys.executable, "-m", "ggp", "serve", "--player", player]
-        self._command += ["--log", str(self.logs), "--matches", "2"]
-        self.port = 0
-        self._process = self._start()
+        command = [sys.executable, "-m", "ggp", "serve", "--player", player, "--port", "0"]
+        command += ["--log", str(self.logs), "--matches", "2"]
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=self._errors, text=True
+        )
+        assert self._process.stdout is not None
+        found = _ADDRESS.search(self._process.stdout.readline())
+        if found is None:
+            raise ConfigError(f"the server does not start; see {self._errors.name}")
+        self.port = int(found.group(1))
 
     def post(self, body: str) -> str:
-        """The reply to a message; tried again while the server cannot be reached."""
-        end_s = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                with self.sent(body) as connection:
-                    data = b""
-                    while chunk := connection.recv(1 << 16):
-                        data += chunk
-                if data:
-                    return data.partition(b"\r\n\r\n")[2].decode()
-            except OSError:
-                pass
-            if time.monotonic() > end_s:
-                return ""
-            time.sleep(0.05)
+        """The reply to a message, which is sent once; empty if there is none."""
+        data = b""
+        try:
+            with self.sent(body) as connection:
+                while chunk := connection.recv(1 << 16):
+                    data += chunk
+        except OSError as error:
+            print(f"no reply to {body[:40]!r}: {error}", file=sys.stderr)
+        return data.partition(b"\r\n\r\n")[2].decode()
 
     def sent(self, body: str) -> socket.socket:
         """A connection on which a message was sent."""
@@ -98,30 +101,15 @@ class Server:
         last = events[-1] if events else {"what": "none"}
         return int(last["pid"] or 0) if last["what"] in ("started", "runs", "built") else 0
 
-    def restart(self) -> None:
-        """Kill the server, and start it again."""
-        self._process.kill()
-        self._process.wait()
-        self._process = self._start()
+    def kill(self) -> None:
+        """Kill the process that serves; the one that keeps the socket starts another."""
+        for pid in children.started_by(self._process.pid):
+            os.kill(pid, signal.SIGKILL)
 
     def close(self) -> None:
         self._process.terminate()
         self._process.wait(PATIENCE_S)
         self._errors.close()
-
-    def _start(self) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [*self._command, "--port", str(self.port)],
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            text=True,
-        )
-        assert process.stdout is not None
-        found = _ADDRESS.search(process.stdout.readline())
-        if found is None:
-            raise ConfigError(f"the server does not start; see {self._errors.name}")
-        self.port = int(found.group(1))
-        return process
 
 
 Fault = Callable[[Server, str, list[str]], str | None]
@@ -146,10 +134,9 @@ def take_memory(server: Server, body: str, before: list[str]) -> None:
             resource.prlimit(pid, resource.RLIMIT_DATA, (_DATA_BYTES, _DATA_BYTES))
 
 
-def restart(server: Server, body: str, before: list[str]) -> str:
-    """The server is killed, started again with the same logs, and asked again."""
-    server.restart()
-    return server.post(body)
+def kill_server(server: Server, body: str, before: list[str]) -> None:
+    """The server is killed; it comes back with the same logs."""
+    server.kill()
 
 
 def cut(server: Server, body: str, before: list[str]) -> str:
@@ -184,8 +171,11 @@ FAULTS: dict[str, Fault | None] = {
     "connection cut, asked again": cut,
     "message three times at once": twice,
     "older messages in between": reorder,
-    "server killed and started again": restart,
+    "server killed while a move is asked for": kill_server,
+    "server killed before a move is asked for": kill_server,
 }
+EARLY = {"server killed before a move is asked for"}
+"""Faults that come just before the message and not after it."""
 
 
 class Relay:
@@ -196,8 +186,10 @@ class Relay:
         injected: faults.
     """
 
-    def __init__(self, server: Server, fault: Fault | None, rng: random.Random) -> None:
-        self._server, self._fault, self._rng = server, fault, rng
+    def __init__(
+        self, server: Server, fault: Fault | None, rng: random.Random, *, is_early: bool = False
+    ) -> None:
+        self._server, self._fault, self._rng, self._is_early = server, fault, rng, is_early
         self._before: list[str] = []
         self.asked = self.injected = 0
 
@@ -214,6 +206,9 @@ class Relay:
 
     def _disturbed(self, fault: Fault, body: str) -> str:
         self.injected += 1
+        if self._is_early:
+            fault(self._server, body, self._before)
+            return self._server.post(body)
         with ThreadPoolExecutor() as pool:
             asked = pool.submit(self._server.post, body)
             time.sleep(self._rng.uniform(0.05, 1.2))
@@ -280,7 +275,7 @@ def examine(
             game = GAMES[number % len(GAMES)]
             program = load(game)
             roles = [role for role in program.roles if role != "random"]
-            relay = Relay(server, fault, random.Random(number))
+            relay = Relay(server, fault, random.Random(number), is_early=name in EARLY)
             with relaying(relay) as address:
                 players = dict.fromkeys(roles, "random") | {roles[0]: address}
                 record = play_match(

@@ -25,6 +25,7 @@ from pathlib import Path
 import click
 import numpy as np
 
+from ggp import children
 from ggp.cli.arguments import FiniteRange, FolderPath
 from ggp.console import guarded, print_rich, table_of
 from ggp.errors import ConfigError
@@ -92,18 +93,18 @@ def main(
     end_s = time.time() + 60 * minutes
     with _serving(player, 2 * jobs, out) as (server, address):
         command = [sys.executable, __file__, "--play-clock", str(play_clock), "--referee", address]
-        children = [
+        referees = [
             subprocess.Popen([*command, str(n), str(end_s)], stdout=subprocess.PIPE, text=True)
             for n in range(jobs)
         ]
         try:
-            samples = watch(server, children, out / "memory.csv", every)
-            said = "".join(child.communicate()[0] for child in children)
+            samples = watch(server, referees, out / "memory.csv", every)
+            said = "".join(child.communicate()[0] for child in referees)
         finally:
-            for child in children:
+            for child in referees:
                 child.kill()
     played = Counter(said.split())
-    played["fault"] += sum(child.returncode != 0 for child in children)
+    played["fault"] += sum(child.returncode != 0 for child in referees)
     sys.exit(0 if report(samples, played) else 1)
 
 
@@ -132,20 +133,22 @@ def hold_matches(address: str, number: int, end_s: float, play_clock_s: int) -> 
 
 def watch(
     server: subprocess.Popen[str],
-    children: Sequence[subprocess.Popen[str]],
+    referees: Sequence[subprocess.Popen[str]],
     file: Path,
     every_s: float,
 ) -> list[Sample]:
     """Samples until a referee has ended; written to a file as they come."""
     samples: list[Sample] = []
     began_s = time.monotonic()
+    (serving,) = children.started_by(server.pid)
     with file.open("w", newline="") as output:
         writer = csv.writer(output)
         writer.writerow(field.name for field in fields(Sample))
-        while all(child.poll() is None for child in children):
-            if server.poll() is not None:
-                raise ConfigError(f"the server ended with status {server.returncode}")
-            samples.append(sample(server.pid, time.monotonic() - began_s))
+        while all(child.poll() is None for child in referees):
+            # It is the child of the process that keeps its socket, which would start another.
+            if children.started_by(server.pid) != [serving]:
+                raise ConfigError("the server died")
+            samples.append(sample(serving, time.monotonic() - began_s))
             writer.writerow(astuple(samples[-1]))
             output.flush()
             time.sleep(every_s)
@@ -154,7 +157,7 @@ def watch(
 
 def sample(server: int, seconds: float) -> Sample:
     """What the system tells of a server and its workers."""
-    workers = [resident_mb(pid) for pid in _children(server)]
+    workers = [resident_mb(pid) for pid in children.started_by(server)]
     return Sample(
         round(seconds, 1),
         resident_mb(server),
@@ -196,15 +199,6 @@ def report(samples: Sequence[Sample], played: Counter[str]) -> bool:
     print_rich(table_of(("", "#mean", "#rise over the run", ""), rows))
     print(f"{played['match']} matches, {played['fault']} faults, {len(samples)} samples")
     return flat and played["match"] > 0 and not played["fault"]
-
-
-def _children(pid: int) -> list[int]:
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            if int(path.read_text().rpartition(")")[2].split()[1]) == pid:
-                found.append(int(path.parent.name))
-    return found
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 from pathlib import Path
 
 import click
@@ -117,6 +118,8 @@ def serve(
     from ggp.server.addresses import parse_network
     from ggp.server.host import Host
     from ggp.server.http_server import HttpServer, listen
+    from ggp.server.keeper import heed_signals, stay_up
+    from ggp.server.kernels import are_cached, fill_cache
     from ggp.server.match_log import check_folder
     from ggp.server.settings import HostOptions
 
@@ -135,17 +138,24 @@ def serve(
         log_folder=log_folder,
         log_limit_bytes=log_limit * (1 << 30),
         quiet=not verbose,
-        warm_kernels=True,
         allowed=tuple(map(parse_network, allowed)) or None,
     )
     host = Host(options)
     with listen(address, port) as listening:
         where = listening.getsockname()
         shown = f"[{where[0]}]" if ":" in where[0] else where[0]
-        server = HttpServer(host)
+        if not are_cached(player, backend):
+            if sys.stderr.isatty():
+                click.echo("compiling kernels, for up to a minute and only once", err=True)
+            if not fill_cache(player, backend):
+                return
+        # What is loaded now stays: looking through it again and again delays answers.
+        gc.collect()
+        gc.freeze()
+        shift = stay_up()
+        server = HttpServer(host, shift.custody)
         with server.stopped_by_signals():
-            announce(f"{player} listens on http://{shown}:{where[1]}")
-            # What is loaded now stays: looking through it again and again delays answers.
-            gc.collect()
-            gc.freeze()
+            heed_signals()
+            if shift.is_first:
+                announce(f"{player} listens on http://{shown}:{where[1]}")
             asyncio.run(server.serve(listening))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
-from hashlib import blake2b
+from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from ggp.errors import BackendUnavailableError
+from ggp.machine.kernel_version import kernels_version
 
 
 @contextmanager
@@ -31,22 +32,21 @@ def _without(module: str) -> Iterator[None]:
 # it takes half as long to import as all of numba.
 with _without("scipy.linalg"):
     import numba
+    from numba.core import caching
     from numba.core.runtime.nrt import rtsys
     from numba.extending import register_jitable
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-_KERNEL_FILES = (
-    *("jit", "row_kernels"),
-    *(
-        f"propnet/play/{name}"
-        for name in ("block_playouts", "blocks", "choice", "kernels", "layout", "vectors")
-    ),
-)
-"""Modules beside this one that kernels are made of."""
-
 _log = logging.getLogger(__name__)
+_files: list[Path] = []
+
+
+def cache_files() -> tuple[Path, ...]:
+    """Where it is said, for each kernel that is imported, what is cached of it; those that were
+    never compiled have no such file. The machine code is in the same folders."""
+    return tuple(_files)
 
 
 def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -57,8 +57,12 @@ def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     try:
-        compiled = numba.njit(cache=True, **options)(function)
-    except RuntimeError as error:  # there is no folder to cache in
+        try:
+            compiled = numba.njit(cache=True, **options)(function)
+        except RuntimeError:  # there is no folder that may be written
+            with _reading_only():
+                compiled = numba.njit(cache=True, **options)(function)
+    except RuntimeError as error:  # nor one that was written before
         _log.info("machine code is not cached: %s", error)
         uncached: Callable[_P, _R] = numba.njit(**options)(function)
         return uncached
@@ -67,11 +71,31 @@ def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
         raise BackendUnavailableError("numba", "unset NUMBA_DISABLE_JIT")
     # numba looks at the file of the kernel only, but parts of others are compiled into it.
     if hasattr(disk, "_cache_file"):
-        disk._cache_file._source_stamp = _digest_of_kernels()
+        _files.append(Path(disk._cache_file._index_path))
+        disk._cache_file._source_stamp = kernels_version()
     disk.load_overload = _or_none(partial(_loaded, disk))
     disk.save_overload = _or_none(disk.save_overload)
     result: Callable[_P, _R] = compiled
     return result
+
+
+@contextmanager
+def _reading_only() -> Iterator[None]:
+    """Kernels made inside use a folder of cached code that is there; numba wants to write to it.
+
+    A process that gave up its rights may import kernels late.
+    """
+
+    def demand_folder(locator: Any) -> None:
+        if not os.path.isdir(locator.get_cache_path()):
+            raise OSError("there is no such folder")
+
+    before = caching._CacheLocator.ensure_cache_path
+    caching._CacheLocator.ensure_cache_path = demand_folder  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        caching._CacheLocator.ensure_cache_path = before  # type: ignore[method-assign]
 
 
 def _loaded(disk: Any, signature: Any, target: Any) -> Any:
@@ -89,15 +113,6 @@ def inlined(function: Callable[_P, _R]) -> Callable[_P, _R]:
     options = {"nogil": True, "error_model": "numpy"}
     result: Callable[_P, _R] = register_jitable(**options)(function)
     return result
-
-
-@cache
-def _digest_of_kernels() -> str:
-    """Changes whenever a file changes that kernels are made of."""
-    digest = blake2b(digest_size=16)
-    for name in _KERNEL_FILES:
-        digest.update((Path(__file__).parent / f"{name}.py").read_bytes())
-    return digest.hexdigest()
 
 
 def _or_none(method: Callable[..., Any]) -> Callable[..., Any]:

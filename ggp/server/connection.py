@@ -24,6 +24,7 @@ from email.utils import formatdate
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from ggp.server.custody import Kept
 from ggp.server.host import Host
 from ggp.server.incoming import Incoming, RefusedError
 from ggp.server.settings import ServerLimits
@@ -58,6 +59,7 @@ class Connection:
         host: answers messages.
         server: told of what it costs, for the sake of the others.
         reader, writer: of the socket.
+        kept: what came on it, if that was read by a server before this one.
 
     Attributes:
         address: of the client; empty if it is gone already.
@@ -71,13 +73,15 @@ class Connection:
         server: HttpServer,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
+        kept: Kept | None = None,
     ) -> None:
         self._host, self._server = host, server
         self._reader, self._writer = reader, writer
         self._limits: ServerLimits = host.options.limits
         self._refusal: RefusedError | None = None
         self._patience: asyncio.Timeout | None = None
-        self._began_s: float | None = None
+        self._kept = kept
+        self._began_s: float | None = None if kept is None else kept.came_s
         self._on_sent: Callable[[float], None] | None = None
         self.num_bytes = 0
         self.lingers = False
@@ -125,12 +129,16 @@ class Connection:
     async def _respond(self) -> bytes:
         """The reply; empty if nobody is there to read it."""
         try:
-            method, text = await self._receive()
+            kept = self._kept
+            method, text = ("POST", kept.text) if kept is not None else await self._receive()
             match method:
                 case "":
                     return b""
                 case "POST":
-                    return await self._answer(text)
+                    came_s = self._began_s or time.monotonic()
+                    waits = self._writer.get_extra_info("socket")
+                    with self._server.custody.keeping(waits.fileno(), text, came_s):
+                        return await self._answer(text)
                 case "OPTIONS":
                     return _reply(200, "")
                 case "GET":

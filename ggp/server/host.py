@@ -21,7 +21,7 @@ from ggp.protocol.reading import Text
 from ggp.protocol.receipts import Opening, Receipt
 from ggp.server.addresses import address_of
 from ggp.server.background import Background
-from ggp.server.hosted_match import HostedMatch, kernels_setup
+from ggp.server.hosted_match import HostedMatch
 from ggp.server.latency import Latencies
 from ggp.server.match_log import LogFolder, MatchLog
 from ggp.server.pool import WorkerPool
@@ -88,8 +88,6 @@ class Host:
         """Get ready for matches, and go on with those a server before this one left."""
         self.pool.open()
         options = self.options
-        if options.warm_kernels:
-            self._background.start(self.pool.warm_kernels(kernels_setup(options)))
         if options.log_folder is not None:
             for restored in restore(options.log_folder, self.lobby, time.monotonic()):
                 self._resume(restored)

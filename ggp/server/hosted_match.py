@@ -29,17 +29,6 @@ MAX_GROUNDING_S = 120.0
 """Grounding may take half of the start clock, and longer where that is short: it goes on during
 the first turns, which the understudy plays."""
 
-_EXAMPLE = """
-(role xplayer) (role random) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)
-(<= (legal xplayer (guess ?x)) (succ ?x ?y)) (<= (legal random (pick ?x)) (succ ?x ?y))
-(<= (sees xplayer (told ?x)) (does random (pick ?x)) (true (step 0)))
-(<= (next (step ?y)) (true (step ?x)) (succ ?x ?y))
-(<= (next right) (does xplayer (guess ?x)) (does random (pick ?x)))
-(<= terminal (true (step 3))) (<= (goal xplayer 100) (true right))
-(<= (goal xplayer 0) (not (true right))) (goal random 0)
-"""
-"""A game for which every kernel is needed."""
-
 _log = logging.getLogger(__name__)
 
 
@@ -131,11 +120,6 @@ class HostedMatch:
         self.log.write("end", why=why)
         self.log.close()
         await self.pair.close()
-
-
-def kernels_setup(options: HostOptions) -> Setup:
-    """A match that needs every kernel."""
-    return _setup(options, _EXAMPLE, "xplayer", 0, 0)
 
 
 def _setup(options: HostOptions, rules: str, role: str, start_clock_s: float, seed: int) -> Setup:

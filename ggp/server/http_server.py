@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from ggp.errors import ConfigError
 from ggp.server.addresses import is_heard
 from ggp.server.connection import Connection
+from ggp.server.custody import Custody, Kept
 from ggp.server.host import Host
 
 SHUTDOWN_S = 2.0
@@ -50,13 +51,16 @@ class HttpServer:
 
     Args:
         host: answers messages.
+        custody: keeps connections that wait for an answer.
 
     Attributes:
+        custody: the same.
         is_open: whether connections are answered.
         connections: all that are not closed yet, with their work.
     """
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, custody: Custody | None = None) -> None:
+        self.custody = custody or Custody()
         self._host, self._limits = host, host.options.limits
         self.is_open = False
         self.connections: dict[Connection, asyncio.Task[None]] = {}
@@ -71,6 +75,8 @@ class HttpServer:
         if self._num_stops:
             self._stopped.set()
         await self._host.open()
+        for kept in self.custody.take_over():
+            self._begin(*await asyncio.open_connection(sock=kept.socket), kept)
         server = await asyncio.start_server(self._accept, sock=listening, backlog=_BACKLOG)
         self.is_open = True
         try:
@@ -122,16 +128,25 @@ class HttpServer:
         self._unfinished.pop(connection, None)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        connection = Connection(self._host, self, reader, writer)
-        task = asyncio.ensure_future(connection.serve())
-        self.connections[connection] = task
+        connection = self._begin(reader, writer)
         self._unfinished[connection] = None
-        task.add_done_callback(lambda _: self.connections.pop(connection))
         allowed = self._host.options.allowed
         if allowed is not None and not is_heard(connection.address, allowed):
             connection.refuse(403, "this address is not allowed")
         elif len(self.connections) > self._limits.connections:
             self._make_room()
+
+    def _begin(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        kept: Kept | None = None,
+    ) -> Connection:
+        connection = Connection(self._host, self, reader, writer, kept)
+        task = asyncio.ensure_future(connection.serve())
+        self.connections[connection] = task
+        task.add_done_callback(lambda _: self.connections.pop(connection))
+        return connection
 
     def _make_room(self) -> None:
         """Close one that has its answer, or refuse the oldest request, which may be the newest."""

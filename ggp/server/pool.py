@@ -14,9 +14,8 @@ import time
 
 from ggp import children
 from ggp.errors import BackendUnavailableError
-from ggp.server import orders
 from ggp.server.background import Background
-from ggp.server.orders import Answer, Setup, Think
+from ggp.server.sandbox import gaps
 from ggp.server.worker_process import WorkerProcess, start_worker
 
 WATCH_EVERY_S = 0.5
@@ -28,7 +27,6 @@ MAX_SPARES = 4
 SPARE_S = 5.0
 """Spares that die are replaced, but none sooner after its own start: a cause may last."""
 
-WARM_KERNELS_S = 3.0
 SETTLE_S = 0.05
 SETTLE_MOST_S = 5.0
 """A spare is started when all workers run, or so much later."""
@@ -54,6 +52,7 @@ class WorkerPool:
         self._ready: dict[bool, list[WorkerProcess]] = {True: [], False: []}
         self._busy: set[WorkerProcess] = set()
         self._background = Background()
+        self._is_silent = not confined
         self._wants_spares = asyncio.Event()
         self._wants_spares.set()
 
@@ -61,28 +60,6 @@ class WorkerPool:
         """Begin to watch and to keep processes ready; needs a running loop."""
         self._background.start(self._watch())
         self._background.start(self._keep_spares())
-
-    async def warm_kernels(self, setup: Setup) -> None:
-        """Have a worker that keeps its rights compile what is missing in the cache of kernels.
-
-        Others cannot write there: what they wrote would be run by whoever reads it.
-        """
-        await self._settled()
-        worker = await start_worker(self.memory_bytes, confined=False, quiet=self._quiet)
-        self._busy.add(worker)
-        through = asyncio.Event()
-
-        def hear(answer: Answer) -> None:
-            if isinstance(answer, orders.Failed | orders.GaveUp) or (
-                isinstance(answer, orders.MoveReport) and answer.final
-            ):
-                through.set()
-
-        worker.on_answer, worker.on_end = hear, lambda _: through.set()
-        worker.send(setup)
-        worker.send(Think(0, 0, (), time.monotonic() + WARM_KERNELS_S))
-        await through.wait()
-        await self.give_back(worker)
 
     async def take(self, *, light: bool) -> WorkerProcess:
         """A worker for a match: one that is ready if there is one, else a new one.
@@ -166,6 +143,16 @@ class WorkerPool:
                 else:
                     worker.ask(now_s)
             self._bury(now_s)
+            self._tell_rights()
+
+    def _tell_rights(self) -> None:
+        """Say once what workers gave up here, and what they could not."""
+        worker = next((each for each in self._workers if each.is_up), None)
+        if worker is not None and not self._is_silent:
+            self._is_silent = True
+            _log.info("workers gave up: %s", ", ".join(worker.rights) or "nothing")
+            for gap in gaps(worker.rights):
+                _log.warning("workers could %s", gap)
 
     def _bury(self, now_s: float) -> None:
         """Forget spares that died, and have others started."""

@@ -67,8 +67,6 @@ class HostOptions:
         log_limit_bytes: of all files in that folder; matches that begin beyond have no log.
         confined: whether workers give up rights.
         quiet: whether what libraries print in workers is dropped.
-        warm_kernels: whether to fill the cache of compiled kernels at the start; workers that
-            gave up rights cannot, and would compile them for every match.
         allowed: networks that are heard; None for everybody.
         limits: on what strangers may ask.
     """
@@ -84,7 +82,6 @@ class HostOptions:
     log_limit_bytes: float = DEFAULT_LOG_BYTES
     confined: bool = True
     quiet: bool = True
-    warm_kernels: bool = False
     allowed: tuple[Network, ...] | None = None
     limits: ServerLimits = field(default_factory=ServerLimits)
 

@@ -23,6 +23,7 @@ from ggp.server import orders
 from ggp.server.match_log import MatchLog
 from ggp.server.orders import Answer, Setup, Think
 from ggp.server.pool import WorkerPool
+from ggp.server.words import Words
 from ggp.server.worker_process import WorkerProcess
 
 HANG_S = 3.0
@@ -77,6 +78,7 @@ class WorkerSlot:
         self.idle = False  # nothing more will come of the present order
         self.lost = False  # and nothing sound came
         self._given = 0
+        self._words = Words(setup.rules)
         self._pool, self._setup, self._log, self._changed = pool, setup, log, changed
         self._process: WorkerProcess | None = None
         self._order: Think | None = None
@@ -206,6 +208,10 @@ class WorkerSlot:
         self._changed()
 
     def _hear_report(self, report: orders.MoveReport) -> None:
+        if not self._words.include(report.decision.move):
+            if self._process is not None:
+                self._process.kill("it answered words that are not in the rules")
+            return
         if self._order is not None and report.number == self._order.number:
             self.report = report
         if report.final:

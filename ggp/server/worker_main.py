@@ -26,7 +26,7 @@ from typing import BinaryIO, NoReturn
 import ggp.machine.prolog.prolog_machine  # noqa: F401
 from ggp.children import die_with, own_answers
 from ggp.errors import BackendUnavailableError
-from ggp.machine.prolog.engine import engine
+from ggp.machine.prolog.engine import engine, prolog_folders
 from ggp.server import orders
 from ggp.server.lines import read_order, to_line
 from ggp.server.orders import Answer, Setup, Think
@@ -51,7 +51,9 @@ def main(memory: str, light: str, *writable: str) -> NoReturn:
     # write to its cache, or would not even read it.
     if not (int(light) and _may_have_prolog()):
         import_module("ggp.machine.propnet.play.propnet_machine")
-    rights = restrict(int(memory), [Path(folder) for folder in writable]) if int(memory) else ()
+    rights: tuple[str, ...] = ()
+    if int(memory):
+        rights = restrict(int(memory), [Path(folder) for folder in writable], prolog_folders())
     die_with(parent)  # once more: a change of credentials has undone it
     status = orders.EXIT_CRASHED
     try:

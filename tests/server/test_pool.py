@@ -7,17 +7,19 @@ import os
 import signal
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ggp import children
+from ggp.players import Decision
 from ggp.server import pool as pool_module
 from ggp.server import slot
 from ggp.server.host import Host
 from ggp.server.lines import to_line
 from ggp.server.match_log import MatchLog
-from ggp.server.orders import Setup, Up
+from ggp.server.orders import MoveReport, Setup, Up
 from ggp.server.pool import MAX_SPARES, WorkerPool
 from ggp.server.settings import HostOptions
 from ggp.server.slot import WorkerSlot
@@ -200,6 +202,29 @@ def test_spares_are_as_many_as_matches_up_to_a_limit(matches: int, spares: int) 
     assert Host(HostOptions("random", matches=matches)).pool._spares == spares
 
 
+@pytest.mark.parametrize(
+    ("rights", "warned"),
+    [
+        ((), ["use the network", "read the files of this user"]),
+        (("no network",), ["read the files of this user"]),
+        (("no sockets", "no reading of other files"), []),
+    ],
+)
+def test_what_workers_gave_up_is_told_once(
+    rights: tuple[str, ...], warned: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    async def scenario(pool: ShellPool) -> None:
+        await until(lambda: sum(worker.is_up for worker in pool.spares) == 2)
+        await until(lambda: caplog.records)
+        await asyncio.sleep(0.1)
+
+    caplog.set_level("INFO", "ggp.server.pool")
+    with_pool(ShellPool(f"echo '{to_line(Up(rights)).decode().strip()}'; {HANGS}"), scenario)
+    told, *warnings = [record.getMessage() for record in caplog.records]
+    assert told == f"workers gave up: {', '.join(rights) or 'nothing'}"
+    assert [text.partition(":")[0] for text in warnings] == [f"workers could {w}" for w in warned]
+
+
 def test_worker_that_was_dropped_has_ended_when_the_pool_is_closed() -> None:
     async def run() -> None:
         pool = ShellPool(RUNS)
@@ -207,6 +232,26 @@ def test_worker_that_was_dropped_has_ended_when_the_pool_is_closed() -> None:
         pool.drop(worker)
         await pool.close()
         assert worker.ended
+
+    asyncio.run(run())
+
+
+def test_worker_that_answers_other_words_than_those_of_the_rules_is_not_heard() -> None:
+    def says(move: str) -> str:
+        report = MoveReport(1, True, Decision(move, (), 1, True, 0, 0.0))
+        return f"echo '{to_line(report).decode().strip()}'; {HANGS}"
+
+    async def run() -> None:
+        pool = ShellPool(says("(mark my secret)"), says("(mark 1 B)"), says("(mark 1 b)"))
+        setup = replace(SETUP, rules="(role a) (<= (legal a (Mark 1 ?x)) (x ?x)) (x b)")
+        thinker = WorkerSlot("thinker", pool, setup, MatchLog(None, "m"), lambda: None)
+        thinker.think(1, (), time.monotonic() + PATIENCE_S)
+        thinker.start(time.monotonic())
+        await until(lambda: thinker.report is not None)
+        assert thinker.report is not None
+        assert (thinker.report.decision.move, pool.num_started) == ("(mark 1 b)", 3)
+        await thinker.close()
+        await pool.close()
 
     asyncio.run(run())
 

@@ -242,7 +242,7 @@ def serve(*options: str, ignores_interrupts: bool = False) -> tuple[subprocess.P
     )
     assert process.stdout is not None
     line = process.stdout.readline()
-    assert line.startswith("random listens on http://127.0.0.1:")
+    assert " listens on http://127.0.0.1:" in line
     return process, int(line.rpartition(":")[2])
 
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
-import subprocess
-import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
@@ -340,91 +337,6 @@ def test_worker_ends_with_its_input(confined: bool) -> None:
         assert heard.ends == ["exit status 0"]
 
     with_worker(scenario, confined=confined)
-
-
-def test_sandbox_holds(tmp_path: Path) -> None:
-    inside, outside = tmp_path / "inside", tmp_path / "outside"
-    inside.mkdir()
-    outside.mkdir()
-    abstract = f"ggp-test-{os.getpid()}"
-    program = f"""
-import json, os, socket
-from pathlib import Path
-from ggp.server.sandbox import restrict
-rights = restrict(1 << 30, [Path({str(inside)!r})])
-def tries(action):
-    try:
-        action()
-    except (OSError, MemoryError):
-        return False
-    return True
-print(json.dumps([rights,
-    tries(lambda: Path({str(inside)!r}, "a").write_text("x")),
-    tries(lambda: Path({str(outside)!r}, "b").write_text("x")),
-    tries(lambda: Path({str(inside)!r}, "a").rename(Path({str(inside)!r}, "c"))),
-    tries(lambda: os.unlink({str(outside / "kept")!r})),
-    tries(lambda: socket.create_connection(("127.0.0.1", 9), 1)),
-    tries(lambda: bytearray(2 << 30)),
-    tries(lambda: os.kill(os.getppid(), 0)),
-    tries(lambda: socket.socket(socket.AF_UNIX).connect("\\0" + {abstract!r})),
-    Path({str(outside / "kept")!r}).read_text(),
-]))
-"""
-    (outside / "kept").write_text("kept")
-
-    async def run() -> bytes:
-        with socket.socket(socket.AF_UNIX) as listening:
-            if sys.platform == "linux":
-                listening.bind(f"\0{abstract}")
-                listening.listen()
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE
-            )
-            return (await process.communicate())[0]
-
-    rights, in_folder, elsewhere, renamed, removed, connected, allocated, *more = json.loads(
-        asyncio.run(run())
-    )
-    signalled, abstractly, read = more
-    assert (in_folder, renamed, connected, allocated, read) == (True, True, False, False, "kept")
-    if "no writing" in rights:
-        assert (elsewhere, removed) == (False, False)
-    if "no signals" in rights:
-        assert not signalled
-    if {"no network", "no abstract sockets"} & {*rights}:
-        assert not abstractly
-
-
-def test_landlock_alone_keeps_sockets_closed() -> None:
-    # As where no network namespace can be had.
-    abstract = f"ggp-test-alone-{os.getpid()}"
-    program = f"""
-import json, socket
-from ggp.server import sandbox
-sandbox._without_network = lambda libc: False
-rights = sandbox.restrict(1 << 30, [])
-def refusal(family, address):
-    try:
-        socket.socket(family).connect(address)
-    except OSError as error:
-        return type(error).__name__
-print(json.dumps([rights,
-    refusal(socket.AF_INET, ("127.0.0.1", 9)),
-    refusal(socket.AF_UNIX, "\\0" + {abstract!r}),
-]))
-"""
-    if sys.platform != "linux":
-        pytest.skip("only Linux has Landlock")
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(f"\0{abstract}")
-        listening.listen()
-        said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    rights, tcp, abstractly = json.loads(said.stdout)
-    assert "no network" not in rights
-    if "no TCP" in rights:
-        assert tcp == "PermissionError"
-    if "no abstract sockets" in rights:
-        assert abstractly == "PermissionError"
 
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=lambda answer: answer.kind)

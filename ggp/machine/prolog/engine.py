@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
@@ -215,7 +216,17 @@ def engine() -> Engine:
     return _engine
 
 
-def _start() -> Engine:
+def prolog_folders() -> tuple[Path, ...]:
+    """Where SWI-Prolog and its library are, none if it is missing; starts it, as `engine` would."""
+    try:
+        core = _start_prolog()
+    except BackendUnavailableError:
+        return ()
+    return Path(core.SWI_HOME_DIR), Path(core._path).resolve().parent
+
+
+def _start_prolog() -> Any:
+    """The module of pyswip that calls Prolog."""
     try:
         arguments, sys.argv = sys.argv, sys.argv[:0]  # pyswip chokes on some, needs none
         try:
@@ -227,6 +238,11 @@ def _start() -> Engine:
         raise BackendUnavailableError("SWI-Prolog", _INSTALL) from error
     except Exception as error:
         raise BackendUnavailableError("SWI-Prolog", f"{error}; {_INSTALL}") from error
+    return core
+
+
+def _start() -> Engine:
+    core = _start_prolog()
     version = core._lib.PL_version_info
     version.argtypes, version.restype = [ctypes.c_int], ctypes.c_uint
     found = int(version(1))

@@ -1,0 +1,29 @@
+"""Which version of the code kernels are made of: a digest of its files, without numba.
+
+The cache of machine code is right for the code it was compiled from. Nobody has to remember to
+raise a number.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+FILES = (
+    *("jit", "row_kernels"),
+    *(
+        f"propnet/play/{name}"
+        for name in ("block_playouts", "blocks", "choice", "kernels", "layout", "vectors")
+    ),
+)
+"""Modules beside this one that kernels are made of."""
+
+
+@cache
+def kernels_version() -> str:
+    """Changes whenever a file changes that kernels are made of."""
+    digest = blake2b(digest_size=16)
+    for name in FILES:
+        digest.update((Path(__file__).parent / f"{name}.py").read_bytes())
+    return digest.hexdigest()

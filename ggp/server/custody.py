@@ -1,0 +1,124 @@
+"""Connections that wait for an answer are kept safe in another process while they wait.
+
+A server that is killed would take its connections with it, and game servers do not ask again. So
+it gives each that waits to the process that starts it again (`keeper`), with the message that came
+on it, and takes it back when there is an answer. A server that takes the place of one that died
+finds what that one had not answered.
+
+What goes from the server to the keeper are datagrams of JSON, with the socket if there is one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+
+MAX_CHARS = 20_000
+"""Of a message that is kept; rules are longer, moves are not."""
+
+_MAX_BYTES = 1 << 18
+_MAX_KEPT = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A connection that waits.
+
+    Attributes:
+        socket: of the connection.
+        text: the message that came on it.
+        came_s: when it began to come, on `time.monotonic`.
+    """
+
+    socket: socket.socket
+    text: str
+    came_s: float
+
+
+class Custody:
+    """The server's side.
+
+    Args:
+        channel: to the keeper; None where nothing can be kept.
+        found: what a server before this one had not answered, by number.
+    """
+
+    def __init__(
+        self, channel: socket.socket | None = None, found: dict[int, Kept] | None = None
+    ) -> None:
+        self._channel, self._numbers = channel, count(max(found or (0,)) + 1)
+        self._found = dict(found or {})
+        if channel is not None:
+            channel.setblocking(False)  # nothing is kept where the keeper is stopped
+
+    def take_over(self) -> list[Kept]:
+        """What waits since a server before this one."""
+        return list(self._found.values())
+
+    @contextlib.contextmanager
+    def keeping(self, connection: int, text: str, came_s: float) -> Iterator[None]:
+        """Within it, a connection waits for the answer to a message.
+
+        Args:
+            connection: file descriptor.
+            text: the message.
+            came_s: when it began to come, on `time.monotonic`.
+        """
+        found = (n for n, kept in self._found.items() if kept.socket.fileno() == connection)
+        number = next(found, None)
+        if number is None:
+            number = next(self._numbers)
+            if len(text) <= MAX_CHARS:
+                self._tell({"number": number, "text": text, "came_s": came_s}, connection)
+        try:
+            yield
+        finally:
+            self._found.pop(number, None)
+            self._tell({"number": number})
+
+    def _tell(self, said: dict[str, object], *connections: int) -> None:
+        if self._channel is not None:
+            with contextlib.suppress(OSError):
+                socket.send_fds(self._channel, [json.dumps(said).encode()], connections)
+
+
+class Shelf:
+    """The keeper's side: what servers gave it and have not taken back."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[int, str, float]] = {}
+
+    def open(self) -> tuple[socket.socket, socket.socket] | None:
+        """A channel for the next server, its end and ours; None where the system has none."""
+        try:
+            ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        except OSError:
+            return None
+        return theirs, ours
+
+    def found(self) -> dict[int, Kept]:
+        """What is kept, in a process that was forked from this one and takes it over."""
+        return {
+            number: Kept(socket.socket(fileno=fd), text, came_s)
+            for number, (fd, text, came_s) in self._kept.items()
+        }
+
+    def follow(self, channel: socket.socket) -> None:
+        """Keep what comes; returns when the server has died."""
+        while True:
+            data, fds, _, _ = socket.recv_fds(channel, _MAX_BYTES, 1)
+            if not data:
+                return
+            said = json.loads(data)
+            number = int(said["number"])
+            if fds and len(self._kept) < _MAX_KEPT:
+                self._kept[number] = (fds[0], str(said["text"]), float(said["came_s"]))
+            elif fds:
+                os.close(fds[0])
+            elif number in self._kept:
+                os.close(self._kept.pop(number)[0])

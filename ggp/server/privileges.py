@@ -1,0 +1,105 @@
+"""Who this process is, and what the system lets it do because of that.
+
+Capabilities are the parts of root's power. A process in a user namespace of its own has all of
+them there, and would have much more of the kernel to attack than others.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pwd
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ggp.machine.propnet.build.cache import FOLDER_VARIABLE
+
+NOBODY = "nobody"
+CACHE_OF_NOBODY = Path("/var/cache/ggp-nobody")
+"""Circuits of workers of a server that root has started, unless another folder is named."""
+
+_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWNET = 0x40000000
+_PR_CAPBSET_DROP = 24
+_PR_CAP_AMBIENT, _CLEAR_ALL = 47, 4
+_CAPABILITY_VERSION = 0x20080522
+_MOST_CAPABILITIES = 64
+
+
+def leave_network(libc: ctypes.CDLL) -> bool:
+    """Enter an empty network namespace, for which a process needs to be root."""
+    return bool(libc.unshare(_CLONE_NEWNET) == 0)
+
+
+def leave_network_alone(libc: ctypes.CDLL) -> bool:
+    """The same in a user namespace of its own, where a process is as good as root."""
+    return bool(libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0)
+
+
+def become_nobody(needed: Iterable[Path], writable: list[Path]) -> bool:
+    """Become the user `nobody`, if this process is root's.
+
+    Args:
+        needed: what must stay readable; where something would not be, this process stays root's.
+        writable: folders for circuits. Where nobody cannot write them, another takes their place,
+            here and in the environment, unless the environment names one.
+
+    Returns:
+        whether this process is nobody's now.
+    """
+    if os.geteuid() != 0:
+        return False
+    with suppress(OSError, KeyError):  # there may be no such user, or not in this container
+        entry = pwd.getpwnam(NOBODY)
+        user, group = entry.pw_uid, entry.pw_gid
+        os.setgroups([])
+        with _acting_as(user, group):
+            if not all(_may_read(path) for path in needed):
+                return False
+            may_write = all(_may(path, os.W_OK | os.X_OK) for path in writable)
+        if not may_write and not os.environ.get(FOLDER_VARIABLE):
+            with suppress(OSError):
+                CACHE_OF_NOBODY.mkdir(mode=0o700, exist_ok=True)
+                os.chown(CACHE_OF_NOBODY, user, group)
+                os.environ[FOLDER_VARIABLE] = str(CACHE_OF_NOBODY)
+                writable[:] = [CACHE_OF_NOBODY]
+        os.setresgid(group, group, group)
+        os.setresuid(user, user, user)
+        return True
+    return False
+
+
+def drop_capabilities(libc: ctypes.CDLL) -> bool:
+    """Have no capabilities, nor get them back by running programs; whether there are none."""
+    bound_capabilities(libc)
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    none = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable, in two halves
+    return bool(libc.capset(header, none) == 0)
+
+
+def bound_capabilities(libc: ctypes.CDLL) -> None:
+    """Have no program that is run gain capabilities, as far as this process may say so."""
+    libc.prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
+    for number in range(_MOST_CAPABILITIES):
+        libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
+
+
+@contextmanager
+def _acting_as(user: int, group: int) -> Iterator[None]:
+    """Have the rights of another user for a moment."""
+    os.setegid(group)
+    os.seteuid(user)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+
+
+def _may_read(path: Path) -> bool:
+    return _may(path, os.R_OK | os.X_OK if path.is_dir() else os.R_OK)
+
+
+def _may(path: Path, mode: int) -> bool:
+    return os.access(path, mode, effective_ids=True)

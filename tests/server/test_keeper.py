@@ -1,0 +1,148 @@
+"""The process that keeps the socket: whoever connects while the server starts again waits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from ggp import children
+from ggp.protocol.messages import WIRE_STYLES
+from ggp.protocol.printing import print_message
+from ggp.server.custody import MAX_CHARS, Custody, Shelf
+from tests.protocol.doubles import Referee
+from tests.server.live import GUESSING, events, eventually, read_reply, request, start
+from tests.server.test_server import is_alive, serve
+from tests.support import commands
+
+STYLE = WIRE_STYLES["gdl2"]
+
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="only Linux tells of a process"
+)
+
+
+def serving(process: subprocess.Popen[str]) -> int:
+    """The process that serves."""
+    (pid,) = children.started_by(process.pid)
+    return pid
+
+
+def kill_and_wait(process: subprocess.Popen[str]) -> None:
+    """Kill the process that serves; there is another one afterwards."""
+    server = serving(process)
+    os.kill(server, signal.SIGKILL)
+    eventually(lambda: children.started_by(process.pid) not in ([], [server]))
+
+
+def ask_once(port: int, body: str) -> str:
+    """The reply to a message that is sent once, however long it takes."""
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        connection.sendall(request(body))
+        status, text = read_reply(connection)
+        assert status == 200
+        return text
+
+
+@needs_proc
+def test_server_that_is_killed_costs_no_move_and_no_connection(tmp_path: Path) -> None:
+    process, port = serve("--log", str(tmp_path))
+    referee = Referee(GUESSING, "guesser", STYLE, match_id="m")
+    assert ask_once(port, print_message(referee.start, STYLE)) == "ready"
+    while not referee.is_over:
+        if referee.turn == 1:
+            os.kill(serving(process), signal.SIGKILL)
+        referee.execute(ask_once(port, print_message(referee.play(), STYLE)))  # demands a legal one
+    assert ask_once(port, print_message(referee.stop(), STYLE)) == "done"
+    process.terminate()
+    said, errors = process.communicate(timeout=30)
+    assert (process.returncode, said) == (0, "")  # what it listens on is told once
+    assert errors.count("the server died (signal 9) and is started again\n") == 1
+
+
+@needs_proc
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_server_ends_with_the_process_that_keeps_its_socket(number: int) -> None:
+    process, port = serve()
+    server = serving(process)
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    eventually(lambda: not is_alive(server))
+    with pytest.raises(ConnectionRefusedError):
+        ask_once(port, "(INFO)")
+
+
+@needs_proc
+def test_server_that_is_told_to_end_is_not_started_again() -> None:
+    process, _ = serve()
+    os.kill(serving(process), signal.SIGTERM)
+    assert process.communicate(timeout=30) == ("", "")
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [("abort()", "signal 6"), ("_exit(3)", "exit status 3")],
+    ids=["signal", "exit"],
+)
+def test_server_that_dies_again_and_again_is_given_up(how: str, told: str) -> None:
+    program = (
+        "from ggp.console import guarded; import os; from ggp.server.keeper import stay_up; "
+        f"guarded(stay_up)(); os.{how}"
+    )
+    process = commands.start("-c", program)
+    said, errors = process.communicate(timeout=30)
+    *warnings, error = errors.splitlines()
+    assert (process.returncode, said) == (1, "")
+    assert error.startswith(
+        f"error: the server died 10 times within 10 s, the last time by {told};"
+    )
+    assert warnings == [f"the server died ({told}) and is started again"] * 9
+
+
+@needs_proc
+def test_move_that_was_asked_for_when_the_server_was_killed_is_answered(tmp_path: Path) -> None:
+    process, port = serve("--log", str(tmp_path), "--player", "hyperplay:n=2")
+    assert ask_once(port, start("m", clocks="60 6")) == "ready"
+    with ThreadPoolExecutor() as pool:
+        move = pool.submit(ask_once, port, "(PLAY m NIL)")
+        eventually(lambda: any("PLAY" in e.get("text", "") for e in events(tmp_path, "m")))
+        for _ in range(2):
+            kill_and_wait(process)
+        assert move.result() in ("(guess 0)", "(guess 1)")
+    assert ask_once(port, "(STOP m (guess 0) ())") == "done"
+    decisions = [e for e in events(tmp_path, "m") if e["event"] == "decision"]
+    assert [(e["turn"], e["fault"]) for e in decisions] == [(0, None)]
+
+
+def test_connection_is_kept_until_it_has_its_answer() -> None:
+    shelf = Shelf()
+    channel = shelf.open()
+    if channel is None:
+        pytest.skip("the system has no such channels")
+    theirs, ours = channel
+    near, far = socket.socketpair()
+    custody = Custody(theirs)
+    with custody.keeping(near.fileno(), "(PLAY a NIL)", 1.5):
+        pass
+    waiting = custody.keeping(near.fileno(), "(PLAY b NIL)", 2.5)
+    waiting.__enter__()
+    with custody.keeping(near.fileno(), "x" * (MAX_CHARS + 1), 3.5):
+        theirs.close()  # the server dies
+    near.close()
+    shelf.follow(ours)
+    ((number, kept),) = shelf.found().items()
+    assert (number, kept.text, kept.came_s) == (2, "(PLAY b NIL)", 2.5)
+    kept.socket.sendall(b"answer")
+    assert far.recv(10) == b"answer"
+    far.setblocking(False)
+    with pytest.raises(BlockingIOError):  # it is still open
+        far.recv(10)
+    ours.close()
+    far.close()
+    kept.socket.close()

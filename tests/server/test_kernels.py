@@ -1,0 +1,98 @@
+"""Kernels are compiled before anybody is told where the server listens."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ggp.server import kernels
+from tests.support import commands
+
+SERVE = """
+import time
+from ggp.server import kernels
+{changes}
+from ggp.launch import launch
+import sys
+sys.argv = ["ggp", "serve", "--player", "random", "--port", "0"]
+launch("ggp.cli", prog_name="ggp")
+"""
+COMPILES = """
+kernels.are_cached = lambda *_: False
+kernels.fill_cache = lambda *_: print("compiled", flush=True) or True
+"""
+CACHED = """
+kernels.are_cached = lambda *_: True
+kernels.fill_cache = lambda *_: 1 / 0
+"""
+TAKES_LONG = """
+kernels.are_cached = lambda *_: False
+kernels._ENTRY = "tests.server.test_kernels:take_long"
+"""
+
+
+def take_long(*_: str) -> None:
+    """An entry that takes longer than anybody waits."""
+    print("it compiles", file=sys.stderr, flush=True)
+    time.sleep(60)
+
+
+def serve(changes: str) -> subprocess.Popen[str]:
+    return commands.start("-c", SERVE.format(changes=changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "first"), [(COMPILES, ["compiled\n"]), (CACHED, [])], ids=["compiled", "cached"]
+)
+def test_server_listens_once_kernels_are_compiled(changes: str, first: list[str]) -> None:
+    process = serve(changes)
+    assert process.stdout is not None
+    assert [process.stdout.readline() for _ in first] == first
+    assert process.stdout.readline().startswith("random listens on ")
+    process.terminate()
+    assert process.communicate(timeout=30) == ("", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_server_that_compiles_ends_without_a_word(number: int) -> None:
+    process = serve(TAKES_LONG)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "it compiles\n"
+    process.send_signal(number)
+    assert process.communicate(timeout=30) == ("", "")
+    assert process.returncode == 0
+
+
+def test_what_was_compiled_is_noted_for_the_same_player(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Where there is nothing left to compile in the tests' own cache, this takes seconds.
+    real = kernels._notes
+    monkeypatch.setattr(
+        kernels, "_notes", lambda *about: [tmp_path / each.name for each in real(*about)][:1]
+    )
+    assert not kernels.are_cached("hyperplay2:n=2", "auto")
+    assert kernels.fill_cache("hyperplay2:n=2", "auto")
+    (note,) = tmp_path.iterdir()
+    files = [Path(file) for file in json.loads(note.read_text())]
+    assert {"play", "query", "advance"} <= {file.name.split(".")[1].split("-")[0] for file in files}
+    assert kernels.are_cached("hyperplay2:n=4", "auto")
+    assert not kernels.are_cached("random", "auto")
+    note.write_text(json.dumps([*map(str, files), str(tmp_path / "removed.nbi")]))
+    assert not kernels.are_cached("hyperplay2:n=2", "auto")
+    note.write_text("nonsense")
+    assert not kernels.are_cached("hyperplay2:n=2", "auto")
+
+
+def test_child_that_fails_is_told_and_the_server_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(kernels, "_ENTRY", "builtins:abs")
+    assert kernels.fill_cache("random", "auto")
+    assert "kernels could not be compiled before the first match" in caplog.text
