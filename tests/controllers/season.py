@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -48,8 +49,8 @@ SHARED_SHEETS = (
 """Those of other authors that the reference evaluates fast enough."""
 
 AT_ONCE = 2
-KILLED_AFTER = 3
-"""Every so many matches of a controller, it is killed in the middle; or its STOP is lost."""
+FORGOTTEN_AFTER_S = 6
+"""So long after a play clock the player gives the place of a silent match to another."""
 
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:([0-9]+)")
 
@@ -92,11 +93,17 @@ def plans(games: Sequence[Sheet], matches: int, clocks: tuple[int, int]) -> Iter
 def season(
     planned: Sequence[Plan], port: int, tell: Callable[[Result], None] = lambda result: None
 ) -> list[Result]:
-    """Play them, `AT_ONCE` at once; two of every four never end for the player."""
+    """Play them, `AT_ONCE` at once; two of every four never end for the player.
+
+    A controller that was killed, or whose STOP was lost, is there again once the player may
+    forget the match: until then the player has to believe that it goes on.
+    """
 
     def one(plan: Plan) -> Result:
         result = play(plan, port)
         tell(result)
+        if plan.end is not End.STOP:
+            time.sleep(plan.clocks[1] + FORGOTTEN_AFTER_S)
         return result
 
     with ThreadPoolExecutor(AT_ONCE) as controllers:
