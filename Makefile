@@ -28,9 +28,11 @@ format: setup
 	$(PYTHON) -m ruff check --fix .
 	$(PYTHON) -m ruff format .
 
-# make endurance  set up, then 200 matches of `ggp serve` over HTTP; goes on where it stopped
+# make endurance  set up, then 200 matches of `ggp serve` over HTTP (goes on where it stopped), and
+#                200 with controllers that never ask again
 endurance: setup
 	$(PYTHON) scripts/endurance.py --out runs/endurance
+	$(PYTHON) -m tests.controllers --matches 200
 
 # make soak    set up, then an hour of matches over HTTP with the memory watched
 soak: setup
