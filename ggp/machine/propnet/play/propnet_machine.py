@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -352,15 +353,25 @@ class PropnetMachine:
         with ThreadPoolExecutor(self._threads) as pool:
             return list(pool.map(function, items))
 
+    @cached_property
+    def _unusual_roles(self) -> tuple[int, ...]:
+        """Roles with a goal value that is no number, or outside of the range."""
+        plan, (low, high) = self._queries.playout, self.goal_range
+        usual = (plan.goal_values >= low) & (plan.goal_values <= high)
+        parts = pairwise(plan.role_goals.tolist())
+        return tuple(role for role, (at, end) in enumerate(parts) if not usual[at:end].all())
+
     def _settle_goals(self, queue: Queue) -> None:
         """What unusual goal values of playouts count as."""
         warn = self._goal_values
+        for role in np.flatnonzero(queue.faults[:, 0]).tolist():
+            warn.several(role)
+        for role in np.flatnonzero(queue.faults[:, 1]).tolist():
+            warn.none(role)
         low, high = self.goal_range
-        for role in range(len(self.roles)):
-            if queue.faults[role, 0]:
-                warn.several(role)
-            if queue.faults[role, 1]:
-                warn.none(role)
+        # Short playouts take no longer than looking through their goals, so that is for those
+        # roles only that can have unusual ones.
+        for role in self._unusual_roles:
             values = queue.goals[:, role]
             no_number = np.isnan(values)
             if no_number.any():
