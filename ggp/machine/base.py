@@ -109,6 +109,24 @@ class Playouts(NamedTuple):
     finished: BoolArray
 
 
+class PlayoutSums(NamedTuple):
+    """Random playouts of L trials, summed up; those that did not finish have a value given.
+
+    Attributes:
+        goals: `[L]` sum of a role's goal values.
+        finished: whether all finished, see `Playouts`.
+        squares: `[L]` sum of squared goal values, `[0]` where the spread was not asked for.
+        steps: `[L]` joint moves made, likewise.
+        goal_steps: `[L]` sum of goal value times joint moves made, likewise.
+    """
+
+    goals: FloatArray
+    finished: bool
+    squares: FloatArray
+    steps: FloatArray
+    goal_steps: FloatArray
+
+
 @runtime_checkable
 class States(Protocol):
     """A batch of L states of one machine; a value: no operation changes it."""
@@ -250,6 +268,36 @@ class Machine(Protocol):
 
     def close(self) -> None:
         """Give back what the machine holds; it cannot be used afterwards."""
+        ...
+
+
+@runtime_checkable
+class TrialPlayer(Protocol):
+    """A machine that plays trials of moves out by itself, which saves making their first steps."""
+
+    def playouts_after(
+        self,
+        states: States,
+        role: int,
+        moves: IntArray,
+        counts: IntArray,
+        rng: np.random.Generator,
+        *,
+        cut_value: float,
+        spread: bool,
+        max_steps: int = DEFAULT_MAX_STEPS,
+        max_seconds: float | None = None,
+    ) -> PlayoutSums:
+        """Make a move of a role in each lane, and play on randomly, `counts[L]` times.
+
+        The others' moves are random from the first on; where the move is not legal, it is a
+        random legal one.
+
+        Args:
+            cut_value: what playouts count as that do not finish.
+            spread: also sum up squares and steps.
+            max_steps, max_seconds: see `Machine.playout`.
+        """
         ...
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.belief.resample import draw_counts
 from ggp.machine.arrays import offsets_of, segment_ids, take_segments
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Ragged
+from ggp.machine.base import BoolArray, FloatArray, IntArray, PlayoutSums, Ragged
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Trials:
 
     Attributes:
         offsets: `[S + 1]` trials of each stratum; each has some.
-        candidate: `[S]` index into the values of the candidates, not falling.
+        candidate: `[S]` index into the values of the candidates.
         share: `[S]` weight of the stratum in the candidate's value; sums to 1 for each.
         lanes: `[S]` index into the states of the bags' sets.
         moves: `[S]` the candidate move.
@@ -77,9 +77,15 @@ def allocate(
 
 
 def plan_trials(
-    bags: Bags, moves: Ragged, count: int, rng: np.random.Generator, chosen: IntArray | None = None
+    bags: Bags,
+    moves: Ragged,
+    count: int,
+    rng: np.random.Generator,
+    chosen: IntArray | None = None,
+    *,
+    by_entry: bool = False,
 ) -> Trials:
-    """`count` trials of every candidate of the chosen bags (default: all).
+    """`count` trials of every candidate of the chosen bags (default: all), bag by bag.
 
     All candidates of a bag are tried on the same entries, so that their differences are
     not blurred by the choice of entries.
@@ -87,6 +93,8 @@ def plan_trials(
     Args:
         moves: the candidates of each bag.
         chosen: increasing.
+        by_entry: all trials of one entry are neighbours, which makes them cheaper; else all of
+            one candidate, so that some are complete where the time runs out.
     """
     chosen = np.arange(len(bags)) if chosen is None else chosen
     sets = bags.sets
@@ -101,12 +109,18 @@ def plan_trials(
     shares = np.where(by_draw, repeats / count, weights[entries])
     used = np.flatnonzero(repeats)
     used_offsets = np.searchsorted(used, offsets)
-    # Every candidate of a bag gets a copy of the bag's list of entries used.
-    _, candidates = take_segments(moves.offsets, chosen)
     num_moves = (moves.offsets[1:] - moves.offsets[:-1])[chosen]
-    strata, at = take_segments(used_offsets, np.repeat(np.arange(len(chosen)), num_moves))
-    at = used[at]
-    candidate = np.repeat(candidates, strata[1:] - strata[:-1])
+    if by_entry:
+        # Every entry used gets a copy of the bag's list of candidates.
+        owners = np.repeat(chosen, np.diff(used_offsets))
+        strata, candidate = take_segments(moves.offsets, owners)
+        at = np.repeat(used, np.diff(strata))
+    else:
+        # Every candidate of a bag gets a copy of the bag's list of entries used.
+        _, candidates = take_segments(moves.offsets, chosen)
+        strata, at = take_segments(used_offsets, np.repeat(np.arange(len(chosen)), num_moves))
+        at = used[at]
+        candidate = np.repeat(candidates, np.diff(strata))
     return Trials(
         offsets_of(repeats[at]), candidate, shares[at], entries[at], moves.values[candidate]
     )
@@ -117,10 +131,11 @@ class Results:
 
     Args:
         trials: what they are results of.
-        middle: of the goal range, if errors and promptness are wanted; None where the values
-            are enough.
+        middle: see below.
 
     Attributes:
+        middle: of the goal range, if errors and promptness are wanted; None where the values
+            are enough.
         counts: `[S]` trials that have a result.
         totals: `[S]` sum of their goal values.
         squares: `[S]` sum of the squares of these.
@@ -133,7 +148,7 @@ class Results:
         self.totals = np.zeros(len(trials.candidate))
         self.squares = np.zeros(len(trials.candidate))
         self.promptness = np.zeros(len(trials.candidate))
-        self._middle = middle
+        self.middle = middle
 
     def add(self, start: int, goals: FloatArray, turns: IntArray) -> None:
         """Add the goal values of trials from `start` on, and how many turns each took."""
@@ -143,10 +158,20 @@ class Results:
         begins = offsets_of(counts)[:-1]
         self.counts[strata] += counts
         self.totals[strata] += np.add.reduceat(goals, begins)
-        if self._middle is not None:
+        if self.middle is not None:
             self.squares[strata] += np.add.reduceat(goals * goals, begins)
-            prompt = (self._middle - goals) * turns
+            prompt = (self.middle - goals) * turns
             self.promptness[strata] += np.add.reduceat(prompt, begins)
+
+    def add_sums(self, start: int, counts: IntArray, sums: PlayoutSums) -> None:
+        """Add the trials from `start` on, `counts` of each of their strata, which are summed up."""
+        first = int(np.searchsorted(self.trials.offsets, start, side="right")) - 1
+        strata = slice(first, first + len(counts))
+        self.counts[strata] += counts
+        self.totals[strata] += sums.goals
+        if self.middle is not None:
+            self.squares[strata] += sums.squares
+            self.promptness[strata] += self.middle * sums.steps - sums.goal_steps
 
     def complete(self, num_candidates: int) -> BoolArray:
         """`[C]` candidates all of whose trials, of which there are some, have results."""

@@ -13,7 +13,7 @@ from ggp.machine.propnet.build.gates import build_circuit
 from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.optimise import MAX_STEPS, optimise
 from ggp.machine.propnet.play.block_playouts import play
-from ggp.machine.propnet.play.blocks import Block, PlayoutPlan, Queue, new_block
+from ggp.machine.propnet.play.blocks import Block, PlayoutPlan, begin, new_block
 from ggp.machine.propnet.play.packed import PropnetStates
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.vectors import WIDTH, words_of
@@ -81,14 +81,9 @@ def test_every_lane_of_a_block_plays_a_legal_match(name: str) -> None:
     num = 3 * 64 * words + 77
     plan = machine._queries.playout
     current = machine.initial(num).packed.copy()
-    queue = Queue(
-        current.copy(),
-        np.zeros((num, len(machine.roles))),
-        np.zeros(num, dtype=np.int64),
-        np.zeros(num, dtype=np.bool_),
-        np.zeros((len(machine.roles), 2), dtype=np.bool_),
-    )
-    block = new_block(plan.num_rows, WIDTH, 0, num, 12345)
+    queue = machine.queue_of(PropnetStates(machine, current.copy()))
+    block = new_block(plan, WIDTH)
+    begin(block, 0, num, 12345)
     steps = np.zeros(num, dtype=np.int64)
     done = False
     first = True
@@ -96,11 +91,11 @@ def test_every_lane_of_a_block_plays_a_legal_match(name: str) -> None:
         if first:  # lanes come in within the first step
             before, places = np.arange(64 * words), np.arange(64 * words)
         else:
-            before, places = lanes_of(block.masks[:words]), block.lane_of.copy()
+            before, places = lanes_of(block.masks[:words]), block.entry_of.copy()
         first = False
-        ended = queue.finished.copy()
+        ended = queue.spread[:, 1] > 0
         done = play(plan, queue, block, 1000, 1, WIDTH)
-        moved = before[~(queue.finished & ~ended)[places[before]]]
+        moved = before[~((queue.spread[:, 1] > 0) & ~ended)[places[before]]]
         if not len(moved):
             continue
         lanes = places[moved]
@@ -117,9 +112,9 @@ def test_every_lane_of_a_block_plays_a_legal_match(name: str) -> None:
         current[lanes] = after.packed
         steps[lanes] += 1
     final = PropnetStates(machine, current)
-    assert queue.finished.all()
+    assert not queue.unfinished.any()
     assert machine.terminal(final).all()
-    assert np.array_equal(queue.steps, steps)
+    assert np.array_equal(queue.spread[:, 1], steps)
     assert np.array_equal(queue.goals, machine.goals(final))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -23,11 +22,12 @@ from ggp.machine.base import (
     FloatArray,
     IntArray,
     Playouts,
+    PlayoutSums,
     Ragged,
     States,
     Stepped,
 )
-from ggp.machine.goal_values import NO_NUMBER, GoalValues
+from ggp.machine.goal_values import GoalValues, number_or_nan
 from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise import PassReport
@@ -36,7 +36,7 @@ from ggp.machine.propnet.play.kernels import advance, count_bits, list_bits, que
 from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, unpack, words_for
 from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.play.queries import Queries, Query
-from ggp.machine.propnet.play.runs import LANES_A_RUN, play_all
+from ggp.machine.propnet.play.runs import LANES_A_RUN, Player
 from ggp.machine.propnet.play.vectors import WIDTH
 from ggp.machine.rows import RowTable
 
@@ -190,11 +190,74 @@ class PropnetMachine:
         max_steps: int = DEFAULT_MAX_STEPS,
         max_seconds: float | None = None,
     ) -> Playouts:
-        plan, packed = self._queries.playout, self._packed(states)
-        queue = play_all(plan, packed, rng, max_steps, max_seconds, self._map)
-        self.states_visited += int(queue.steps.sum())
-        self._settle_goals(queue)
-        return Playouts(queue.goals, queue.steps, queue.finished)
+        queue = self.queue_of(states)
+        self._play(queue, rng, max_steps, max_seconds)
+        return Playouts(queue.goals, queue.spread[:, 1].astype(np.int64), queue.unfinished == 0)
+
+    def playouts_after(
+        self,
+        states: States,
+        role: int,
+        moves: IntArray,
+        counts: IntArray,
+        rng: np.random.Generator,
+        *,
+        cut_value: float,
+        spread: bool,
+        max_steps: int = DEFAULT_MAX_STEPS,
+        max_seconds: float | None = None,
+    ) -> PlayoutSums:
+        packed = self._packed(states)
+        roles = np.array([role, role + 1], dtype=np.int32)
+        places = self._move_places(role)[moves]
+        queue = self._queue(packed, counts, role, places, roles, cut_value, spread=spread)
+        self._play(queue, rng, max_steps, max_seconds)
+        return PlayoutSums(queue.goals[:, 0], not queue.unfinished.any(), *queue.spread.T)
+
+    def _queue(
+        self,
+        packed: Packed,
+        counts: IntArray,
+        role: int,
+        moves: NDArray[np.int32],
+        judged: NDArray[np.int32],
+        cut_value: float,
+        *,
+        spread: bool,
+    ) -> Queue:
+        num = len(packed)
+        return Queue(
+            packed,
+            counts,
+            role,
+            moves,
+            judged,
+            cut_value,
+            np.zeros((num, judged[1] - judged[0])),
+            np.zeros((num if spread else 0, 3)),
+            np.zeros(num, dtype=np.int64),
+            np.zeros(len(self._queries.playout.goal_values), dtype=np.bool_),
+            np.zeros((len(self.roles), 2), dtype=np.bool_),
+        )
+
+    def _play(
+        self, queue: Queue, rng: np.random.Generator, max_steps: int, max_seconds: float | None
+    ) -> None:
+        player = self._player
+        before = player.visited
+        player.play(queue, rng, max_steps, max_seconds, self._map)
+        self.states_visited += player.visited - before
+        self._say_what_is_unusual(queue)
+
+    @cached_property
+    def _player(self) -> Player:
+        return Player(self._queries.playout)
+
+    def _move_places(self, role: int) -> NDArray[np.int32]:
+        """`[M]` place of each move among those of a role, -1 where it has no such."""
+        first = self._queries.first_move_row + self._queries.role_moves[role]
+        rows = self._move_rows[role]
+        return np.where(rows < 0, -1, rows - first).astype(np.int32)
 
     # ---------------------------------------------------------------- terms
 
@@ -226,6 +289,13 @@ class PropnetMachine:
             tuple(sorted([*always, *(names[f] for f in np.flatnonzero(lane))])) for lane in held
         ]
 
+    def queue_of(self, states: States) -> Queue:
+        """What plays every lane out once, and tells the goals of all roles."""
+        num = len(states)
+        counts, moves = np.ones(num, dtype=np.int64), np.full(num, -1, dtype=np.int32)
+        roles = np.array([0, len(self.roles)], dtype=np.int32)
+        return self._queue(self._packed(states), counts, -1, moves, roles, 0.0, spread=True)
+
     @property
     def playout_plan(self) -> PlayoutPlan:
         """What random playouts evaluate."""
@@ -255,7 +325,7 @@ class PropnetMachine:
         if all(len(moves[0]) for moves in legal):
             self.step(states, np.array([[moves[0][0] for moves in legal]] * 2))
         rng = np.random.default_rng(0)
-        play_all(self._queries.playout, states.packed, rng, 2, None, self._map)
+        self.playout(states, rng, 2)
         self.states_visited = 0
 
     def close(self) -> None:
@@ -354,32 +424,29 @@ class PropnetMachine:
             return list(pool.map(function, items))
 
     @cached_property
-    def _unusual_roles(self) -> tuple[int, ...]:
-        """Roles with a goal value that is no number, or outside of the range."""
-        plan, (low, high) = self._queries.playout, self.goal_range
-        usual = (plan.goal_values >= low) & (plan.goal_values <= high)
-        parts = pairwise(plan.role_goals.tolist())
-        return tuple(role for role, (at, end) in enumerate(parts) if not usual[at:end].all())
+    def _unusual_goals(self) -> list[tuple[int, int, float]]:
+        """Role, place and number of goal values that are no number (NaN), or out of range."""
+        low, high = self.goal_range
+        values = [
+            (role, number_or_nan(name))
+            for role, outputs in enumerate(self.circuit.goals)
+            for name in outputs.names
+        ]
+        return [(r, k, v) for k, (r, v) in enumerate(values) if not low <= v <= high]
 
-    def _settle_goals(self, queue: Queue) -> None:
-        """What unusual goal values of playouts count as."""
+    def _say_what_is_unusual(self, queue: Queue) -> None:
+        """Warn of goal values that were met."""
         warn = self._goal_values
         for role in np.flatnonzero(queue.faults[:, 0]).tolist():
             warn.several(role)
         for role in np.flatnonzero(queue.faults[:, 1]).tolist():
             warn.none(role)
-        low, high = self.goal_range
-        # Short playouts take no longer than looking through their goals, so that is for those
-        # roles only that can have unusual ones.
-        for role in self._unusual_roles:
-            values = queue.goals[:, role]
-            no_number = np.isnan(values)
-            if no_number.any():
-                warn.no_number(role)
-                values[no_number] = NO_NUMBER
-            outside = (values < low) | (values > high)
-            if outside.any():
-                warn.outside(role, float(values[np.argmax(outside)]))
+        for role, place, value in self._unusual_goals:
+            if queue.met[place]:
+                if np.isnan(value):
+                    warn.no_number(role)
+                else:
+                    warn.outside(role, value)
 
 
 def _speller(names: tuple[str, ...]) -> Callable[[Packed], tuple[str, ...]]:
