@@ -109,15 +109,35 @@ class Playouts(NamedTuple):
     finished: BoolArray
 
 
-class PlayoutSums(NamedTuple):
-    """Random playouts of L trials, summed up; those that did not finish have a value given.
+class TrialBatch(NamedTuple):
+    """E moves to be tried, each so many times in one state, and what to add up: U sums.
 
     Attributes:
-        goals: `[L]` sum of a role's goal values.
+        lanes: `[E]` state of each; those of one state had better be neighbours.
+        moves: `[E]`.
+        counts: `[E]` how often each is tried.
+        into: `[E]` sum that its playouts count in, below U.
+        weights: `[E]` by what each playout counts.
+        num_sums: U.
+    """
+
+    lanes: IntArray
+    moves: IntArray
+    counts: IntArray
+    into: IntArray
+    weights: FloatArray
+    num_sums: int
+
+
+class PlayoutSums(NamedTuple):
+    """Random playouts of trials, summed up; those that did not finish have a value given.
+
+    Attributes:
+        goals: `[U]` weighted sum of a role's goal values.
         finished: whether all finished, see `Playouts`.
-        squares: `[L]` sum of squared goal values, `[0]` where the spread was not asked for.
-        steps: `[L]` joint moves made, likewise.
-        goal_steps: `[L]` sum of goal value times joint moves made, likewise.
+        squares: `[U]` likewise of squared goal values, `[0]` where the spread was not asked for.
+        steps: `[U]` likewise of joint moves made.
+        goal_steps: `[U]` likewise of goal value times joint moves made.
     """
 
     goals: FloatArray
@@ -279,8 +299,7 @@ class TrialPlayer(Protocol):
         self,
         states: States,
         role: int,
-        moves: IntArray,
-        counts: IntArray,
+        trials: TrialBatch,
         rng: np.random.Generator,
         *,
         cut_value: float,
@@ -288,7 +307,7 @@ class TrialPlayer(Protocol):
         max_steps: int = DEFAULT_MAX_STEPS,
         max_seconds: float | None = None,
     ) -> PlayoutSums:
-        """Make a move of a role in each lane, and play on randomly, `counts[L]` times.
+        """Try moves of a role: make them in their states, and play on randomly to the end.
 
         The others' moves are random from the first on; where the move is not legal, it is a
         random legal one.

@@ -6,7 +6,15 @@ import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
 from ggp.machine.arrays import chunks, first_seen, first_seen_columns
-from ggp.machine.base import FloatArray, IntArray, Machine, States, TrialPlayer
+from ggp.machine.base import (
+    FloatArray,
+    IntArray,
+    Machine,
+    PlayoutSums,
+    States,
+    TrialBatch,
+    TrialPlayer,
+)
 from ggp.search.anytime import Deadline, Pace, check
 from ggp.search.estimates import Estimates, Policy, Tally, best_moves, candidates
 from ggp.search.moves import MoveLists
@@ -122,24 +130,59 @@ class TrialPlayouts:
         for start, end in self._pace.batches(len(trials)):
             if self._player is not None:
                 strata, counts = trials.part(start, end)
-                lanes, moves = trials.lanes[strata], trials.moves[strata]
-                sums = self._player.playouts_after(
-                    bags.sets.states.take(lanes),
-                    bags.role,
-                    moves,
+                batch = TrialBatch(
+                    trials.lanes[strata],
+                    trials.moves[strata],
                     counts,
-                    rng,
-                    cut_value=sum(self._machine.goal_range) / 2,
-                    spread=results.middle is not None,
-                    max_seconds=_left_s(self._deadline),
+                    np.arange(len(counts)),
+                    np.ones(len(counts)),
+                    len(counts),
                 )
-                if not sums.finished:
-                    check(self._deadline)
-                results.add_sums(start, counts, sums)
+                results.add_sums(start, counts, self._sums(bags, batch, rng, spread=True))
             else:
                 states = first_steps(self._machine, bags, trials, start, end, rng, self._model)
                 values, turns = self._evaluation.values(states, bags.role, rng, self._deadline)
                 results.add(start, values, 1 + turns)
+
+    def values(
+        self, bags: Bags, trials: Trials, num_candidates: int, rng: np.random.Generator
+    ) -> FloatArray:
+        """`[C]` values of candidates by trials, 0 of those that are not tried.
+
+        Raises:
+            OutOfTime: the deadline has passed.
+        """
+        if self._player is None or len(trials) > LANES_AT_ONCE:
+            results = Results(trials)
+            self.play(bags, results, rng)
+            return results.values(num_candidates)
+        counts = trials.counts
+        batch = TrialBatch(
+            trials.lanes,
+            trials.moves,
+            counts,
+            trials.candidate,
+            trials.share / counts,
+            num_candidates,
+        )
+        return self._sums(bags, batch, rng, spread=False).goals
+
+    def _sums(
+        self, bags: Bags, batch: TrialBatch, rng: np.random.Generator, *, spread: bool
+    ) -> PlayoutSums:
+        assert self._player is not None
+        sums = self._player.playouts_after(
+            bags.sets.states,
+            bags.role,
+            batch,
+            rng,
+            cut_value=sum(self._machine.goal_range) / 2,
+            spread=spread,
+            max_seconds=_left_s(self._deadline),
+        )
+        if not sums.finished:
+            check(self._deadline)
+        return sums
 
 
 def first_steps(
@@ -203,9 +246,7 @@ def hyperplay_policy(machine: Machine, playouts: int, deadline: Deadline | None 
         for start, end in chunks(moves.counts[open_] * playouts, LANES_AT_ONCE):
             some = open_[start:end]
             trials = plan_trials(bags, moves, playouts, rng, some, by_entry=True)
-            results = Results(trials)
-            player.play(bags, results, rng)
-            values += results.values(len(values))
+            values += player.values(bags, trials, len(values), rng)
         return best_moves(moves, values, rng)
 
     return choose

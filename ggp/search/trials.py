@@ -16,8 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.belief import Bags
-from ggp.belief.resample import draw_counts
-from ggp.machine.arrays import offsets_of, segment_ids, take_segments
+from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, PlayoutSums, Ragged
 
 
@@ -56,26 +55,6 @@ class Trials:
         return slice(first, last), bounds[1:] - bounds[:-1]
 
 
-def allocate(
-    weights: FloatArray, offsets: IntArray, count: int, rng: np.random.Generator
-) -> IntArray:
-    """`[N]` how many of `count` trials of each bag each of its weighted entries gets.
-
-    Where there are enough trials every entry gets at least one, and the others are
-    distributed by weight; else the entries are drawn by weight.
-
-    Args:
-        weights: `[N]`, summing to 1 in each bag.
-        offsets: `[B + 1]` entries of each bag.
-    """
-    sizes = offsets[1:] - offsets[:-1]
-    enough = sizes <= count
-    each = np.repeat(enough, sizes)
-    wanted = np.where(each, np.maximum(weights * count - 1.0, 0.0), weights)
-    missing = np.where(enough, count - sizes, count)
-    return each + draw_counts(wanted, offsets, missing, rng.random(len(sizes)))
-
-
 def plan_trials(
     bags: Bags,
     moves: Ragged,
@@ -96,34 +75,34 @@ def plan_trials(
         by_entry: all trials of one entry are neighbours, which makes them cheaper; else all of
             one candidate, so that some are complete where the time runs out.
     """
+    from ggp.search.trial_kernels import plan  # brings numba, which is slow to import
+
     chosen = np.arange(len(bags)) if chosen is None else chosen
     sets = bags.sets
     set_of = segment_ids(sets.offsets)
     weights = np.exp(sets.log_weights)
     weights /= np.bincount(set_of, weights)[set_of]
-    offsets, entries = take_segments(sets.offsets, bags.segment[chosen])
-    repeats = allocate(weights[entries], offsets, count, rng)
-    sizes = offsets[1:] - offsets[:-1]
-    by_draw = np.repeat(sizes > count, sizes)
-    # Drawn entries count as often as they were drawn: the draws had their weights already.
-    shares = np.where(by_draw, repeats / count, weights[entries])
-    used = np.flatnonzero(repeats)
-    used_offsets = np.searchsorted(used, offsets)
-    num_moves = (moves.offsets[1:] - moves.offsets[:-1])[chosen]
-    if by_entry:
-        # Every entry used gets a copy of the bag's list of candidates.
-        owners = np.repeat(chosen, np.diff(used_offsets))
-        strata, candidate = take_segments(moves.offsets, owners)
-        at = np.repeat(used, np.diff(strata))
-    else:
-        # Every candidate of a bag gets a copy of the bag's list of entries used.
-        _, candidates = take_segments(moves.offsets, chosen)
-        strata, at = take_segments(used_offsets, np.repeat(np.arange(len(chosen)), num_moves))
-        at = used[at]
-        candidate = np.repeat(candidates, np.diff(strata))
-    return Trials(
-        offsets_of(repeats[at]), candidate, shares[at], entries[at], moves.values[candidate]
+    sizes = sets.counts[bags.segment[chosen]]
+    # No more entries are used than there are trials.
+    most = int((np.minimum(sizes, count) * moves.counts[chosen]).sum())
+    strata, shares = np.empty((most, 3), dtype=np.int64), np.empty(most)
+    repeats = np.empty(sizes.max(initial=0), dtype=np.int64)
+    starts = rng.random(len(chosen))
+    found = plan(
+        sets.offsets,
+        weights,
+        bags.segment,
+        moves.offsets,
+        chosen,
+        count,
+        starts,
+        by_entry,
+        repeats,
+        strata,
+        shares,
     )
+    lanes, candidate, counts = strata[:found].T
+    return Trials(offsets_of(counts), candidate, shares[:found], lanes, moves.values[candidate])
 
 
 class Results:

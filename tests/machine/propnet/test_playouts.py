@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ggp.errors import MachineError
 from ggp.gdl.normalize import load
-from ggp.machine.base import BoolArray, IntArray
+from ggp.machine.base import BoolArray, IntArray, TrialBatch
 from ggp.machine.propnet.build.gates import build_circuit
 from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.optimise import MAX_STEPS, optimise
@@ -17,6 +17,8 @@ from ggp.machine.propnet.play.blocks import Block, PlayoutPlan, begin, new_block
 from ggp.machine.propnet.play.packed import PropnetStates
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.vectors import WIDTH, words_of
+from ggp.search.moves import is_legal, random_moves
+from tests.support.batches import mixed_states
 from tests.support.games import (
     GAMES,
     machine_of_game,
@@ -212,3 +214,96 @@ def test_joint_moves_must_fit_the_batch() -> None:
     for wrong in (moves[:1], moves[:, :1], np.vstack([moves, moves])):
         with pytest.raises(MachineError, match="joint moves of shape"):
             machine.step(states, wrong)
+
+
+def tried(machine: PropnetMachine, seed: int) -> tuple[PropnetStates, int, TrialBatch]:
+    """Moves of a role, legal or not, in states of a few random matches."""
+    rng = np.random.default_rng(seed)
+    role = next(r for r in range(len(machine.roles)) if r != machine.random_role)
+    mixed = mixed_states(machine, seed=seed)
+    states = mixed.take(np.flatnonzero(~machine.terminal(mixed)))
+    assert isinstance(states, PropnetStates)
+    known = machine.legal(states, role, allow_stuck=True).values
+    size = 60
+    into = rng.integers(0, 20, size)
+    batch = TrialBatch(
+        np.sort(rng.integers(0, len(states), size)),
+        rng.choice(known, size),
+        rng.integers(0, 400, size),
+        into,
+        rng.random(size),
+        20,
+    )
+    return states, role, batch
+
+
+@pytest.mark.parametrize("name", [*GAMES, *SHARED])
+def test_trials_are_worth_what_they_are_step_by_step(name: str) -> None:
+    """Against moves made one by one, with the machine's own `legal` and `step`."""
+    machine = machine_of(name)
+    states, role, batch = tried(machine, seed=4)
+    rng = np.random.default_rng(1)
+    sums = machine.playouts_after(states, role, batch, rng, cut_value=50.0, spread=True)
+    assert sums.finished
+    lanes = np.repeat(batch.lanes, batch.counts)
+    before = states.take(lanes)
+    submitted = {role: np.repeat(batch.moves, batch.counts)}
+    joint_moves = np.zeros((len(lanes), len(machine.roles)), dtype=np.int64)
+    for j in range(len(machine.roles)):
+        drawn = random_moves(machine, before, j, rng)
+        if j in submitted:
+            legal = is_legal(machine, before, j, submitted[j])
+            drawn = np.where(legal, submitted[j], drawn)
+        joint_moves[:, j] = drawn
+    after = machine.playout(machine.step(before, joint_moves).states, rng)
+    owner = np.repeat(batch.into, batch.counts)
+    weight = np.repeat(batch.weights, batch.counts)
+    goals, steps = after.goals[:, role], 1.0 + after.steps
+    for found, values in (
+        (sums.goals, goals),
+        (sums.squares, goals**2),
+        (sums.steps, steps),
+        (sums.goal_steps, goals * steps),
+    ):
+        expected = np.bincount(owner, weight * values, minlength=20)
+        # Both are random: each has about the variance of the one that is known lane by lane.
+        spread = np.bincount(owner, (weight * (values - values.mean())) ** 2, minlength=20)
+        assert (np.abs(found - expected) <= 5 * np.sqrt(2 * spread) + 1e-6).all()
+
+
+def test_moves_that_are_given_are_made() -> None:
+    rules = "(role a) (init start)" + "".join(
+        f"(legal a m{i}) (<= (next (got {i})) (does a m{i})) (<= terminal (true (got {i})))"
+        f"(<= (goal a {i}) (true (got {i})))"
+        for i in range(11)
+    )
+    machine = machine_of_rules(rules, "propnet")
+    assert isinstance(machine, PropnetMachine)
+    moves = machine.legal(machine.initial(1), 0).values
+    values = np.array([float(machine.move_text(int(m))[1:]) for m in moves])
+    counts = np.array([1, 0, 3000, 7, 64, 65, 1, 1, 500, 2, 1024])
+    batch = TrialBatch(np.zeros(11, dtype=np.int64), moves, counts, np.arange(11), np.ones(11), 11)
+    rng = np.random.default_rng(0)
+    found = machine.playouts_after(machine.initial(1), 0, batch, rng, cut_value=50.0, spread=True)
+    assert found.goals.tolist() == (values * counts).tolist()
+    assert found.squares.tolist() == (values**2 * counts).tolist()
+    assert found.steps.tolist() == counts.tolist()
+
+
+def test_trials_that_do_not_end_count_as_they_are_told_to() -> None:
+    endless = "(role a) (init p) (legal a m) (<= (next p) (true p)) (goal a 0)"
+    endless += "(<= terminal (true q)) (<= (next q) (true q))"
+    machine = machine_of_rules(endless, "propnet")
+    assert isinstance(machine, PropnetMachine)
+    moves = machine.legal(machine.initial(1), 0).values[[0, 0]]
+    batch = TrialBatch(
+        np.zeros(2, dtype=np.int64), moves, np.array([3, 2000]), np.arange(2), np.ones(2), 2
+    )
+    rng = np.random.default_rng(0)
+    found = machine.playouts_after(
+        machine.initial(1), 0, batch, rng, cut_value=50.0, spread=True, max_steps=10
+    )
+    assert not found.finished
+    assert found.goals.tolist() == [150.0, 100_000.0]
+    assert found.steps.tolist() == [30.0, 20_000.0]
+    assert found.goal_steps.tolist() == [1_500.0, 1_000_000.0]

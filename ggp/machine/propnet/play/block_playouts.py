@@ -67,7 +67,16 @@ def play(
     for _ in range(budget):
         run_tape(plan.look, block.rows, width)
         if _end_lanes(block.masks, block.rows, plan.terminal, width) and len(queue.spread):
-            _stop(block.masks, block.entry_of, block.started, at[STEP], queue.spread, words)
+            _stop(
+                block.masks,
+                block.entry_of,
+                block.started,
+                at[STEP],
+                queue.into,
+                queue.weights,
+                queue.spread,
+                words,
+            )
         # `OLDEST` may be too early, of a lane that has ended since, but not too late: so lanes are
         # gone through rarely.
         if at[STEP] - at[OLDEST] >= max_steps:
@@ -92,6 +101,8 @@ def play(
                 block.masks,
                 block.entry_of,
                 block.started,
+                queue.into,
+                queue.weights,
                 queue.goals,
                 queue.spread,
                 queue.met,
@@ -119,6 +130,7 @@ def _fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...])
         plan.row_of,
         plan.matter,
         queue.packed,
+        queue.lanes,
         queue.counts,
         queue.moves,
         block.rows,
@@ -185,6 +197,8 @@ def _stop(
     entry_of: NDArray[np.int64],
     started: NDArray[np.int64],
     step: int,
+    into: NDArray[np.int64],
+    weights: NDArray[np.float64],
     spread: NDArray[np.float64],
     words: int,
 ) -> None:
@@ -197,7 +211,8 @@ def _stop(
             bits &= bits - np.uint64(1)
             started[lane] = step - started[lane]
             if len(spread):
-                spread[entry_of[lane], 1] += started[lane]
+                entry = entry_of[lane]
+                spread[into[entry], 1] += weights[entry] * started[lane]
 
 
 @inlined
@@ -205,6 +220,8 @@ def _cut_off(
     masks: U64,
     entry_of: NDArray[np.int64],
     steps: NDArray[np.int64],
+    into: NDArray[np.int64],
+    weights: NDArray[np.float64],
     cut_value: float,
     goals: NDArray[np.float64],
     spread: NDArray[np.float64],
@@ -218,23 +235,50 @@ def _cut_off(
         while bits:
             lane = 64 * w + lowest_one(bits)
             bits &= bits - np.uint64(1)
-            entry = entry_of[lane]
+            entry = into[entry_of[lane]]
+            weight = weights[entry_of[lane]]
             unfinished[entry] += 1
             for j in range(goals.shape[1]):
-                goals[entry, j] += cut_value
+                goals[entry, j] += weight * cut_value
             if len(spread):
-                spread[entry, 0] += cut_value * cut_value
-                spread[entry, 2] += cut_value * steps[lane]
+                spread[entry, 0] += weight * cut_value * cut_value
+                spread[entry, 2] += weight * cut_value * steps[lane]
+
+
+@inlined
+def _note_steps(queue: Queue, block: Block, words: int) -> None:
+    """The lanes of the third mask stopped."""
+    _stop(
+        block.masks,
+        block.entry_of,
+        block.started,
+        block.at[STEP],
+        queue.into,
+        queue.weights,
+        queue.spread,
+        words,
+    )
 
 
 @inlined
 def _lose(queue: Queue, block: Block, words: int) -> None:
     """The lanes of the third mask stopped, and will not finish."""
-    _stop(block.masks, block.entry_of, block.started, block.at[STEP], queue.spread, words)
+    _stop(
+        block.masks,
+        block.entry_of,
+        block.started,
+        block.at[STEP],
+        queue.into,
+        queue.weights,
+        queue.spread,
+        words,
+    )
     _cut_off(
         block.masks,
         block.entry_of,
         block.started,
+        queue.into,
+        queue.weights,
         queue.cut_value,
         queue.goals,
         queue.spread,
@@ -253,6 +297,8 @@ def _judge(
     masks: U64,
     entry_of: NDArray[np.int64],
     steps: NDArray[np.int64],
+    into: NDArray[np.int64],
+    weights: NDArray[np.float64],
     goals: NDArray[np.float64],
     spread: NDArray[np.float64],
     met: NDArray[np.bool_],
@@ -288,11 +334,12 @@ def _judge(
                 while bits:
                     lane = 64 * w + lowest_one(bits)
                     bits &= bits - np.uint64(1)
-                    entry = entry_of[lane]
-                    goals[entry, role - judged[0]] += value
+                    entry = into[entry_of[lane]]
+                    weighted = weights[entry_of[lane]] * value
+                    goals[entry, role - judged[0]] += weighted
                     if len(spread) and role == judged[0]:
-                        spread[entry, 0] += value * value
-                        spread[entry, 2] += value * steps[lane]
+                        spread[entry, 0] += weighted * value
+                        spread[entry, 2] += weighted * steps[lane]
             if lanes & ~some:
                 faults[role, 1] = True
     for w in range(words, 2 * words):

@@ -76,28 +76,34 @@ class PlayoutPlan(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """E entries to play out, and what became of them.
+    """E entries to play out, and what became of them: U weighted sums over entries.
 
     Attributes:
-        packed: `[E, ceil(F / 64)]` states.
+        packed: `[L, ceil(F / 64)]` states.
+        lanes: `[E]` state of each entry.
         counts: `[E]` playouts of each.
         role: whose first moves are given.
         moves: `[E]` place of the first move among the moves of that role, -1 if it is not given;
             where it is not legal, a random legal one is made.
+        into: `[E]` which sum an entry counts in.
+        weights: `[E]` by what a playout counts.
         judged: `[2]` first role whose goals are wanted, and the end: J roles.
         cut_value: goal value of playouts that do not finish.
-        goals: `[E, J]` sum of goal values.
-        spread: `[E, 3]` sums of squared goals of the first role wanted, of steps, of goals times
+        goals: `[U, J]` sum of goal values.
+        spread: `[U, 3]` sums of squared goals of the first role wanted, of steps, of goals times
             steps; or `[0, 3]`, where they are not wanted.
-        unfinished: `[E]` playouts that did not come to an end.
+        unfinished: `[U]` how many playouts did not come to an end.
         met: goal values that counted at some end, of all roles.
         faults: `[R, 2]` whether a role had several goal values, or none, at an end.
     """
 
     packed: U64
+    lanes: NDArray[np.int64]
     counts: NDArray[np.int64]
     role: int
     moves: I32
+    into: NDArray[np.int64]
+    weights: NDArray[np.float64]
     judged: I32
     cut_value: float
     goals: NDArray[np.float64]
@@ -172,6 +178,7 @@ def fill(
     row_of: I32,
     matter: U64,
     packed: U64,
+    lanes: NDArray[np.int64],
     counts: NDArray[np.int64],
     moves: I32,
     rows: U64,
@@ -203,15 +210,16 @@ def fill(
     free = ~masks[0]
     while word < words and at[NEXT] < at[END]:
         # The lanes of one state, of which entries may follow each other.
-        state = at[NEXT]
+        state = lanes[at[NEXT]]
         first_word = word
         filled[word] = np.uint64(0)
         while at[NEXT] < at[END]:
             entry = at[NEXT]
             same = True
-            for i in range(num_words):
-                if packed[entry, i] != packed[state, i]:
-                    same = False
+            if lanes[entry] != state:
+                for i in range(num_words):
+                    if packed[lanes[entry], i] != packed[state, i]:
+                        same = False
             if not same:
                 break
             left = counts[entry] - at[PLACED]

@@ -26,6 +26,7 @@ from ggp.machine.base import (
     Ragged,
     States,
     Stepped,
+    TrialBatch,
 )
 from ggp.machine.goal_values import GoalValues, number_or_nan
 from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
@@ -198,8 +199,7 @@ class PropnetMachine:
         self,
         states: States,
         role: int,
-        moves: IntArray,
-        counts: IntArray,
+        trials: TrialBatch,
         rng: np.random.Generator,
         *,
         cut_value: float,
@@ -207,35 +207,30 @@ class PropnetMachine:
         max_steps: int = DEFAULT_MAX_STEPS,
         max_seconds: float | None = None,
     ) -> PlayoutSums:
-        packed = self._packed(states)
-        roles = np.array([role, role + 1], dtype=np.int32)
-        places = self._move_places(role)[moves]
-        queue = self._queue(packed, counts, role, places, roles, cut_value, spread=spread)
+        lanes, moves, counts, into, weights, num_sums = trials
+        queue = Queue(
+            self._packed(states),
+            np.ascontiguousarray(lanes),
+            np.ascontiguousarray(counts),
+            role,
+            self._move_places[role][moves],
+            np.ascontiguousarray(into),
+            weights,
+            np.array([role, role + 1], dtype=np.int32),
+            cut_value,
+            *self._new_sums(num_sums, 1, spread=spread),
+        )
         self._play(queue, rng, max_steps, max_seconds)
         return PlayoutSums(queue.goals[:, 0], not queue.unfinished.any(), *queue.spread.T)
 
-    def _queue(
-        self,
-        packed: Packed,
-        counts: IntArray,
-        role: int,
-        moves: NDArray[np.int32],
-        judged: NDArray[np.int32],
-        cut_value: float,
-        *,
-        spread: bool,
-    ) -> Queue:
-        num = len(packed)
-        return Queue(
-            packed,
-            counts,
-            role,
-            moves,
-            judged,
-            cut_value,
-            np.zeros((num, judged[1] - judged[0])),
-            np.zeros((num if spread else 0, 3)),
-            np.zeros(num, dtype=np.int64),
+    def _new_sums(
+        self, size: int, num_roles: int, *, spread: bool
+    ) -> tuple[FloatArray, FloatArray, IntArray, BoolArray, BoolArray]:
+        """What a `Queue` fills in."""
+        return (
+            np.zeros((size, num_roles)),
+            np.zeros((size if spread else 0, 3)),
+            np.zeros(size, dtype=np.int64),
             np.zeros(len(self._queries.playout.goal_values), dtype=np.bool_),
             np.zeros((len(self.roles), 2), dtype=np.bool_),
         )
@@ -253,11 +248,11 @@ class PropnetMachine:
     def _player(self) -> Player:
         return Player(self._queries.playout)
 
-    def _move_places(self, role: int) -> NDArray[np.int32]:
-        """`[M]` place of each move among those of a role, -1 where it has no such."""
-        first = self._queries.first_move_row + self._queries.role_moves[role]
-        rows = self._move_rows[role]
-        return np.where(rows < 0, -1, rows - first).astype(np.int32)
+    @cached_property
+    def _move_places(self) -> list[NDArray[np.int32]]:
+        """For each role `[M]` place of each move among its own, -1 where it has no such."""
+        first = self._queries.first_move_row + self._queries.role_moves[:-1, None]
+        return list(np.where(self._move_rows < 0, -1, self._move_rows - first).astype(np.int32))
 
     # ---------------------------------------------------------------- terms
 
@@ -292,9 +287,18 @@ class PropnetMachine:
     def queue_of(self, states: States) -> Queue:
         """What plays every lane out once, and tells the goals of all roles."""
         num = len(states)
-        counts, moves = np.ones(num, dtype=np.int64), np.full(num, -1, dtype=np.int32)
-        roles = np.array([0, len(self.roles)], dtype=np.int32)
-        return self._queue(self._packed(states), counts, -1, moves, roles, 0.0, spread=True)
+        return Queue(
+            self._packed(states),
+            np.arange(num),
+            np.ones(num, dtype=np.int64),
+            -1,
+            np.full(num, -1, dtype=np.int32),
+            np.arange(num),
+            np.ones(num),
+            np.array([0, len(self.roles)], dtype=np.int32),
+            0.0,
+            *self._new_sums(num, len(self.roles), spread=True),
+        )
 
     @property
     def playout_plan(self) -> PlayoutPlan:

@@ -21,6 +21,7 @@ from ggp.machine.propnet.play.blocks import (
     begin,
     new_block,
 )
+from ggp.machine.propnet.play.packed import Packed, unpack
 from ggp.machine.propnet.play.vectors import WIDTH
 
 LANES_A_RUN = 1 << 14
@@ -110,15 +111,20 @@ def _give_up(queue: Queue, block: Block) -> None:
     """Note what is not finished: lanes in the block, and entries that did not get there."""
     words = len(block.masks) // 3
     at = block.at
-    for lane in range(64 * words):
-        entry = block.entry_of[lane]
-        if int(block.masks[lane >> 6]) >> (lane & 63) & 1:
-            queue.unfinished[entry] += 1
-            if len(queue.spread):
-                queue.spread[entry, 1] += at[STEP] - block.started[lane]
-        elif int(block.masks[words + (lane >> 6)]) >> (lane & 63) & 1:
-            queue.unfinished[entry] += 1
-    left = slice(int(at[NEXT]), int(at[END]))
-    queue.unfinished[left] += queue.counts[left]
-    if at[NEXT] < at[END]:
-        queue.unfinished[at[NEXT]] -= at[PLACED]
+    playing, ended = block.masks[:words], block.masks[words : 2 * words]
+    for lane in _lanes_of(playing | ended):
+        queue.unfinished[queue.into[block.entry_of[lane]]] += 1
+    if len(queue.spread):
+        for lane in _lanes_of(playing):
+            entry = block.entry_of[lane]
+            steps = at[STEP] - block.started[lane]
+            queue.spread[queue.into[entry], 1] += queue.weights[entry] * steps
+    left = queue.counts[at[NEXT] : at[END]].copy()
+    left[:1] -= at[PLACED]
+    np.add.at(queue.unfinished, queue.into[at[NEXT] : at[END]], left)
+
+
+def _lanes_of(mask: Packed) -> list[int]:
+    """The lanes of a mask."""
+    found: list[int] = np.flatnonzero(unpack(mask[None], 64 * len(mask))[0]).tolist()
+    return found
