@@ -321,6 +321,33 @@ class TrialPlayer(Protocol):
 
 
 @runtime_checkable
+class Matcher(Protocol):
+    """A machine that steps many lanes and keeps few, which saves telling what the others are."""
+
+    def step_matching(
+        self,
+        states: States,
+        lanes: IntArray,
+        joint_moves: IntArray,
+        role: int,
+        percepts: IntArray,
+    ) -> tuple[IntArray, States] | None:
+        """Like `step`, for those joint moves after which a role sees what it is to see.
+
+        Args:
+            states: L states.
+            lanes: `[K]` which of them each joint move is made in; neighbours had better be equal.
+            joint_moves: `[K, R]`.
+            percepts: `[L]` percept id that the role is to get, `UNKNOWN` if that may be any.
+
+        Returns:
+            the indices of the joint moves that match, increasing, and the successor states; None
+            where the machine cannot do it better than `step`.
+        """
+        ...
+
+
+@runtime_checkable
 class Prover(Protocol):
     """A machine that can tell some moves without finding all, of which there may be too many.
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ggp.errors import MachineError
 from ggp.gdl.normalize import load
-from ggp.machine.base import BoolArray, IntArray, TrialBatch
+from ggp.machine.base import UNKNOWN, BoolArray, IntArray, TrialBatch
 from ggp.machine.propnet.build.gates import build_circuit
 from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.optimise import MAX_STEPS, optimise
@@ -307,3 +307,32 @@ def test_trials_that_do_not_end_count_as_they_are_told_to() -> None:
     assert found.goals.tolist() == [150.0, 100_000.0]
     assert found.steps.tolist() == [30.0, 20_000.0]
     assert found.goal_steps.tolist() == [1_500.0, 1_000_000.0]
+
+
+@pytest.mark.parametrize("name", [*GAMES, *SHARED])
+def test_steps_that_match_are_those_of_all_steps_that_do(name: str) -> None:
+    machine = machine_of(name)
+    rng = np.random.default_rng(6)
+    mixed = mixed_states(machine, seed=6)
+    states = mixed.take(np.flatnonzero(~machine.terminal(mixed)))
+    lanes = np.sort(rng.integers(0, len(states), 3_000))
+    before = states.take(lanes)
+    joint_moves = np.stack(
+        [random_moves(machine, before, j, rng) for j in range(len(machine.roles))], axis=1
+    )
+    after = machine.step(before, joint_moves)
+    for role in range(len(machine.roles)):
+        # What one of the moves of a state shows, or anything.
+        wanted = np.full(len(states), UNKNOWN)
+        wanted[lanes] = after.percepts[:, role]
+        wanted[rng.random(len(states)) < 0.2] = UNKNOWN
+        found = machine.step_matching(states, lanes, joint_moves, role, wanted)
+        if found is None:
+            assert not machine.circuit.sees[role].names or not machine._is_gdl2
+            continue
+        target = wanted[lanes]
+        expected = np.flatnonzero((after.percepts[:, role] == target) | (target == UNKNOWN))
+        assert found[0].tolist() == expected.tolist()
+        assert isinstance(found[1], PropnetStates)
+        assert isinstance(after.states, PropnetStates)
+        assert np.array_equal(found[1].packed, after.states.packed[expected])

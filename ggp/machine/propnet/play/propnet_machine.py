@@ -17,6 +17,7 @@ from ggp.gdl.telling import PLAIN
 from ggp.machine.arrays import first_seen, offsets_of
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
+    UNKNOWN,
     BoolArray,
     Chance,
     FloatArray,
@@ -33,12 +34,18 @@ from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise import PassReport
 from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
-from ggp.machine.propnet.play.kernels import advance, count_bits, list_bits, query
+from ggp.machine.propnet.play.kernels import (
+    advance,
+    advance_matching,
+    count_bits,
+    list_bits,
+    query,
+)
 from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, unpack, words_for
 from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.play.queries import Queries, Query
 from ggp.machine.propnet.play.runs import LANES_A_RUN, Player
-from ggp.machine.propnet.play.vectors import WIDTH
+from ggp.machine.propnet.play.vectors import WIDTH, words_of
 from ggp.machine.rows import RowTable
 
 _T = TypeVar("_T")
@@ -183,6 +190,49 @@ class PropnetMachine:
             if table is not None:
                 percepts[:, role] = table.ids(asked.part(out, 1 + role))
         return Stepped(successors, percepts)
+
+    def step_matching(
+        self,
+        states: States,
+        lanes: IntArray,
+        joint_moves: IntArray,
+        role: int,
+        percepts: IntArray,
+    ) -> tuple[IntArray, States] | None:
+        table = self._role_percepts[role] if self._is_gdl2 else None
+        if table is None:
+            return None
+        packed, asked = self._packed(states), self._queries.step
+        told = percepts != UNKNOWN
+        wanted, possible = table.rows_of(percepts)
+        if (told & ~possible).any():
+            return None
+        rows = self._rows_of_moves(joint_moves, len(lanes))
+        matches = np.empty(len(lanes), dtype=np.int64)
+        out = np.empty((len(lanes), packed.shape[1]), dtype=np.uint64)
+        found = advance_matching(
+            packed,
+            lanes,
+            asked.row_of,
+            rows,
+            asked.tape,
+            asked.literals(0, len(self.circuit.next)),
+            asked.literals(1 + role, len(self.circuit.sees[role].names)),
+            wanted,
+            told,
+            *self._scratch,
+            matches,
+            out,
+            WIDTH,
+        )
+        self.states_visited += len(lanes)
+        return matches[:found], self._states(out[:found].copy())
+
+    @cached_property
+    def _scratch(self) -> tuple[Packed, Packed]:
+        """Rows for `step`, zero but for those of states and gates, and 64 words."""
+        num_words = self._queries.step.num_rows * words_of(WIDTH)
+        return np.zeros(num_words, dtype=np.uint64), np.zeros(64, dtype=np.uint64)
 
     def playout(
         self,
@@ -376,7 +426,12 @@ class PropnetMachine:
     @cached_property
     def _role_percepts(self) -> list[RowPercepts | None]:
         return [
-            RowPercepts(self._percepts, words_for(len(outputs.names)), _speller(outputs.names))
+            RowPercepts(
+                self._percepts,
+                words_for(len(outputs.names)),
+                _speller(outputs.names),
+                _reader(outputs.names),
+            )
             if outputs.names
             else None
             for outputs in self.circuit.sees
@@ -458,3 +513,16 @@ def _speller(names: tuple[str, ...]) -> Callable[[Packed], tuple[str, ...]]:
         return tuple(names[k] for k in np.flatnonzero(unpack(row[None], len(names))[0]))
 
     return spell
+
+
+def _reader(names: tuple[str, ...]) -> Callable[[tuple[str, ...]], Packed | None]:
+    place = {name: k for k, name in enumerate(names)}
+
+    def read(percepts: tuple[str, ...]) -> Packed | None:
+        if not all(name in place for name in percepts):
+            return None
+        bits = np.zeros(len(names), dtype=np.bool_)
+        bits[[place[name] for name in percepts]] = True
+        return pack(bits)
+
+    return read

@@ -47,6 +47,13 @@ class Query:
     num_rows: int
     starts: NDArray[np.int64]
 
+    def literals(self, group: int, count: int) -> Wires:
+        """Where the first literals of one group are."""
+        first = 64 * self.starts[group]
+        return Wires(
+            self.wires.rows[first : first + count], self.wires.inverted[first : first + count]
+        )
+
     def part(self, packed: U64, group: int) -> U64:
         """The words of one group of literals."""
         return packed[:, self.starts[group] : self.starts[group + 1]]
