@@ -135,15 +135,15 @@ class PlayoutSums(NamedTuple):
     Attributes:
         goals: `[U]` weighted sum of a role's goal values.
         finished: whether all finished, see `Playouts`.
-        squares: `[U]` likewise of squared goal values, `[0]` where the spread was not asked for.
-        steps: `[U]` likewise of joint moves made.
+        steps: `[U]` likewise of joint moves made, `[0]` where the spread was not asked for.
+        squares: `[U]` likewise of squared goal values.
         goal_steps: `[U]` likewise of goal value times joint moves made.
     """
 
     goals: FloatArray
     finished: bool
-    squares: FloatArray
     steps: FloatArray
+    squares: FloatArray
     goal_steps: FloatArray
 
 

@@ -95,9 +95,9 @@ def test_every_lane_of_a_block_plays_a_legal_match(name: str) -> None:
         else:
             before, places = lanes_of(block.masks[:words]), block.entry_of.copy()
         first = False
-        ended = queue.spread[:, 1] > 0
+        ended = queue.spread[:, 0] > 0
         done = play(plan, queue, block, 1000, 1, WIDTH)
-        moved = before[~((queue.spread[:, 1] > 0) & ~ended)[places[before]]]
+        moved = before[~((queue.spread[:, 0] > 0) & ~ended)[places[before]]]
         if not len(moved):
             continue
         lanes = places[moved]
@@ -116,7 +116,7 @@ def test_every_lane_of_a_block_plays_a_legal_match(name: str) -> None:
     final = PropnetStates(machine, current)
     assert not queue.unfinished.any()
     assert machine.terminal(final).all()
-    assert np.array_equal(queue.spread[:, 1], steps)
+    assert np.array_equal(queue.spread[:, 0], steps)
     assert np.array_equal(queue.goals, machine.goals(final))
 
 

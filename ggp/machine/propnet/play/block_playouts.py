@@ -66,7 +66,7 @@ def play(
         _fill(plan, queue, block, width)
     for _ in range(budget):
         run_tape(plan.look, block.rows, width)
-        if _end_lanes(block.masks, block.rows, plan.terminal, width) and len(queue.spread):
+        if _end_lanes(block.masks, block.rows, plan.terminal, width) and queue.spread.shape[1]:
             _stop(
                 block.masks,
                 block.entry_of,
@@ -210,9 +210,9 @@ def _stop(
             lane = 64 * w + lowest_one(bits)
             bits &= bits - np.uint64(1)
             started[lane] = step - started[lane]
-            if len(spread):
+            if spread.shape[1]:
                 entry = entry_of[lane]
-                spread[into[entry], 1] += weights[entry] * started[lane]
+                spread[into[entry], 0] += weights[entry] * started[lane]
 
 
 @inlined
@@ -240,8 +240,8 @@ def _cut_off(
             unfinished[entry] += 1
             for j in range(goals.shape[1]):
                 goals[entry, j] += weight * cut_value
-            if len(spread):
-                spread[entry, 0] += weight * cut_value * cut_value
+            if spread.shape[1] > 1:
+                spread[entry, 1] += weight * cut_value * cut_value
                 spread[entry, 2] += weight * cut_value * steps[lane]
 
 
@@ -337,8 +337,8 @@ def _judge(
                     entry = into[entry_of[lane]]
                     weighted = weights[entry_of[lane]] * value
                     goals[entry, role - judged[0]] += weighted
-                    if len(spread) and role == judged[0]:
-                        spread[entry, 0] += weighted * value
+                    if spread.shape[1] > 1 and role == judged[0]:
+                        spread[entry, 1] += weighted * value
                         spread[entry, 2] += weighted * steps[lane]
             if lanes & ~some:
                 faults[role, 1] = True

@@ -90,8 +90,8 @@ class Queue(NamedTuple):
         judged: `[2]` first role whose goals are wanted, and the end: J roles.
         cut_value: goal value of playouts that do not finish.
         goals: `[U, J]` sum of goal values.
-        spread: `[U, 3]` sums of squared goals of the first role wanted, of steps, of goals times
-            steps; or `[0, 3]`, where they are not wanted.
+        spread: `[U, 3]` sums of steps, of squared goals of the first role wanted, of its goals
+            times steps; or `[U, 1]` or `[U, 0]`, as far as they are wanted.
         unfinished: `[U]` how many playouts did not come to an end.
         met: goal values that counted at some end, of all roles.
         faults: `[R, 2]` whether a role had several goal values, or none, at an end.

@@ -31,25 +31,49 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 @inlined
 def run_tape(tape: Tape, rows: U64, width: tuple[int, ...]) -> None:
-    """Evaluate the gates of a tape in every lane of a block."""
+    """Evaluate the gates of a tape in every lane of a block.
+
+    Most gates have two or three inputs. Those have loops of their own, because what it takes to
+    find out how many inputs a gate has takes longer than to read them.
+    """
     out_of_line()
     words = words_of(width)
     at = 0
     for s in range(len(tape.segments)):
         first, end = tape.segments[s, 0], tape.segments[s, 1]
+        plus, minus = tape.segments[s, 3], tape.segments[s, 4]
         if tape.segments[s, 2]:
             at = _run_loop(tape, first, end, at, rows, width)
-            continue
-        for g in range(first, end):
-            value = splat(_ALL, width)
-            # Inputs taken as they are come first, so that none needs a test whether it is inverted.
-            for _ in range(tape.plus[g]):
-                value = band(value, load(rows, np.int64(tape.inputs[at]) * words, width))
-                at += 1
-            for _ in range(tape.minus[g]):
-                value = but_not(value, load(rows, np.int64(tape.inputs[at]) * words, width))
-                at += 1
-            store(rows, np.int64(tape.outputs[g]) * words, value)
+        elif plus + minus == 2:
+            left = splat(_ALL if plus == 0 else np.uint64(0), width)
+            right = splat(_ALL if plus < 2 else np.uint64(0), width)
+            for g in range(first, end):
+                a = bxor(load(rows, np.int64(tape.inputs[at]) * words, width), left)
+                b = bxor(load(rows, np.int64(tape.inputs[at + 1]) * words, width), right)
+                at += 2
+                store(rows, np.int64(tape.outputs[g]) * words, band(a, b))
+        elif plus + minus == 3:
+            left = splat(_ALL if plus == 0 else np.uint64(0), width)
+            middle = splat(_ALL if plus < 2 else np.uint64(0), width)
+            right = splat(_ALL if plus < 3 else np.uint64(0), width)
+            for g in range(first, end):
+                a = bxor(load(rows, np.int64(tape.inputs[at]) * words, width), left)
+                b = bxor(load(rows, np.int64(tape.inputs[at + 1]) * words, width), middle)
+                c = bxor(load(rows, np.int64(tape.inputs[at + 2]) * words, width), right)
+                at += 3
+                store(rows, np.int64(tape.outputs[g]) * words, band(band(a, b), c))
+        else:
+            for g in range(first, end):
+                value = splat(_ALL, width)
+                # Inputs taken as they are come first, so that none needs a test whether it is
+                # inverted.
+                for _ in range(plus):
+                    value = band(value, load(rows, np.int64(tape.inputs[at]) * words, width))
+                    at += 1
+                for _ in range(minus):
+                    value = but_not(value, load(rows, np.int64(tape.inputs[at]) * words, width))
+                    at += 1
+                store(rows, np.int64(tape.outputs[g]) * words, value)
 
 
 @inlined

@@ -96,6 +96,12 @@ class PropnetMachine:
         name = PLAIN if not is_gdl2 else told_by
         self._told = None if name is None else JointMovesTold(name)
         self._goal_values = GoalValues(self.roles, self.random_role)
+        self._each_once: tuple[IntArray, IntArray, NDArray[np.int32], FloatArray] = (
+            np.zeros(0, dtype=np.int64),
+            np.zeros(0, dtype=np.int64),
+            np.zeros(0, dtype=np.int32),
+            np.zeros(0),
+        )
 
     # ---------------------------------------------------------------- batches
 
@@ -243,7 +249,7 @@ class PropnetMachine:
     ) -> Playouts:
         queue = self.queue_of(states)
         self._play(queue, rng, max_steps, max_seconds)
-        return Playouts(queue.goals, queue.spread[:, 1].astype(np.int64), queue.unfinished == 0)
+        return Playouts(queue.goals, queue.spread[:, 0].astype(np.int64), queue.unfinished == 0)
 
     def playouts_after(
         self,
@@ -268,18 +274,19 @@ class PropnetMachine:
             weights,
             np.array([role, role + 1], dtype=np.int32),
             cut_value,
-            *self._new_sums(num_sums, 1, spread=spread),
+            *self._new_sums(num_sums, 1, 3 if spread else 0),
         )
         self._play(queue, rng, max_steps, max_seconds)
-        return PlayoutSums(queue.goals[:, 0], not queue.unfinished.any(), *queue.spread.T)
+        found = queue.spread.T if spread else np.zeros((3, 0))
+        return PlayoutSums(queue.goals[:, 0], not queue.unfinished.any(), *found)
 
     def _new_sums(
-        self, size: int, num_roles: int, *, spread: bool
+        self, size: int, num_roles: int, num_others: int
     ) -> tuple[FloatArray, FloatArray, IntArray, BoolArray, BoolArray]:
         """What a `Queue` fills in."""
         return (
             np.zeros((size, num_roles)),
-            np.zeros((size if spread else 0, 3)),
+            np.zeros((size, num_others)),
             np.zeros(size, dtype=np.int64),
             np.zeros(len(self._queries.playout.goal_values), dtype=np.bool_),
             np.zeros((len(self.roles), 2), dtype=np.bool_),
@@ -337,17 +344,23 @@ class PropnetMachine:
     def queue_of(self, states: States) -> Queue:
         """What plays every lane out once, and tells the goals of all roles."""
         num = len(states)
+        if num > len(self._each_once[0]):
+            # Kept, because memory that was never touched before costs more than short playouts.
+            size = 2 * num
+            none = np.full(size, -1, dtype=np.int32)
+            self._each_once = np.arange(size), np.ones(size, dtype=np.int64), none, np.ones(size)
+        place, once, none, weight = self._each_once
         return Queue(
             self._packed(states),
-            np.arange(num),
-            np.ones(num, dtype=np.int64),
+            place[:num],
+            once[:num],
             -1,
-            np.full(num, -1, dtype=np.int32),
-            np.arange(num),
-            np.ones(num),
+            none[:num],
+            place[:num],
+            weight[:num],
             np.array([0, len(self.roles)], dtype=np.int32),
             0.0,
-            *self._new_sums(num, len(self.roles), spread=True),
+            *self._new_sums(num, len(self.roles), 1),
         )
 
     @property

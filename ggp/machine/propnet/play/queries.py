@@ -177,7 +177,7 @@ def _ends(groups: tuple[Outputs, ...]) -> I32:
 
 def _joined(first: Tape, second: Tape) -> Tape:
     """One tape after the other."""
-    shift = np.array([len(first.plus), len(first.plus), 0], dtype=np.int32)
+    shift = np.array([len(first.plus), len(first.plus), 0, 0, 0], dtype=np.int32)
     segments = np.concatenate([first.segments, second.segments + shift])
     return Tape(
         segments,

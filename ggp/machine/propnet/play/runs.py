@@ -114,11 +114,11 @@ def _give_up(queue: Queue, block: Block) -> None:
     playing, ended = block.masks[:words], block.masks[words : 2 * words]
     for lane in _lanes_of(playing | ended):
         queue.unfinished[queue.into[block.entry_of[lane]]] += 1
-    if len(queue.spread):
+    if queue.spread.shape[1]:
         for lane in _lanes_of(playing):
             entry = block.entry_of[lane]
             steps = at[STEP] - block.started[lane]
-            queue.spread[queue.into[entry], 1] += queue.weights[entry] * steps
+            queue.spread[queue.into[entry], 0] += queue.weights[entry] * steps
     left = queue.counts[at[NEXT] : at[END]].copy()
     left[:1] -= at[PLACED]
     np.add.at(queue.unfinished, queue.into[at[NEXT] : at[END]], left)
