@@ -390,9 +390,12 @@ class PropnetMachine:
         self._ask(self._queries.goals, states.packed)
         legal = [self.legal(states, role, allow_stuck=True) for role in range(len(self.roles))]
         if all(len(moves[0]) for moves in legal):
-            self.step(states, np.array([[moves[0][0] for moves in legal]] * 2))
-        rng = np.random.default_rng(0)
-        self.playout(states, rng, 2)
+            joint_moves = np.array([[moves[0][0] for moves in legal]] * 2)
+            percepts = self.step(states, joint_moves).percepts
+            for role in range(len(self.roles)):
+                self.step_matching(states, np.arange(2), joint_moves, role, percepts[:, role])
+        # Not `playout`, which may warn of goal values.
+        self._player.play(self.queue_of(states), np.random.default_rng(0), 2, None, self._map)
         self.states_visited = 0
 
     def close(self) -> None:
