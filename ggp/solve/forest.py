@@ -1,0 +1,308 @@
+"""Strategies on some subgames of a tree: values and best responses, many subgames at once.
+
+A forest is a set of subgames whose continuations are known: each leaf is worth a number to each
+player. A strategy is `[S]` the probability of each sequence's last move at its information set (1
+for empty sequences), a *plan* `[S]` the probability that the player makes all moves of a sequence.
+All passes go through the levels of one player's information sets, and each level is a few array
+operations. Numbers of subgames, sets and sequences are those of the forest; `Side.sets` and
+`Side.sequences` say which they are in the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ggp.machine.arrays import first_seen, take_segments
+from ggp.machine.base import FloatArray, IntArray
+from ggp.solve.tree import GameTree, RoleSets
+
+Strategies = Sequence[FloatArray]
+"""Strategies or plans, one of each player."""
+
+Reduce = Callable[[FloatArray, IntArray, slice], FloatArray]
+"""Worth of the sets of a level: (gains of their sequences, first of each set, which sequences)."""
+
+
+class Side:
+    """The information sets of one player in a forest of G subgames, sorted by level.
+
+    Attributes:
+        sets: `[I]` their numbers in the tree.
+        sequences: `[S]` the numbers of the sequences in the tree.
+        parents: `[I]` sequence before each set.
+        offsets: `[I + 1]` first sequence of each set.
+    """
+
+    def __init__(self, sets: RoleSets, subgames: IntArray, chosen: IntArray) -> None:
+        chosen = chosen[np.lexsort((sets.parents[chosen], sets.levels[chosen]))]
+        _, places = take_segments(sets.offsets - sets.offsets[0], chosen)
+        self.sets = chosen
+        self.sequences = np.concatenate([subgames, places + sets.offsets[0]])
+        counts = sets.offsets[chosen + 1] - sets.offsets[chosen]
+        self.offsets = len(subgames) + np.concatenate([[0], np.cumsum(counts)])
+        self.counts = counts
+        self.parents = self.local(sets.parents[chosen])
+        self.num_roots = len(subgames)
+        ends = np.cumsum(np.bincount(sets.levels[chosen]))
+        self._levels = [self._level(start, end) for start, end in _runs(ends)]
+
+    def local(self, sequences: IntArray) -> IntArray:
+        """Numbers in the forest of sequences of the tree, which must be in it."""
+        order = np.argsort(self.sequences)
+        return np.asarray(order[np.searchsorted(self.sequences, sequences, sorter=order)])
+
+    @property
+    def num_sequences(self) -> int:
+        return len(self.sequences)
+
+    @property
+    def owners(self) -> IntArray:
+        """`[S]` the set of each sequence, -1 for empty ones."""
+        empty = np.full(self.num_roots, -1)
+        return np.concatenate([empty, np.repeat(np.arange(len(self.sets)), self.counts)])
+
+    def uniform(self) -> FloatArray:
+        """The strategy that makes all moves of a set equally often."""
+        return np.concatenate([np.ones(self.num_roots), np.repeat(1 / self.counts, self.counts)])
+
+    def plan(self, strategy: FloatArray) -> FloatArray:
+        """`[S]` the plan of a strategy."""
+        plan = strategy.copy()
+        for level in self._levels:
+            plan[level.sequences] *= np.repeat(plan[level.parents], level.counts)
+        return plan
+
+    def strategy(self, plan: FloatArray) -> FloatArray:
+        """A strategy with a plan that need not sum up exactly; uniform at sets never reached."""
+        strategy = self.uniform()
+        if len(self.sets):
+            body = np.maximum(plan[self.num_roots :], 0)
+            sums = np.add.reduceat(body, self.offsets[:-1] - self.num_roots)
+            reached = np.repeat(sums > 0, self.counts)
+            shares = body / np.repeat(np.where(sums > 0, sums, 1), self.counts)
+            strategy[self.num_roots :] = np.where(reached, shares, strategy[self.num_roots :])
+        return strategy
+
+    def back_up(self, gains: FloatArray, reduce: Reduce) -> FloatArray:
+        """`[S]` what each sequence is worth with all that follows it.
+
+        Args:
+            gains: `[S]` what leaves right after each sequence are worth; modified in place.
+            reduce: what a set is worth, of what its sequences are.
+        """
+        for level in reversed(self._levels):
+            worth = reduce(gains[level.sequences], level.first, level.sequences)
+            gains[level.few] += np.add.reduceat(worth, level.runs)
+        return gains
+
+    def best(self, gains: FloatArray) -> FloatArray:
+        """`[G]` the best worth of each subgame; `gains` become those of the best response."""
+        return self.back_up(gains, _greatest)[: self.num_roots]
+
+    def best_response(self, gains: FloatArray) -> FloatArray:
+        """The pure strategy worth most; `gains` as for `best`. Of equal moves the first."""
+        gains = self.back_up(gains.copy(), _greatest)
+        strategy = np.concatenate([np.ones(self.num_roots), np.zeros(int(self.counts.sum()))])
+        for level in self._levels:
+            body = gains[level.sequences]
+            most = np.repeat(np.maximum.reduceat(body, level.first), level.counts)
+            places = np.where(body == most, np.arange(len(body)), len(body))
+            strategy[level.sequences.start + np.minimum.reduceat(places, level.first)] = 1
+        return strategy
+
+    def _level(self, start: int, end: int) -> _Level:
+        first = self.offsets[start:end]
+        sequences = slice(int(first[0]), int(self.offsets[end]))
+        parents = self.parents[start:end]
+        runs = np.flatnonzero(np.diff(parents, prepend=-1))
+        return _Level(
+            sequences, first - first[0], self.counts[start:end], parents, parents[runs], runs
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """Sets with equally many own sets before them, sorted by parent.
+
+    Attributes:
+        sequences: theirs.
+        first: first one of each set, counted from the level's first.
+        counts: moves of each set.
+        parents: sequence before each set.
+        few, runs: different parents, and the first set of each.
+    """
+
+    sequences: slice
+    first: IntArray
+    counts: IntArray
+    parents: IntArray
+    few: IntArray
+    runs: IntArray
+
+
+@dataclass(frozen=True)
+class Forest:
+    """G subgames with known continuations.
+
+    Attributes:
+        subgames: `[G]` their numbers in the tree.
+        sides: of the P players.
+        sequences: `[K, P]` sequences of leaves; no two leaves have the same.
+        roots: `[K]` subgame of each leaf.
+        worth: `[K, P]` what leaves are worth to each player, times the probability that chance
+            plays its part.
+        best: `[K, P]` the same where the player plays a best response after the leaf.
+    """
+
+    subgames: IntArray
+    sides: tuple[Side, ...]
+    sequences: IntArray
+    roots: IntArray
+    worth: FloatArray
+    best: FloatArray
+
+    def plans(self, strategies: Strategies) -> list[FloatArray]:
+        """`[S]` of each player."""
+        return [side.plan(each) for side, each in zip(self.sides, strategies, strict=True)]
+
+    def gains(self, player: int, plans: Strategies, worth: FloatArray) -> FloatArray:
+        """`[S]` what leaves right after a player's sequences are worth to it.
+
+        Args:
+            plans: of all players; that of the player itself does not matter.
+            worth: `[K]` of each leaf.
+        """
+        for other, plan in enumerate(plans):
+            if other != player:
+                worth = worth * plan[self.sequences[:, other]]
+        size = self.sides[player].num_sequences
+        return np.bincount(self.sequences[:, player], worth, minlength=size)
+
+    def values(self, plans: Strategies) -> FloatArray:
+        """`[G, P]` what the subgames are worth to each player."""
+        reach = np.ones(len(self.sequences))
+        for player, plan in enumerate(plans):
+            reach = reach * plan[self.sequences[:, player]]
+        size = len(self.subgames)
+        return np.stack([np.bincount(self.roots, reach * w, size) for w in self.worth.T], axis=1)
+
+    def best_values(self, plans: Strategies) -> FloatArray:
+        """`[G, P]` what they are worth to each player with a best response to the others."""
+        return np.stack(
+            [
+                side.best(self.gains(player, plans, self.best[:, player]))
+                for player, side in enumerate(self.sides)
+            ],
+            axis=1,
+        )
+
+
+@dataclass(frozen=True)
+class Walked:
+    """A whole profile of strategies, evaluated.
+
+    Attributes:
+        strategies: `[S]` of each player, numbered as in the tree.
+        values: `[P]` what the game is worth to each player.
+        best: `[P]` what it is worth with a best response to the others' strategies.
+    """
+
+    strategies: tuple[FloatArray, ...]
+    values: FloatArray
+    best: FloatArray
+
+    @property
+    def gains(self) -> FloatArray:
+        """`[P]` what each player gains by deviating alone."""
+        return np.maximum(self.best - self.values, 0.0)
+
+    @property
+    def nash_conv(self) -> float:
+        """What all players gain by deviating, each alone, summed; 0 in an equilibrium."""
+        return float(self.gains.sum())
+
+
+def walk(tree: GameTree, play: Callable[[Forest], Strategies]) -> Walked:
+    """Find strategies for all subgames, the last first, and back up what they are worth.
+
+    Args:
+        play: strategies of all players for a forest whose continuations are settled. Either at
+            most one player has a choice in each of its subgames, or several in each.
+    """
+    num_subgames, num_players = tree.num_subgames, len(tree.players)
+    values, best = np.zeros((2, num_subgames, num_players))
+    strategies = [np.ones(int(sets.offsets[-1])) for sets in tree.sets]
+    kinds = 2 * tree.root_turns + (tree.actors.sum(axis=1) > 1)
+    leaves_of = _Buckets(kinds[tree.leaves.owners])
+    sets_of = [_Buckets(kinds[sets.owners]) for sets in tree.sets]
+    subgames_of = _Buckets(kinds)
+    weights = tree.leaves.weights[:, None]
+    for kind in np.unique(kinds)[::-1].tolist():
+        subgames, leaves = subgames_of[kind], leaves_of[kind]
+        goals, then = tree.leaves.goals[leaves], tree.leaves.subgames[leaves][:, None]
+        forest = _forest(
+            subgames,
+            [Side(s, subgames, b[kind]) for s, b in zip(tree.sets, sets_of, strict=True)],
+            tree.leaves.owners[leaves],
+            tree.leaves.sequences[leaves],
+            weights[leaves] * np.where(then < 0, goals, values[then[:, 0]]),
+            weights[leaves] * np.where(then < 0, goals, best[then[:, 0]]),
+        )
+        found = play(forest)
+        for kept, side, strategy in zip(strategies, forest.sides, found, strict=True):
+            kept[side.sequences] = strategy
+        plans = forest.plans(found)
+        values[subgames], best[subgames] = forest.values(plans), forest.best_values(plans)
+    return Walked(tuple(strategies), values[0], best[0])
+
+
+def evaluate(tree: GameTree, strategies: Strategies) -> Walked:
+    """What strategies, numbered as in the tree, are worth."""
+
+    def play(forest: Forest) -> Strategies:
+        return [s[side.sequences] for s, side in zip(strategies, forest.sides, strict=True)]
+
+    return walk(tree, play)
+
+
+def _forest(
+    subgames: IntArray,
+    sides: list[Side],
+    owners: IntArray,
+    sequences: IntArray,
+    worth: FloatArray,
+    best: FloatArray,
+) -> Forest:
+    """Leaves with the same sequences are put together."""
+    local = np.stack([s.local(c) for s, c in zip(sides, sequences.T, strict=True)], axis=1)
+    first, group = first_seen(local)
+
+    def summed(parts: FloatArray) -> FloatArray:
+        return np.stack([np.bincount(group, part, len(first)) for part in parts.T], axis=1)
+
+    roots = np.searchsorted(subgames, owners[first])
+    return Forest(subgames, tuple(sides), local[first], roots, summed(worth), summed(best))
+
+
+class _Buckets:
+    """Places by key, each bucket in increasing order."""
+
+    def __init__(self, keys: IntArray) -> None:
+        self._order = np.argsort(keys, kind="stable")
+        self._keys = keys[self._order]
+
+    def __getitem__(self, key: int) -> IntArray:
+        start, end = np.searchsorted(self._keys, [key, key + 1])
+        return self._order[start:end]
+
+
+def _greatest(gains: FloatArray, first: IntArray, sequences: slice) -> FloatArray:
+    return np.asarray(np.maximum.reduceat(gains, first))
+
+
+def _runs(ends: IntArray) -> list[tuple[int, int]]:
+    bounds = [0, *ends.tolist()]
+    return list(zip(bounds[:-1], bounds[1:], strict=True))
