@@ -35,9 +35,7 @@ class TextOrder:
         self._ranks = np.argsort(np.argsort(np.array(self._texts), kind="stable"))
 
 
-def sorted_chance(
-    machine: Machine, states: States, order: TextOrder
-) -> tuple[Ragged, FloatArray]:
+def sorted_chance(machine: Machine, states: States, order: TextOrder) -> tuple[Ragged, FloatArray]:
     """The moves of `random` in each lane, sorted by text, and the probability of each."""
     chance = machine.chance(states)
     ragged = Ragged(chance.offsets, chance.moves)
@@ -76,6 +74,6 @@ def require_equal_moves(
     history = " | ".join(tree.texts(int(paths[lane]))[-4:]) or "at the start"
     raise SolvingError(
         f"{machine.roles[role]} cannot tell its legal moves: after one incomplete path "
-        f"({history}) {sorted(one ^ other)[0]} is legal in one state and not in another; only games "
-        "in which players know their moves can be solved"
+        f"({history}) {sorted(one ^ other)[0]} is legal in one state and not in another; only "
+        "games in which players know their moves can be solved"
     )

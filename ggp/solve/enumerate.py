@@ -36,6 +36,8 @@ LANES_AT_ONCE = 1 << 17
 
 _MOST_WEIGHT = 1 << 62
 
+_ChanceMoves = tuple[list[list[Fraction]], list[list[int]]]
+
 Progress = Callable[[int, int], None]
 """Told the number of turns and of states so far."""
 
@@ -180,12 +182,17 @@ class _Builder:
             self._note_leaves(nodes, ends, np.full(len(ends), NO_SUBGAME), goals[ends])
         alive = np.flatnonzero(~over)
         grown = _Nodes(
-            nodes.states.take(alive), *(a[alive] for a in (nodes.paths, nodes.sequences)),
-            nodes.owners[alive], nodes.weights[alive],
-        )  # fmt: skip
+            nodes.states.take(alive),
+            nodes.paths[alive],
+            nodes.sequences[alive],
+            nodes.owners[alive],
+            nodes.weights[alive],
+        )
+        legal: list[Ragged] = []
+        chance: _ChanceMoves = ([], [])
         if not len(alive):
-            legal, sets, children = [], np.zeros((0, len(self._players)), np.int64), alive
-            after, chance = grown, ([], [])
+            sets, children = np.zeros((0, len(self._players)), dtype=np.int64), alive
+            after = grown
         else:
             legal = [
                 self._order.sorted(self._machine.legal(grown.states, role))
@@ -217,9 +224,7 @@ class _Builder:
             sets[:, player] = number[group]
         return sets
 
-    def _chance(
-        self, nodes: _Nodes, legal: list[Ragged]
-    ) -> tuple[Numbers | None, tuple[list[list[Fraction]], list[list[int]]]]:
+    def _chance(self, nodes: _Nodes, legal: list[Ragged]) -> tuple[Numbers | None, _ChanceMoves]:
         """What each move of `random` multiplies weights by, and its moves; shrinks the unit."""
         role = self._machine.random_role
         if role is None:
@@ -364,7 +369,7 @@ class _Builder:
         alive: IntArray,
         legal: list[Ragged],
         sets: IntArray,
-        chance: tuple[list[list[Fraction]], list[list[int]]],
+        chance: _ChanceMoves,
         children: IntArray,
         goals: np.ndarray[tuple[int, ...], np.dtype[np.float64]],
     ) -> None:

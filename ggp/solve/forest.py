@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -179,7 +180,7 @@ class Forest:
             if other != player:
                 worth = worth * plan[self.sequences[:, other]]
         size = self.sides[player].num_sequences
-        return np.bincount(self.sequences[:, player], worth, minlength=size)
+        return np.bincount(self.sequences[:, player], worth, size).astype(np.float64, copy=False)
 
     def values(self, plans: Strategies) -> FloatArray:
         """`[G, P]` what the subgames are worth to each player."""
@@ -304,5 +305,4 @@ def _greatest(gains: FloatArray, first: IntArray, sequences: slice) -> FloatArra
 
 
 def _runs(ends: IntArray) -> list[tuple[int, int]]:
-    bounds = [0, *ends.tolist()]
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
+    return list(pairwise([0, *ends.tolist()]))

@@ -10,8 +10,8 @@ from ggp.machine.base import FloatArray
 from ggp.solve.forest import Forest, Strategies, Walked, evaluate, walk
 from ggp.solve.tree import GameTree, RoleSets
 
-MOST_STARTS, MOST_ROUNDS = 64, 20
-"""Pure profiles to begin with, and rounds of answers to each."""
+MOST_STARTS = 64
+"""Pure profiles to begin with."""
 
 SETTLED = 1e-9
 """Share of the goals' spread that players may gain by deviating from an equilibrium."""
@@ -41,9 +41,12 @@ def answering_profiles(tree: GameTree, rng: np.random.Generator) -> Iterator[Wal
     Not all of them are found. Random pure strategies are where it begins.
     """
     tolerance = SETTLED * tree.goal_spread
+    seen: set[bytes] = set()
     for _ in range(MOST_STARTS):
         profile = tuple(_random_pure(sets, tree.num_subgames, rng) for sets in tree.sets)
-        for _ in range(MOST_ROUNDS):
+        # Answers follow from profiles: from one met before, nothing new comes.
+        while (key := b"".join(each.tobytes() for each in profile)) not in seen:
+            seen.add(key)
             for player in range(len(tree.players)):
                 profile = best_response(tree, profile, player).strategies
             walked = evaluate(tree, profile)

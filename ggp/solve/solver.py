@@ -166,11 +166,7 @@ class _Methods:
 
 def _others(tree: GameTree, first: Profile, seed: int) -> list[Profile]:
     """Equilibria with values that no one before has, the best for all players first."""
-    if (
-        len(tree.players) == 1
-        or _is_constant(tree)
-        or len(tree.leaves) > MOST_LEAVES_OF_SEVERAL
-    ):
+    if len(tree.players) == 1 or _is_constant(tree) or len(tree.leaves) > MOST_LEAVES_OF_SEVERAL:
         return []
     found: list[Profile] = []
     close = 1e-3 * tree.goal_spread
