@@ -15,6 +15,7 @@ from ggp.cli.game_list import games
 from ggp.cli.players import players
 from ggp.cli.rulesheets import convert, info, validate
 from ggp.cli.serve import serve
+from ggp.cli.solving import exploit, solve
 from ggp.cli.tracing import trace
 from ggp.console import CommandGroup, installed_version
 
@@ -34,5 +35,9 @@ def main(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for _command in (games, players, validate, info, convert, trace, evaluate, bench, serve):
+_COMMANDS = (
+    games, players, validate, info, convert, trace, evaluate, solve, exploit, bench, serve
+)  # fmt: skip
+
+for _command in _COMMANDS:
     main.add_command(_command)

@@ -78,7 +78,11 @@ class Side:
 
     def strategy(self, plan: FloatArray) -> FloatArray:
         """A strategy with a plan that need not sum up exactly; uniform at sets never reached."""
-        strategy = self.uniform()
+        return self.completed(plan, self.uniform())
+
+    def completed(self, plan: FloatArray, otherwise: FloatArray) -> FloatArray:
+        """The same, with another strategy at sets that are never reached."""
+        strategy = otherwise.copy()
         if len(self.sets):
             body = np.maximum(plan[self.num_roots :], 0)
             sums = np.add.reduceat(body, self.offsets[:-1] - self.num_roots)

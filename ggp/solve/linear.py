@@ -59,8 +59,13 @@ def equilibrium(forest: Forest) -> list[FloatArray] | None:
     )
     if not found.success:
         return None
-    plans = found.x[:num_plan], -found.ineqlin.marginals
-    return [side.strategy(_clean(plan)) for side, plan in zip(forest.sides, plans, strict=True)]
+    plans = [_clean(found.x[:num_plan]), _clean(-found.ineqlin.marginals)]
+    return [
+        side.completed(plan, side.best_response(forest.gains(player, plans, worth)))
+        for player, (side, plan, worth) in enumerate(
+            zip(forest.sides, plans, forest.worth.T, strict=True)
+        )
+    ]
 
 
 def _constraints(side: Side) -> coo_array:
