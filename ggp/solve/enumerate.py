@@ -31,6 +31,9 @@ from ggp.solve.tree import GameTree, Layer, Numbers
 MOST_STATES = 1_000_000
 """Nodes of a tree; it takes a few hundred bytes for each."""
 
+JOINT_MOVES_PER_STATE = 64
+"""A turn may have that many times more joint moves to follow than the tree may have states."""
+
 LANES_AT_ONCE = 1 << 17
 """Lanes stepped in one call: bounds memory."""
 
@@ -116,7 +119,7 @@ class _Builder:
             if self._split and self._turn:
                 nodes = self._split_off(nodes)
             self._num_states += len(nodes)
-            self._refuse_if_large(self._num_states)
+            self._refuse_if_large(self._num_states, self._turn)
             if progress is not None:
                 progress(self._turn, self._num_states)
             nodes = self._next(nodes)
@@ -133,11 +136,11 @@ class _Builder:
             tuple(self._layers),
         )
 
-    def _refuse_if_large(self, num_states: int) -> None:
+    def _refuse_if_large(self, num_states: int, turn: int) -> None:
         if num_states > self._most:
             raise SolvingError(
                 f"the tree of the game is too large: it has more than {self._most:,} states with "
-                f"the players' incomplete paths after {self._turn} turns"
+                f"the players' incomplete paths after {turn} turns"
             )
 
     # ---------------------------------------------------------------- subgames
@@ -253,8 +256,12 @@ class _Builder:
     ) -> tuple[_Nodes, IntArray]:
         """The nodes after all joint moves, and which one each joint move leads to."""
         counts = np.stack([each.counts for each in legal], axis=1)
-        if float(np.prod(counts.astype(np.float64), axis=1).sum()) > 64.0 * self._most:
-            self._refuse_if_large(self._most + 1)
+        joint_moves = float(np.prod(counts.astype(np.float64), axis=1).sum())
+        if joint_moves > JOINT_MOVES_PER_STATE * self._most:
+            raise SolvingError(
+                f"the tree of the game is too large: there are {joint_moves:,.0f} joint moves to "
+                f"follow after {self._turn} turns"
+            )
         sizes = np.prod(counts, axis=1)
         parts: list[_Nodes] = []
         children: list[IntArray] = []
@@ -270,7 +277,7 @@ class _Builder:
             children.append(child)
             if sum(map(len, parts)) > 2 * self._most:
                 parts, children = self._joined(parts, children)
-                self._refuse_if_large(self._num_states + sum(map(len, parts)))
+                self._refuse_if_large(self._num_states + sum(map(len, parts)), self._turn + 1)
         parts, children = self._joined(parts, children)
         return parts[0], children[0]
 

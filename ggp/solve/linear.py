@@ -19,8 +19,8 @@ from scipy.sparse import coo_array, hstack
 from ggp.machine.base import FloatArray
 from ggp.solve.forest import Forest, Side
 
-MOST_LEAVES = 60_000
-"""Leaves and sequences of a program that is solved in seconds."""
+MOST_LEAVES = 300_000
+"""Leaves and sequences of a program that is tried at all."""
 
 
 def fits(forest: Forest) -> bool:
@@ -29,11 +29,14 @@ def fits(forest: Forest) -> bool:
     return len(forest.sequences) + sizes <= MOST_LEAVES
 
 
-def equilibrium(forest: Forest) -> list[FloatArray] | None:
+def equilibrium(forest: Forest, most_seconds: float) -> list[FloatArray] | None:
     """Equilibrium strategies of two players whose goals have a constant sum.
 
+    At sets that a player never reaches, because it never makes the moves before them, it plays a
+    best response.
+
     Returns:
-        One strategy for each player, None where the solver finds no solution.
+        One strategy for each player, None where the solver finds no solution in time.
     """
     first, second = forest.sides
     payoffs = coo_array(
@@ -56,6 +59,7 @@ def equilibrium(forest: Forest) -> list[FloatArray] | None:
         b_eq=ones,
         bounds=bounds,
         method="highs",
+        options={"time_limit": most_seconds},
     )
     if not found.success:
         return None

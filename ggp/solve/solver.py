@@ -35,7 +35,7 @@ ACCURACY = 1e-5
 """Share of the goals' spread that players may gain by deviating when CFR+ ends."""
 
 MOST_SECONDS = 60.0
-"""For CFR+ in each part of a game that is solved by itself."""
+"""For a linear program, and for CFR+, in each part of a game that is solved by itself."""
 
 MOST_LEAVES_OF_SEVERAL = 20_000
 """Leaves of trees in which more than one equilibrium is looked for."""
@@ -102,7 +102,8 @@ def solve(
         seed: of the search for more than one equilibrium.
         split: solve subgames by themselves (`ggp.solve.subgames`).
         most_states: nodes that the tree may have.
-        most_seconds: for CFR+ in each part of the game that it has to solve.
+        most_seconds: for a linear program, and then for CFR+, in each part of the game that
+            needs them.
         progress: told how far the tree is.
 
     Raises:
@@ -151,7 +152,7 @@ class _Methods:
                 for player, side in enumerate(forest.sides)
             ]
         if len(forest.sides) == 2 and _is_constant(self._tree) and linear.fits(forest):
-            found = linear.equilibrium(forest)
+            found = linear.equilibrium(forest, self._most_seconds)
             if found is not None:
                 self._note(LINEAR)
                 return found
