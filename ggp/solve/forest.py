@@ -23,6 +23,10 @@ from ggp.solve.tree import GameTree, RoleSets
 Strategies = Sequence[FloatArray]
 """Strategies or plans, one of each player."""
 
+LEAVES_AT_ONCE = 2_000
+"""Subgames in which several players have a choice are played together up to this size: the time
+for a linear program grows faster than its size."""
+
 Reduce = Callable[[FloatArray, IntArray, slice], FloatArray]
 """Worth of the sets of a level: (gains of their sequences, first of each set, which sequences)."""
 
@@ -240,7 +244,7 @@ def walk(tree: GameTree, play: Callable[[Forest], Strategies]) -> Walked:
     num_subgames, num_players = tree.num_subgames, len(tree.players)
     values, best = np.zeros((2, num_subgames, num_players))
     strategies = [np.ones(int(sets.offsets[-1])) for sets in tree.sets]
-    kinds = 2 * tree.root_turns + (tree.actors.sum(axis=1) > 1)
+    kinds = _kinds(tree)
     leaves_of = _Buckets(kinds[tree.leaves.owners])
     sets_of = [_Buckets(kinds[sets.owners]) for sets in tree.sets]
     subgames_of = _Buckets(kinds)
@@ -262,6 +266,20 @@ def walk(tree: GameTree, play: Callable[[Forest], Strategies]) -> Walked:
         plans = forest.plans(found)
         values[subgames], best[subgames] = forest.values(plans), forest.best_values(plans)
     return Walked(tuple(strategies), values[0], best[0])
+
+
+def _kinds(tree: GameTree) -> IntArray:
+    """`[G]` equal for subgames that are played together; those with greater numbers come later."""
+    several = tree.actors.sum(axis=1) > 1
+    sizes = np.where(several, np.bincount(tree.leaves.owners, minlength=len(several)), 0)
+    keys = 2 * tree.root_turns + several
+    order = np.argsort(keys, kind="stable")
+    parts = np.cumsum(sizes[order]) // LEAVES_AT_ONCE
+    kinds = np.zeros(len(keys), dtype=np.int64)
+    kinds[order] = np.cumsum(
+        (np.diff(keys[order], prepend=0) != 0) | (np.diff(parts, prepend=0) != 0)
+    )
+    return kinds
 
 
 def evaluate(tree: GameTree, strategies: Strategies) -> Walked:

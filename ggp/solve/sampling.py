@@ -50,6 +50,15 @@ class Samples:
     def __init__(self, tree: GameTree, player: int, shares: FloatArray) -> None:
         self.tree, self.player, self.shares = tree, player, shares
 
+    def halves(self) -> tuple[Samples, Samples]:
+        """Every other sample, and the rest; all of them twice if there is only one."""
+        if self.shares.shape[1] == 1:
+            return self, self
+        return (
+            Samples(self.tree, self.player, self.shares[:, ::2]),
+            Samples(self.tree, self.player, self.shares[:, 1::2]),
+        )
+
     def strategy(self, rng: np.random.Generator | None = None) -> FloatArray:
         """`[S]` the mean over all samples, or over as many drawn with replacement at each set."""
         sets = self.tree.sets[self.player]
