@@ -57,7 +57,7 @@ def _seconds_option(command: Callable[..., Any]) -> Callable[..., Any]:
         type=FiniteRange(min=0, min_open=True),
         default=MOST_SECONDS,
         show_default=True,
-        help="For a linear program, and then for CFR+, in each part of a game that needs them.",
+        help="About how long to solve linear programs, and as long again for CFR+ where they fail.",
     )(command)
 
 

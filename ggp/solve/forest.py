@@ -24,8 +24,8 @@ Strategies = Sequence[FloatArray]
 """Strategies or plans, one of each player."""
 
 LEAVES_AT_ONCE = 2_000
-"""Subgames in which several players have a choice are played together up to this size: the time
-for a linear program grows faster than its size."""
+"""Subgames for linear programs are put together up to this size: the time for a program grows
+faster than its size."""
 
 Reduce = Callable[[FloatArray, IntArray, slice], FloatArray]
 """Worth of the sets of a level: (gains of their sequences, first of each set, which sequences)."""
@@ -268,10 +268,17 @@ def walk(tree: GameTree, play: Callable[[Forest], Strategies]) -> Walked:
     return Walked(tuple(strategies), values[0], best[0])
 
 
+def num_parts(tree: GameTree, *, several: bool = False) -> int:
+    """How many forests `walk` makes of a tree; `several`: only where several have a choice."""
+    chosen = tree.actors.sum(axis=1) > 1 if several else slice(None)
+    return len(np.unique(_kinds(tree)[chosen]))
+
+
 def _kinds(tree: GameTree) -> IntArray:
     """`[G]` equal for subgames that are played together; those with greater numbers come later."""
     several = tree.actors.sum(axis=1) > 1
-    sizes = np.where(several, np.bincount(tree.leaves.owners, minlength=len(several)), 0)
+    sizes = np.bincount(tree.leaves.owners, minlength=len(several))
+    sizes = np.where(several & tree.is_constant_sum, sizes, 0)
     keys = 2 * tree.root_turns + several
     order = np.argsort(keys, kind="stable")
     parts = np.cumsum(sizes[order]) // LEAVES_AT_ONCE

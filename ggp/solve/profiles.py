@@ -7,11 +7,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from ggp.machine.base import FloatArray
-from ggp.solve.forest import Forest, Strategies, Walked, evaluate, walk
+from ggp.solve.forest import Forest, Strategies, Walked, evaluate, num_parts, walk
 from ggp.solve.tree import GameTree, RoleSets
 
 MOST_STARTS = 64
 """Pure profiles to begin with."""
+
+MOST_WORK, WORK_OF_A_PART = 5_000_000, 2_000
+"""Leaves looked at in search of equilibria, and what each part of a tree costs besides. Not time
+is limited: the same game is to give the same equilibria."""
 
 SETTLED = 1e-9
 """Share of the goals' spread that players may gain by deviating from an equilibrium."""
@@ -41,11 +45,16 @@ def answering_profiles(tree: GameTree, rng: np.random.Generator) -> Iterator[Wal
     Not all of them are found. Random pure strategies are where it begins.
     """
     tolerance = SETTLED * tree.goal_spread
+    work = (len(tree.players) + 1) * (len(tree.leaves) + WORK_OF_A_PART * num_parts(tree))
+    rounds_left = MOST_WORK // work
     seen: set[bytes] = set()
     for _ in range(MOST_STARTS):
         profile = tuple(_random_pure(sets, tree.num_subgames, rng) for sets in tree.sets)
         # Answers follow from profiles: from one met before, nothing new comes.
         while (key := b"".join(each.tobytes() for each in profile)) not in seen:
+            if not rounds_left:
+                return
+            rounds_left -= 1
             seen.add(key)
             for player in range(len(tree.players)):
                 profile = best_response(tree, profile, player).strategies

@@ -51,9 +51,7 @@ class Samples:
         self.tree, self.player, self.shares = tree, player, shares
 
     def halves(self) -> tuple[Samples, Samples]:
-        """Every other sample, and the rest; all of them twice if there is only one."""
-        if self.shares.shape[1] == 1:
-            return self, self
+        """Every other sample, and the rest; there must be two."""
         return (
             Samples(self.tree, self.player, self.shares[:, ::2]),
             Samples(self.tree, self.player, self.shares[:, 1::2]),

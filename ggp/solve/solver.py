@@ -20,7 +20,7 @@ import numpy as np
 from ggp.machine.base import FloatArray, Machine
 from ggp.solve import linear
 from ggp.solve.enumerate import MOST_STATES, Progress, build_tree
-from ggp.solve.forest import Forest, Walked, walk
+from ggp.solve.forest import Forest, Walked, num_parts, walk
 from ggp.solve.profiles import answering_profiles
 from ggp.solve.regret import cfr_plus
 from ggp.solve.tree import GameTree
@@ -35,10 +35,10 @@ ACCURACY = 1e-5
 """Share of the goals' spread that players may gain by deviating when CFR+ ends."""
 
 MOST_SECONDS = 60.0
-"""For a linear program, and for CFR+, in each part of a game that is solved by itself."""
+"""For linear programs, and again for CFR+."""
 
-MOST_LEAVES_OF_SEVERAL = 20_000
-"""Leaves of trees in which more than one equilibrium is looked for."""
+LEAST_SECONDS = 0.1
+"""For each of them, in each part of a game."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Solution:
     @property
     def is_certain(self) -> bool:
         """Whether the values are those of every equilibrium: constant sum, or one player."""
-        return len(self.tree.players) == 1 or _is_constant(self.tree)
+        return len(self.tree.players) == 1 or self.tree.is_constant_sum
 
 
 def solve(
@@ -102,8 +102,8 @@ def solve(
         seed: of the search for more than one equilibrium.
         split: solve subgames by themselves (`ggp.solve.subgames`).
         most_states: nodes that the tree may have.
-        most_seconds: for a linear program, and then for CFR+, in each part of the game that
-            needs them.
+        most_seconds: for linear programs, and again for CFR+ where they fail. Parts of the game
+            share it, and each of them gets a little in any case.
         progress: told how far the tree is.
 
     Raises:
@@ -134,7 +134,9 @@ class _Methods:
     """Plays each part of a tree by the method that suits it."""
 
     def __init__(self, tree: GameTree, most_seconds: float) -> None:
-        self._tree, self._most_seconds = tree, most_seconds
+        self._tree = tree
+        self._until_s = time.monotonic() + most_seconds
+        self._parts_left = num_parts(tree, several=True)
         self._used: list[str] = []
 
     @property
@@ -151,14 +153,17 @@ class _Methods:
                 side.best_response(forest.gains(player, plans, forest.worth[:, player]))
                 for player, side in enumerate(forest.sides)
             ]
-        if len(forest.sides) == 2 and _is_constant(self._tree) and linear.fits(forest):
-            found = linear.equilibrium(forest, self._most_seconds)
+        left_s = max(self._until_s - time.monotonic(), 0.0) / self._parts_left
+        most_seconds = max(left_s, LEAST_SECONDS)
+        self._parts_left -= 1
+        if self._tree.is_constant_sum and linear.fits(forest):
+            found = linear.equilibrium(forest, most_seconds)
             if found is not None:
                 self._note(LINEAR)
                 return found
         self._note(REGRET)
         accuracy = ACCURACY * self._tree.goal_spread
-        return cfr_plus(forest, accuracy, most_seconds=self._most_seconds)
+        return cfr_plus(forest, accuracy, most_seconds=most_seconds)
 
     def _note(self, method: str) -> None:
         if method not in self._used:
@@ -167,7 +172,7 @@ class _Methods:
 
 def _others(tree: GameTree, first: Profile, seed: int) -> list[Profile]:
     """Equilibria with values that no one before has, the best for all players first."""
-    if len(tree.players) == 1 or _is_constant(tree) or len(tree.leaves) > MOST_LEAVES_OF_SEVERAL:
+    if len(tree.players) == 1 or tree.is_constant_sum:
         return []
     found: list[Profile] = []
     close = 1e-3 * tree.goal_spread
@@ -177,10 +182,6 @@ def _others(tree: GameTree, first: Profile, seed: int) -> list[Profile]:
         if not any(np.allclose(walked.values, values, rtol=0, atol=close) for values in known):
             found.append(profile)
     return sorted(found, key=lambda each: -sum(each.values.values()))
-
-
-def _is_constant(tree: GameTree) -> bool:
-    return len(tree.players) == 2 and tree.sum_of_goals is not None
 
 
 def _profile(tree: GameTree, method: str, walked: Walked) -> Profile:

@@ -173,6 +173,11 @@ class GameTree:
             return None
         return float(sums[0]) if len(sums) else 0.0
 
+    @property
+    def is_constant_sum(self) -> bool:
+        """Whether there are two players, and what one wins the other loses."""
+        return len(self.players) == 2 and self.sum_of_goals is not None
+
     @cached_property
     def goal_spread(self) -> float:
         """The greatest difference between two goal values of one player; 1 if there is none."""
