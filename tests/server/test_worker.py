@@ -46,7 +46,13 @@ from tests.support.programs import MANY_MOVES
 MEMORY = 2 << 30
 QUICK = "hyperplay:n=2,states=500"
 DECISION = Decision(
-    "m", (MoveValue("m", 50.0, 1.5, 3), MoveValue("n", None, None, 0)), 2, True, 9, 0.5
+    "m",
+    (MoveValue("m", 50.0, 1.5, 3), MoveValue("n", None, None, 0)),
+    2,
+    True,
+    9,
+    0.5,
+    probabilities={"m": 0.25, "n": 0.75},
 )
 
 ANSWERS: list[Answer] = [

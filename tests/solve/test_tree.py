@@ -139,6 +139,18 @@ def test_too_large_a_tree_is_refused() -> None:
     )
 
 
+def test_too_many_joint_moves_are_refused_before_they_are_made() -> None:
+    numbers = " ".join(f"(number {n})" for n in range(30))
+    rules = f"""
+    (role left) (role right) {numbers}
+    (<= (legal left (set ?a ?b)) (number ?a) (number ?b))
+    (legal right wait) (init start) (<= terminal (not (true start)))
+    (goal left 50) (goal right 50)
+    """
+    with pytest.raises(SolvingError, match=r"there are 900 joint moves to follow after 0 turns"):
+        build_tree(machine_of_rules(rules), most_states=10)
+
+
 def test_moves_that_a_player_cannot_tell_are_refused() -> None:
     with pytest.raises(SolvingError) as caught:
         build_tree(machine_of_rules(BLIND_PILE))
