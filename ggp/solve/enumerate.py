@@ -22,7 +22,7 @@ import numpy as np
 from ggp.belief.paths import PathTree
 from ggp.errors import SolvingError
 from ggp.machine.arrays import chunks, first_seen, first_seen_columns, offsets_of
-from ggp.machine.base import IntArray, Machine, Ragged, States
+from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, Machine, Ragged, States
 from ggp.solve.canonical import TextOrder, require_equal_moves, sorted_chance
 from ggp.solve.subgames import NO_SUBGAME, find_roots
 from ggp.solve.tables import LeafTable, SetTable
@@ -78,8 +78,8 @@ def build_tree(
         progress: told how far it is.
 
     Raises:
-        SolvingError: the tree is larger, or a player has different legal moves after one and the
-            same incomplete path.
+        SolvingError: the tree is larger, or the game may not end, or a player has different legal
+            moves after one and the same incomplete path.
         NoLegalMoveError, ReasonerLimitError, GoalError: as the machine does.
     """
     return _Builder(machine, split, keep_layers, most_states).build(progress)
@@ -120,6 +120,8 @@ class _Builder:
                 nodes = self._split_off(nodes)
             self._num_states += len(nodes)
             self._refuse_if_large(self._num_states, self._turn)
+            if self._turn > DEFAULT_MAX_STEPS:
+                raise SolvingError(f"the game may not be over after {DEFAULT_MAX_STEPS:,} turns")
             if progress is not None:
                 progress(self._turn, self._num_states)
             nodes = self._next(nodes)

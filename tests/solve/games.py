@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from ggp.gdl.games import find_game
 from ggp.machine.base import FloatArray
 from ggp.solve import GameTree, build_tree, history_of
 from tests.solve.brute_force import BruteForce, Strategy
@@ -66,6 +67,26 @@ THREE_VOTERS = """
 (<= (goal ?r 0) (role ?r) (not (together ?r)))
 """
 """Whoever votes with somebody else wins."""
+
+
+def small_meier() -> str:
+    """Meier with three rolls instead of 21."""
+    rolls = ("31", "32", "21")
+    text = find_game("meier").read_text().replace("(above 32 41)", "(above 32 21)")
+    kept = ("31 32", "32 21")
+    return "\n".join(
+        line
+        for line in text.splitlines()
+        if not (line.startswith("(value ") and line[-3:-1] not in rolls)
+        and not (line.startswith("(above ") and line[7:12] not in kept)
+    )
+
+
+def short_guessing() -> str:
+    """Guessing one of three numbers, in time for two questions."""
+    text = find_game("number_guessing").read_text().replace("(turn 20)", "(turn 5)")
+    gone = {f"(number {number})" for number in range(4, 17)}
+    return "\n".join(line for line in text.splitlines() if line not in gone)
 
 
 @cache

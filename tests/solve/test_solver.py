@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,8 @@ from tests.solve.games import (
     as_rules_say,
     brute_force,
     plain_tree,
+    short_guessing,
+    small_meier,
 )
 from tests.support.games import machine_of_game, machine_of_rules
 
@@ -95,6 +99,16 @@ def test_solutions_do_not_depend_on_whether_subgames_are_split_off() -> None:
     for name in ("kuhn_poker", "monty_hall", "exploding_bomb"):
         whole = solve(machine_of_game(name), split=False)
         assert whole.profile.values == pytest.approx(solved(name).profile.values, abs=1e-6)
+
+
+@pytest.mark.parametrize("rules", [small_meier, short_guessing], ids=lambda rules: rules.__name__)
+def test_subgames_put_together_are_worth_the_same(rules: Callable[[], str]) -> None:
+    machine = machine_of_rules(rules(), "propnet")
+    split, whole = solve(machine), solve(machine, split=False)
+    assert split.profile.values == pytest.approx(whole.profile.values, abs=1e-6)
+    assert split.profile.nash_conv < 1e-9 > whole.profile.nash_conv
+    assert 2 * split.tree.num_states < whole.tree.num_states
+    assert sum(map(len, split.tree.sets)) < sum(map(len, whole.tree.sets))
 
 
 def test_an_equilibrium_is_one_by_brute_force() -> None:

@@ -151,6 +151,15 @@ def test_too_many_joint_moves_are_refused_before_they_are_made() -> None:
         build_tree(machine_of_rules(rules), most_states=10)
 
 
+def test_games_that_may_go_on_for_ever_are_refused() -> None:
+    rules = """
+    (role agent) (init waiting) (legal agent wait) (legal agent stop)
+    (<= (next waiting) (does agent wait)) (<= terminal (not (true waiting))) (goal agent 100)
+    """
+    with pytest.raises(SolvingError, match="the game may not be over after 1,000 turns"):
+        build_tree(machine_of_rules(rules, "propnet"), split=True)
+
+
 def test_moves_that_a_player_cannot_tell_are_refused() -> None:
     with pytest.raises(SolvingError) as caught:
         build_tree(machine_of_rules(BLIND_PILE))
