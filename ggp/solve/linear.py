@@ -17,7 +17,8 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array, hstack
 
 from ggp.machine.base import FloatArray
-from ggp.solve.forest import Forest, Side
+from ggp.solve.forest import Forest
+from ggp.solve.side import Side
 
 MOST_LEAVES = 300_000
 """Leaves and sequences of a program that is tried at all."""

@@ -72,9 +72,8 @@ class SetTable:
 class LeafTable:
     """Leaves; arguments of `add` are those of `Leaves`, with sequences as `SetTable` has them."""
 
-    def __init__(self, num_players: int) -> None:
+    def __init__(self) -> None:
         self._rows: list[tuple[IntArray, IntArray, Numbers, Numbers, FloatArray, IntArray]] = []
-        self._num_players = num_players
 
     def add(
         self,

@@ -11,6 +11,7 @@ import pytest
 from ggp.errors import SolvingError
 from ggp.solve import GameTree, build_tree, history_of
 from ggp.solve.forest import evaluate
+from ggp.solve.profiles import uniform_strategy
 from tests.solve.brute_force import Known
 from tests.solve.games import (
     BLIND_PILE,
@@ -121,13 +122,19 @@ def test_probabilities_stay_exact_beyond_64_bits() -> None:
     (<= (goal agent 0) (not (true six)))
     (goal random 0)
     """
-    tree = build_tree(machine_of_rules(rules))
+    machine = machine_of_rules(rules)
+    tree = build_tree(machine)
     chances: Counter[float] = Counter()
     for leaf in range(len(tree.leaves)):
         chances[tree.leaves.goals[leaf, 0]] += tree.leaves.weight(leaf)  # type: ignore[assignment]
     none = Fraction(12, 13) ** 24
     # Each of the 13 bets leads to both ends.
     assert chances == {0.0: 13 * none, 100.0: 13 * (1 - none)}
+    split = build_tree(machine, split=True)
+    assert split.num_subgames > 24
+    for each in (tree, split):
+        walked = evaluate(each, [uniform_strategy(each, 0)])
+        assert walked.values == pytest.approx([100 * float(1 - none)])
 
 
 def test_too_large_a_tree_is_refused() -> None:
