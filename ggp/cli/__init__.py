@@ -11,11 +11,12 @@ import click
 from ggp.cli.arguments import verbose_option
 from ggp.cli.bench import bench
 from ggp.cli.evaluate import evaluate
+from ggp.cli.exploit import exploit
 from ggp.cli.game_list import games
 from ggp.cli.players import players
 from ggp.cli.rulesheets import convert, info, validate
 from ggp.cli.serve import serve
-from ggp.cli.solving import exploit, solve
+from ggp.cli.solve import solve
 from ggp.cli.tracing import trace
 from ggp.console import CommandGroup, installed_version
 

@@ -69,6 +69,8 @@ def build_tree(
 
 class _Builder:
     def __init__(self, machine: Machine, split: bool, keep_layers: bool, most: int) -> None:
+        if split and keep_layers:
+            raise ValueError("layers are kept of whole trees only")
         self._machine, self._split, self._most = machine, split, most
         self._keep_layers = keep_layers
         self._players = [r for r in range(len(machine.roles)) if r != machine.random_role]
