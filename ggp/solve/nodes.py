@@ -8,10 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.belief.paths import PathTree
+from ggp.errors import SolvingError
 from ggp.machine.arrays import chunks, first_seen_columns, offsets_of
 from ggp.machine.base import IntArray, Machine, Ragged, States
 from ggp.solve.tables import SetTable
 from ggp.solve.tree import Numbers
+
+MOST_PATHS = 16_000_000
+"""Incomplete paths of all players that are kept at once; they take a gigabyte."""
 
 LANES_AT_ONCE = 1 << 17
 """Lanes stepped in one call: bounds memory."""
@@ -117,6 +121,11 @@ class Stepper:
             lanes = np.repeat(np.arange(start, end), some)
             numbers = np.arange(len(lanes)) - np.repeat(offsets_of(some)[:-1], some)
             part, child = self._merged(self._stepped(turn, lanes, _digits(numbers, counts[lanes])))
+            if len(self._tree) > MOST_PATHS:
+                raise SolvingError(
+                    "the tree of the game is too large: its players have more than "
+                    f"{MOST_PATHS:,} incomplete paths"
+                )
             parts.append(part)
             children.append(child)
             if sum(map(len, parts)) > 2 * most_nodes:

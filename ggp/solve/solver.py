@@ -19,7 +19,7 @@ import numpy as np
 
 from ggp.machine.base import FloatArray, Machine
 from ggp.solve import linear
-from ggp.solve.enumerate import MOST_STATES, Progress, build_tree
+from ggp.solve.build import MOST_STATES, Progress, build_tree
 from ggp.solve.forest import Forest, Walked, num_parts, walk
 from ggp.solve.profiles import answering_profiles
 from ggp.solve.regret import cfr_plus

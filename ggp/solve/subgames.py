@@ -103,12 +103,17 @@ def _numbers(
     states: IntArray, weights: Numbers, offsets: IntArray
 ) -> tuple[IntArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
     """A number for each run, equal where states and weights are, and whether it is the first."""
+    lengths = np.diff(offsets, append=len(states))
     numbers = np.zeros(len(offsets), dtype=np.int64)
     is_first = np.zeros(len(offsets), dtype=np.bool_)
+    # Most runs are a single state, and weights are then 1.
+    single = np.flatnonzero(lengths == 1)
+    first, numbers[single] = first_seen(states[offsets[single]])
+    is_first[single[first]] = True
     seen: dict[tuple[bytes, tuple[int, ...]], int] = {}
-    ends = np.append(offsets, len(states))[1:]
-    for run, (start, end) in enumerate(zip(offsets.tolist(), ends.tolist(), strict=True)):
-        key = (states[start:end].tobytes(), tuple(weights[start:end].tolist()))
+    for run in np.flatnonzero(lengths > 1).tolist():
+        places = slice(int(offsets[run]), int(offsets[run] + lengths[run]))
+        key = (states[places].tobytes(), tuple(weights[places].tolist()))
         is_first[run] = key not in seen
-        numbers[run] = seen.setdefault(key, len(seen))
+        numbers[run] = len(first) + seen.setdefault(key, len(seen))
     return numbers, is_first

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.machine.arrays import enlarged
-from ggp.machine.base import FloatArray, IntArray
+from ggp.machine.base import FloatArray, IntArray, Ragged
 from ggp.solve.tree import Leaves, Numbers, RoleSets
 
 _NONE = np.zeros(0, dtype=np.int64)
@@ -29,14 +29,12 @@ class SetTable:
         """First sequence of every set so far, by number, and more."""
         return self._first
 
-    def add(
-        self, paths: IntArray, owners: IntArray, parents: IntArray, moves: list[IntArray]
-    ) -> IntArray:
+    def add(self, paths: IntArray, owners: IntArray, parents: IntArray, moves: Ragged) -> IntArray:
         """`[N]` numbers of new sets, with their paths, subgames, last sequences and moves."""
         if not len(paths):
             return _NONE
         numbers = self._num_sets + np.arange(len(paths))
-        counts = np.array([len(each) for each in moves])
+        counts = moves.counts
         ends = self._num_sequences + np.cumsum(counts)
         self._first = enlarged(self._first, int(numbers[-1]) + 1, 0)
         self._first[numbers] = ends - counts
@@ -48,7 +46,7 @@ class SetTable:
             (self._paths, paths),
             (self._owners, owners),
             (self._parents, parents),
-            (self._moves, np.concatenate(moves)),
+            (self._moves, moves.values),
             (self._levels, levels),
         ):
             kept.append(new)
@@ -56,11 +54,20 @@ class SetTable:
         self._num_sequences = int(ends[-1])
         return numbers
 
+    @property
+    def paths(self) -> IntArray:
+        """Of all sets."""
+        return np.concatenate(self._paths)
+
+    def renumber(self, numbers: IntArray) -> None:
+        """Follow `PathTree.prune`: path n is now `numbers[n]`."""
+        self._paths = [numbers[self.paths]]
+
     def finished(self, num_subgames: int) -> RoleSets:
         """All sets, with sequences as a tree numbers them."""
         offsets = np.append(self._first[: self._num_sets], self._num_sequences) + num_subgames
         return RoleSets(
-            np.concatenate(self._paths),
+            self.paths,
             np.concatenate(self._owners),
             final_sequences(np.concatenate(self._parents), num_subgames),
             offsets,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from ggp.solve import Solution, build_tree, solve, solve_tree
+from ggp.solve import Solution, build_tree, linear, solve, solve_tree
 from ggp.solve.forest import Forest, Strategies, evaluate, walk
 from ggp.solve.linear import equilibrium
 from ggp.solve.profiles import uniform_strategy
@@ -126,15 +126,25 @@ def test_regrets_find_what_the_linear_program_finds() -> None:
     def regrets(forest: Forest) -> Strategies:
         return cfr_plus(forest, 1e-2)
 
-    def linear(forest: Forest) -> Strategies:
+    def program(forest: Forest) -> Strategies:
         found = equilibrium(forest, 10)
         assert found is not None
         return found
 
-    one, other = walk(tree, regrets), walk(tree, linear)
+    one, other = walk(tree, regrets), walk(tree, program)
     assert one.nash_conv <= 1e-2
     assert other.nash_conv < 1e-9
     assert one.values == pytest.approx(other.values, abs=1e-2)
+
+
+def test_what_no_linear_program_holds_is_left_to_regrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear, "MOST_LEAVES", 10)
+    solution = solve(machine_of_game("kuhn_poker"), most_seconds=1)
+    assert solution.profile.method == REGRET
+    assert solution.profile.nash_conv < 0.1
+    assert solution.profile.values == pytest.approx(
+        {"player1": 875 / 18, "player2": 925 / 18}, abs=0.1
+    )
 
 
 def test_uniform_play_in_kuhn_poker_can_be_exploited() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ggp.errors import SolvingError
-from ggp.solve import GameTree, build_tree, history_of
+from ggp.solve import GameTree, build, build_tree, history_of, nodes
 from ggp.solve.forest import evaluate
 from ggp.solve.profiles import uniform_strategy
 from tests.solve.brute_force import Known
@@ -103,6 +103,27 @@ def test_backends_have_the_same_tree(backend: str) -> None:
 def test_positions_of_tic_tac_toe_are_subgames() -> None:
     tree = build_tree(machine_of_game("tic_tac_toe", "propnet"), split=True)
     assert tree.num_states == 5478
+
+
+@pytest.mark.parametrize("name", ["tic_tac_toe", "meier"])
+def test_forgetting_paths_changes_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = machine_of_game(name, "propnet")
+    expected = build_tree(machine, split=True)
+    monkeypatch.setattr(build, "PRUNE_AT", 100)
+    found = build_tree(machine, split=True)
+    assert len(found.paths) < len(expected.paths) / 2
+    assert found.num_states == expected.num_states
+    assert found.leaves.sequences.tolist() == expected.leaves.sequences.tolist()
+    for sets, others in zip(found.sets, expected.sets, strict=True):
+        for place in (0, len(sets) // 2, len(sets) - 1):
+            one, other = int(sets.paths[place]), int(others.paths[place])
+            assert found.paths.texts(one) == expected.paths.texts(other)
+
+
+def test_too_many_paths_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nodes, "MOST_PATHS", 100)
+    with pytest.raises(SolvingError, match="more than 100 incomplete paths"):
+        build_tree(machine_of_game("tic_tac_toe", "propnet"), split=True)
 
 
 def test_probabilities_stay_exact_beyond_64_bits() -> None:

@@ -13,6 +13,7 @@ until then -1 - g is the empty sequence of subgame g, and the others are counted
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import lcm
@@ -21,7 +22,7 @@ import numpy as np
 
 from ggp.belief.paths import PathTree
 from ggp.errors import SolvingError
-from ggp.machine.arrays import first_seen, offsets_of
+from ggp.machine.arrays import first_seen, offsets_of, take_segments
 from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, IntArray, Machine, Ragged
 from ggp.solve.canonical import TextOrder, require_equal_moves, sorted_chance
 from ggp.solve.nodes import Nodes, Stepper, Turn, first_node
@@ -31,6 +32,9 @@ from ggp.solve.tree import GameTree, Layer, Numbers
 
 MOST_STATES = 1_000_000
 """Nodes of a tree; it takes a few hundred bytes for each."""
+
+PRUNE_AT = 2_000_000
+"""Paths from which on those that no longer matter are forgotten."""
 
 JOINT_MOVES_PER_STATE = 64
 """A turn may have that many times more joint moves to follow than the tree may have states."""
@@ -81,6 +85,7 @@ class _Builder:
         self._stepper = Stepper(machine, self._tree, self._players, self._sets)
         self._layers: list[Layer] = []
         self._num_states = 0
+        self._prune_at = PRUNE_AT
         self._turn = 0
         # Weights of a layer are whole numbers. Those of subgame g are to be divided by
         # `_totals[g]` and by how much the unit has shrunk since the subgame began.
@@ -95,7 +100,7 @@ class _Builder:
         nodes = first_node(self._machine, self._players)
         while len(nodes):
             if self._split and self._turn:
-                nodes = self._split_off(nodes)
+                nodes = self._pruned(self._split_off(nodes))
             self._num_states += len(nodes)
             self._refuse_if_large(self._num_states, self._turn)
             if self._turn > DEFAULT_MAX_STEPS:
@@ -153,6 +158,20 @@ class _Builder:
             np.concatenate([nodes.weights[others], roots.weights]),
         )
 
+    def _pruned(self, nodes: Nodes) -> Nodes:
+        """The nodes with new numbers of paths, if others were forgotten.
+
+        Where subgames are split off, most paths lead to a position that another one led to before.
+        """
+        if len(self._tree) < self._prune_at:
+            return nodes
+        held = np.concatenate([table.paths for table in self._sets])
+        numbers = self._tree.prune(nodes.paths.ravel(), held)
+        for table in self._sets:
+            table.renumber(numbers)
+        self._prune_at = max(PRUNE_AT, 2 * len(self._tree))
+        return replace(nodes, paths=numbers[nodes.paths])
+
     # ---------------------------------------------------------------- a turn
 
     def _next(self, nodes: Nodes) -> Nodes:
@@ -200,11 +219,12 @@ class _Builder:
             chosen = np.flatnonzero(moves.counts[first] > 1)
             number = np.full(len(first), -1)
             lanes = first[chosen]
+            offsets, places = take_segments(moves.offsets, lanes)
             number[chosen] = self._sets[player].add(
                 nodes.paths[lanes, player],
                 nodes.owners[lanes],
                 nodes.sequences[lanes, player],
-                [moves[lane] for lane in lanes.tolist()],
+                Ragged(offsets, moves.values[places]),
             )
             sets[:, player] = number[group]
         return sets
