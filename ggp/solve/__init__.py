@@ -5,13 +5,13 @@
     solution.profile.nash_conv   # 0, but for rounding
 
 `build` makes the tree (`tree`), with subgames split off (`subgames`); `forest` evaluates
-strategies; `linear` and `regret` find them; `solver` chooses. `sampling` and `exploit` evaluate
+strategies; `linear` and `regret` find them; `solver` chooses. `sampling` and `exploitation` evaluate
 players, `efg` writes files.
 """
 
 from ggp.solve.build import MOST_STATES, build_tree
 from ggp.solve.efg import efg_lines
-from ggp.solve.exploit import Exploitation, RoleResult, exploit
+from ggp.solve.exploitation import Exploitation, RoleResult, exploit
 from ggp.solve.sampling import Chooser, Samples, history_of, sample_policy
 from ggp.solve.solver import Profile, Solution, solve, solve_tree
 from ggp.solve.tree import GameTree
