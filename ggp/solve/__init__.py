@@ -5,8 +5,8 @@
     solution.profile.nash_conv   # 0, but for rounding
 
 `build` makes the tree (`tree`), with subgames split off (`subgames`); `forest` evaluates
-strategies; `linear` and `regret` find them; `solver` chooses. `sampling` and `exploitation` evaluate
-players, `efg` writes files.
+strategies; `linear` and `regret` find them; `solver` chooses. `sampling` and `exploitation`
+evaluate players, `efg` writes files.
 """
 
 from ggp.solve.build import MOST_STATES, build_tree

@@ -390,3 +390,18 @@ def test_large_value_tables_are_cut_to_the_best() -> None:
 def test_nonsense_of_a_worker_is_told_from_answers(line: bytes) -> None:
     with suppress(LocalProtocolError):  # and nothing else
         read_answer(line)
+
+
+def test_probabilities_of_very_many_moves_are_left_out() -> None:
+    told = {f"m{n}": 1 / (2 * MAX_SHOWN_VALUES) for n in range(2 * MAX_SHOWN_VALUES)}
+    answer = read_answer(to_line(MoveReport(1, True, replace(DECISION, probabilities=told))))
+    assert isinstance(answer, MoveReport)
+    assert answer.decision == replace(DECISION, probabilities=None)
+
+
+@pytest.mark.parametrize("told", [[], "even", {"m": "much"}, {"m": None}])
+def test_probabilities_that_are_none_are_a_malformed_line(told: object) -> None:
+    line = json.loads(to_line(MoveReport(1, True, DECISION)))
+    line["decision"]["probabilities"] = told
+    with pytest.raises(LocalProtocolError, match="a malformed line"):
+        read_answer(json.dumps(line).encode())
