@@ -19,6 +19,7 @@ from tests.solve.games import (
     as_rules_say,
     brute_force,
     plain_tree,
+    random_rules,
     short_guessing,
     small_meier,
 )
@@ -109,6 +110,14 @@ def test_subgames_put_together_are_worth_the_same(rules: Callable[[], str]) -> N
     assert split.profile.nash_conv < 1e-9 > whole.profile.nash_conv
     assert 2 * split.tree.num_states < whole.tree.num_states
     assert sum(map(len, split.tree.sets)) < sum(map(len, whole.tree.sets))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_games_are_worth_the_same_in_parts(seed: int) -> None:
+    machine = machine_of_rules(random_rules(seed), "propnet")
+    split, whole = solve(machine), solve(machine, split=False)
+    assert split.profile.values == pytest.approx(whole.profile.values, abs=1e-6)
+    assert split.profile.nash_conv < 1e-6 > whole.profile.nash_conv
 
 
 def test_an_equilibrium_is_one_by_brute_force() -> None:
