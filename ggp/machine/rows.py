@@ -8,6 +8,21 @@ from numpy.typing import NDArray
 _FIRST_ROWS = 64
 
 
+def grouped(rows: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Distinct rows of `[L, K]`, in order of first appearance.
+
+    Returns:
+        `[G]` where each distinct row first appears, and `[L]` number of the one of each row.
+    """
+    from ggp.machine.row_kernels import group_rows  # brings numba, which is slow to import
+
+    rows = np.ascontiguousarray(rows)
+    # A power of two: slots are found by masking the hash. Half of them stay free.
+    slots = np.full(1 << (2 * len(rows)).bit_length(), -1, dtype=np.int64)
+    group, first = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
+    return first[: group_rows(rows, slots, group, first)], group
+
+
 class RowTable:
     """A hash table of rows of K words each. Rows are compared, not just their hashes."""
 

@@ -46,7 +46,7 @@ from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.play.queries import Queries, Query
 from ggp.machine.propnet.play.runs import LANES_A_RUN, Player
 from ggp.machine.propnet.play.vectors import WIDTH, words_of
-from ggp.machine.rows import RowTable
+from ggp.machine.rows import RowTable, grouped
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
@@ -115,8 +115,7 @@ class PropnetMachine:
         return self._states(np.ascontiguousarray(joined))
 
     def groups(self, states: States) -> IntArray:
-        packed = self._packed(states)
-        return RowTable(packed.shape[1]).numbers(packed)
+        return grouped(self._packed(states))[1]
 
     # ---------------------------------------------------------------- semantics
 
@@ -213,14 +212,14 @@ class PropnetMachine:
         wanted, possible = table.rows_of(percepts)
         if (told & ~possible).any():
             return None
-        rows = self._rows_of_moves(joint_moves, len(lanes))
         matches = np.empty(len(lanes), dtype=np.int64)
         out = np.empty((len(lanes), packed.shape[1]), dtype=np.uint64)
         found = advance_matching(
             packed,
             lanes,
             asked.row_of,
-            rows,
+            joint_moves,
+            self._move_rows,
             asked.tape,
             asked.literals(0, len(self.circuit.next)),
             asked.literals(1 + role, len(self.circuit.sees[role].names)),
@@ -231,6 +230,8 @@ class PropnetMachine:
             out,
             WIDTH,
         )
+        if found < 0:
+            self._rows_of_moves(joint_moves, len(lanes))  # raises, and says what is wrong
         self.states_visited += len(lanes)
         return matches[:found], self._states(out[:found].copy())
 
