@@ -55,8 +55,18 @@ class Opened(NamedTuple):
     build_s: float
 
 
-def open_game(game: str, backend: str, threads: int = 1, limits: Limits | None = None) -> Opened:
-    """Read a game and build its machine; says on standard error if rules were repaired."""
+def open_game(
+    game: str,
+    backend: str,
+    threads: int = 1,
+    limits: Limits | None = None,
+    *,
+    ready: bool = False,
+) -> Opened:
+    """Read a game and build its machine; says on standard error if rules were repaired.
+
+    For the arguments see `build_machine`.
+    """
     from ggp.gdl.normalize import load
 
     program = load(game)
@@ -66,7 +76,7 @@ def open_game(game: str, backend: str, threads: int = 1, limits: Limits | None =
 
     started = time.perf_counter()
     with spinner(f"building {game}"):
-        machine = build_machine(program, backend, limits, threads)
+        machine = build_machine(program, backend, limits, threads, ready=ready)
     build_s = time.perf_counter() - started
     _log.info("%s runs on %s, built in %.2f s", game, machine.backend, build_s)
     return Opened(program, machine, build_s)

@@ -96,7 +96,7 @@ def evaluate(
     if (record is None) != (turn is None) or (record is not None and history is not None):
         raise ConfigError("give --record FILE and --turn N together, or --history FILE, or neither")
     given = None if history is None else read_json_list(history, FORM)
-    opened = open_game(game, backend, limits=limits)
+    opened = open_game(game, backend, limits=limits, ready=play_clock is not None)
     machine = opened.machine
     number = role_index(machine, role)
     name = machine.roles[number]

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.jit import inlined
+from ggp.machine.jit import by_reference, inlined
 from ggp.machine.propnet.play.choice import MAX_PLANES
 from ggp.machine.propnet.play.kernels import load_lanes
 from ggp.machine.propnet.play.layout import I32, U64, Tape, Wires
@@ -41,6 +41,7 @@ from ggp.machine.propnet.play.vectors import (
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
+@by_reference
 class PlayoutPlan(NamedTuple):
     """What playouts evaluate; all tapes share their rows.
 
@@ -79,6 +80,7 @@ class PlayoutPlan(NamedTuple):
     turns: int
 
 
+@by_reference
 class Queue(NamedTuple):
     """States to play out, and what became of them.
 
@@ -97,6 +99,7 @@ class Queue(NamedTuple):
     faults: NDArray[np.bool_]
 
 
+@by_reference
 class Block(NamedTuple):
     """The lanes side by side now; goes on where it stopped.
 
