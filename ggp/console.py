@@ -19,7 +19,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, ParamSpec, TextIO, TypeVar
 
 import click
-from click.utils import make_default_short_help
 
 from ggp.errors import ConfigError, GDLError, GGPError
 from ggp.gdl.source import Diagnostic, errors, printable
@@ -98,9 +97,10 @@ class CommandGroup(click.Group):
             super().format_commands(ctx, formatter)  # which imports all
             return
         room = formatter.width - 6 - max(len(name) for name in names)
-        summaries = [make_default_short_help(self._later[name].summary, room) for name in names]
+        stand_ins = [click.Command(name, help=self._later[name].summary) for name in names]
+        rows = [(str(each.name), each.get_short_help_str(room)) for each in stand_ins]
         with formatter.section("Commands"):
-            formatter.write_dl(list(zip(names, summaries, strict=True)))
+            formatter.write_dl(rows)
 
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Run the command line; never returns."""

@@ -62,16 +62,22 @@ def open_game(
     limits: Limits | None = None,
     *,
     ready: bool = False,
+    plays: bool = True,
 ) -> Opened:
     """Read a game and build its machine; says on standard error if rules were repaired.
 
-    For the arguments see `build_machine`.
+    Args:
+        game: name, or path of its rulesheet.
+        backend, threads, limits, ready: see `build_machine`.
+        plays: whether more will be asked of the machine than facts about the game.
     """
     from ggp.gdl.normalize import load
 
     program = load(game)
     hint_at_warnings(game, program.diagnostics)
     preload(*_SLOW[backend])
+    if plays and backend != "prolog":
+        preload("ggp.machine.bare_numba")
     from ggp.machine import build_machine
 
     started = time.perf_counter()

@@ -121,7 +121,7 @@ def demand_compiler() -> None:
         raise BackendUnavailableError("numba", "unset NUMBA_DISABLE_JIT")
 
 
-def load_compiler() -> Any:
+def load_compiler() -> None:
     """Import numba, and tell it of all parts of kernels so far.
 
     Raises:
@@ -130,21 +130,18 @@ def load_compiler() -> Any:
     with _lock:
         demand_compiler()
         try:
-            # numba looks whether kernels could multiply matrices. None of ours does, and scipy's
-            # part for it takes half as long to import as all of numba.
-            with _without("scipy.linalg"):
-                import numba
-
-            from ggp.machine import kernel_compiler
+            import_module("ggp.machine.bare_numba")
+            kernel_compiler = import_module("ggp.machine.kernel_compiler")
         except ImportError as error:
-            raise BackendUnavailableError("numba", f"it cannot be imported: {error}") from error
+            raise BackendUnavailableError(
+                "numba", f"it cannot be imported: {error}; `--backend prolog` plays without it"
+            ) from error
         while _operations:
             import_module(_operations.pop())
         while _parts:
             kernel_compiler.register_part(_parts.pop())
         while _records:
             kernel_compiler.register_record(_records.pop())
-        return numba
 
 
 def prepare() -> None:
@@ -204,19 +201,6 @@ def _say_that_it_compiles() -> None:
     if _COMPILING:
         _log.log(NOTE, _COMPILING)
         _COMPILING = ""
-
-
-@contextmanager
-def _without(module: str) -> Iterator[None]:
-    """Imports inside do not find a module that has not been imported before."""
-    if module in sys.modules:
-        yield
-        return
-    sys.modules[module] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        del sys.modules[module]
 
 
 @contextmanager

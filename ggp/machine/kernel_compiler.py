@@ -93,8 +93,10 @@ class _KernelLibrary(JITCodeLibrary):
         ll_module.data_layout = self._codegen._data_layout
 
     def _optimize_final_module(self) -> None:
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
+        made = self._codegen._module_pass_manager()
+        # Newer versions of numba give a builder with them.
+        passes, *builder = made if isinstance(made, tuple) else (made,)
+        passes.run(self._final_module, *builder)
 
     def finalize(self) -> None:
         self._linking_libraries = list(dict.fromkeys(_all_of(self._linking_libraries)))
@@ -128,7 +130,7 @@ class _OurCompiler(compiler.CompilerBase):
         state.library.enable_object_caching()
         # numba compiles what a function calls anew for each set of options of the caller. Kernels
         # have the options of parts but for this one, which says nothing about what they call.
-        seen = state.flags.copy()
+        seen: Any = _SteadyFlags(state.flags)
         seen.no_cpython_wrapper = True
         (passes,) = self.define_pipelines()
         passes.finalize()
@@ -136,6 +138,18 @@ class _OurCompiler(compiler.CompilerBase):
             passes.run(state)
         state.pipeline = None
         return state.cr
+
+
+class _SteadyFlags(compiler.Flags):
+    """Options that do not change any more. numba hashes them for every call that it looks into."""
+
+    __slots__ = ("_hash",)
+
+    def __hash__(self) -> int:
+        found: int | None = getattr(self, "_hash", None)
+        if found is None:
+            found = self._hash = super().__hash__()
+        return found
 
 
 class _KernelCompiler(_OurCompiler):

@@ -14,7 +14,8 @@ def evaluate(asked: Query, packed: Packed) -> Packed:
     inverted = asked.wires.inverted != 0
     found = [_rows(asked, lane.tolist()) for lane in held]
     bits = np.array(found, dtype=np.bool_)[:, asked.wires.rows] ^ inverted
-    return np.packbits(bits, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+    packed_bytes = np.ascontiguousarray(np.packbits(bits, axis=1, bitorder="little"))
+    return packed_bytes.view("<u8").astype(np.uint64)
 
 
 def _rows(asked: Query, held: list[bool]) -> list[bool]:
