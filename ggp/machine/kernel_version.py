@@ -19,6 +19,7 @@ FILES = (
             "vector_code",
         )
     ),
+    "../search/trial_kernels",
 )
 """Modules beside this one that kernels are made of."""
 
