@@ -6,13 +6,13 @@ import re
 from collections import Counter
 
 import click
-import numba
 import numpy as np
 
 from benchmarks.profile import repeat_tape
 from ggp.console import print_rich, table_of
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
+from ggp.machine.jit import load_compiler
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.vectors import WIDTH, words_of
 
@@ -25,7 +25,11 @@ def count_instructions() -> Counter[str]:
     assert isinstance(machine, PropnetMachine)
     plan = machine.playout_plan
     rows = np.zeros(plan.num_rows * words_of(WIDTH), dtype=np.uint64)
-    compiled = numba.njit(nogil=True, error_model="numpy")(repeat_tape)
+    load_compiler()
+    from ggp.machine.kernel_compiler import compiled as compiled_by_numba
+
+    # Not from the cache, which holds no machine code that can be looked at.
+    compiled = compiled_by_numba(repeat_tape, cache=False)
     compiled(plan.look, rows, 1, WIDTH)
     counts: Counter[str] = Counter()
     for line in compiled.inspect_asm(compiled.signatures[0]).splitlines():

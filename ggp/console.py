@@ -12,16 +12,19 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, ParamSpec, TextIO, TypeVar
 
 import click
 
 from ggp.errors import ConfigError, GDLError, GGPError
 from ggp.gdl.source import Diagnostic, errors, printable
 from ggp.launch import EXIT_INTERRUPTED as EXIT_INTERRUPTED
+from ggp.launch import preload
+from ggp.notes import NOTE
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -52,8 +55,52 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
+class LaterCommand(NamedTuple):
+    """A command that is imported when it runs.
+
+    Attributes:
+        module: where it is, under its name.
+        summary: the first line of its help.
+    """
+
+    module: str
+    summary: str
+
+
 class CommandGroup(click.Group):
-    """A group of commands that answers every foreseeable error with a line and an exit code."""
+    """A group of commands that answers every foreseeable error with a line and an exit code.
+
+    Args:
+        later: commands that are imported when they run, by name.
+    """
+
+    def __init__(
+        self, *args: Any, later: Mapping[str, LaterCommand] | None = None, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._later = dict(later or {})
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *self._later])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        later = self._later.get(cmd_name)
+        if later is None:
+            return super().get_command(ctx, cmd_name)
+        preload(later.module)
+        command: click.Command = getattr(import_module(later.module), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        names = self.list_commands(ctx)
+        if not self._later.keys() >= set(names):
+            super().format_commands(ctx, formatter)  # which imports all
+            return
+        room = formatter.width - 6 - max(len(name) for name in names)
+        stand_ins = [click.Command(name, help=self._later[name].summary) for name in names]
+        rows = [(str(each.name), each.get_short_help_str(room)) for each in stand_ins]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Run the command line; never returns."""
@@ -77,7 +124,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
             possible = ", ".join(self.list_commands(ctx))
             ctx.fail(f"unknown command {args[0]!r}; commands: {possible}")
         return super().resolve_command(ctx, args)
@@ -177,8 +224,9 @@ def spinner(text: str) -> AbstractContextManager[object]:
 
 
 def setup_logging(verbose: int) -> None:
-    """Send what our loggers say to standard error: warnings; 1: progress too; 2: everything."""
-    level = {0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG)
+    """Send what our loggers say to standard error: warnings and notes; 1: progress too; 2: all."""
+    logging.addLevelName(NOTE, "note")
+    level = {0: NOTE, 1: logging.INFO}.get(verbose, logging.DEBUG)
     for name in ("ggp", "match_runner"):
         logger = logging.getLogger(name)
         logger.setLevel(level)

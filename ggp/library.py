@@ -109,7 +109,7 @@ class Game:
             ConfigError: there is no such role, player or option.
         """
         number = self._player_role(role)
-        machine = build_machine(self.program, self.backend)
+        machine = build_machine(self.program, self.backend, ready=True)  # clocks may follow
         made = make_player(parse_spec(spec), machine, number, np.random.default_rng(seed))
         return Seated(role, spec, made)
 

@@ -1,36 +1,44 @@
-"""`match-runner`: play matches, and show recorded ones."""
+"""`match-runner`: play matches, and show recorded ones.
+
+A command is imported when it runs: what it needs takes longer to import than to show help.
+"""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import click
 
-from ggp.cli.arguments import FilePath, json_option, verbose_option
-from ggp.console import (
-    EXIT_BAD_INPUT,
-    EXIT_FAILED,
-    CommandGroup,
-    installed_version,
-    print_json,
-    print_rich,
-    show_error,
-)
-from ggp.errors import ConfigError, GGPError, MatchError
-from match_runner.log_views import is_log, read_log, show_log
-from match_runner.match.exports import EXPORTS
-from match_runner.match.record_files import read_record
-from match_runner.match.records import MatchRecord
-from match_runner.match.replay import check_record, rules_of
-from match_runner.match.views import show_record
-from match_runner.reproduce.cli import reproduce
-from match_runner.series.compare import compare
-from match_runner.series.play import play
-from match_runner.tournament.cli import tournament
+from ggp.cli.arguments import verbose_option
+from ggp.console import CommandGroup, LaterCommand, installed_version
+
+COMMANDS = {
+    "compare": LaterCommand(
+        "match_runner.series.compare",
+        "Play many matches of GAME between players, in worker processes.",
+    ),
+    "export": LaterCommand(
+        "match_runner.record_commands",
+        "Write a recorded match in the format of another program.",
+    ),
+    "play": LaterCommand(
+        "match_runner.series.play",
+        "Play matches of GAME, the name of a game or the path of a rulesheet.",
+    ),
+    "replay": LaterCommand(
+        "match_runner.record_commands",
+        "Show recorded matches, and check them against the rules of their games.",
+    ),
+    "reproduce": LaterCommand(
+        "match_runner.reproduce.cli",
+        "Reproduce the tables and figures of the paper on HyperPlay-II.",
+    ),
+    "tournament": LaterCommand(
+        "match_runner.tournament.cli",
+        "Play the tournament that FILE describes in TOML, and say who is best.",
+    ),
+}
 
 
-@click.group(cls=CommandGroup, invoke_without_command=True)
+@click.group(cls=CommandGroup, later=COMMANDS, invoke_without_command=True)
 @click.version_option(installed_version(), message="%(prog)s %(version)s")
 @verbose_option
 @click.pass_context
@@ -38,94 +46,3 @@ def main(ctx: click.Context) -> None:
     """Play matches between players, and show recorded matches."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-@main.command()
-@click.argument("files", metavar="FILE...", nargs=-1, type=FilePath(), required=True)
-@json_option
-@verbose_option
-def replay(files: tuple[Path, ...], as_json: bool) -> int:
-    """Show recorded matches, and check them against the rules of their games.
-
-    A FILE is a record that match-runner wrote, or a log that `ggp serve --log` kept. With --json,
-    several of them become a list. If one cannot be shown, the others still are.
-    """
-    found: list[object] = []
-    code = 0
-    for number, file in enumerate(files):
-        if number and not as_json:
-            click.echo()
-        try:
-            code = max(code, _replay(file, found, as_json=as_json))
-        except ConfigError as error:
-            show_error(str(error))
-            code = EXIT_BAD_INPUT
-    if as_json and found:
-        print_json(found if len(files) > 1 else found[0])
-    return code
-
-
-def _replay(file: Path, found: list[object], *, as_json: bool) -> int:
-    """Show one file, or with JSON keep what it holds; 1 if it does not fit the rules."""
-    if is_log(file):
-        events = read_log(file)
-        found.append(events)
-        if not as_json:
-            print_rich(*show_log(events, sys.stdout.encoding))
-        return 0
-    record = read_record(file)
-    found.append(record.to_json())
-    if not as_json:
-        print_rich(*show_record(record, sys.stdout.encoding))
-    return _check(record)
-
-
-@main.command()
-@click.argument("file", type=FilePath())
-@click.option(
-    "--to",
-    "target",
-    type=click.Choice(list(EXPORTS)),
-    required=True,
-    help="The format: that of the Dresden GameController, or that of ggp-base and Tiltyard.",
-)
-@click.option(
-    "--out",
-    type=FilePath(),
-    metavar="FILE",
-    help="Where to write it; the default is standard output.",
-)
-@verbose_option
-def export(file: Path, target: str, out: Path | None) -> None:
-    """Write a recorded match in the format of another program.
-
-    Other formats hold states. These are computed from the rules in the record, which checks the
-    record too. Old records have no rules; for these the game must be available.
-    """
-    record = read_record(file)
-    text = EXPORTS[target](record, check_record(record, rules_of(record)))
-    if out is None:
-        click.echo(text, nl=False)
-        return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"cannot write {out}: {error.strerror or error}") from error
-
-
-main.add_command(play)
-main.add_command(compare)
-main.add_command(tournament)
-main.add_command(reproduce)
-
-
-def _check(record: MatchRecord) -> int:
-    """Check a record as far as its rules are at hand; say on stderr what came of it."""
-    try:
-        check_record(record, rules_of(record))
-    except MatchError as error:
-        show_error(str(error))
-        return EXIT_FAILED
-    except GGPError as error:
-        click.echo(f"not checked against the rules: {error}", err=True)
-    return 0

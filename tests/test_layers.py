@@ -12,14 +12,15 @@ from tests.support.games import REPOSITORY
 MAY_IMPORT = {
     "ggp.errors": {"ggp.gdl"},
     "ggp.launch": set(),
+    "ggp.notes": set(),
     "ggp.children": set(),
     "ggp.gdl": {"ggp.errors"},
-    "ggp.machine": {"ggp.errors", "ggp.gdl", "ggp.children"},
+    "ggp.machine": {"ggp.errors", "ggp.gdl", "ggp.children", "ggp.notes"},
     "ggp.belief": {"ggp.errors", "ggp.machine"},
     "ggp.search": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.solve": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.players": {"ggp.errors", "ggp.gdl", "ggp.search", "ggp.belief", "ggp.machine"},
-    "ggp.console": {"ggp.errors", "ggp.gdl", "ggp.launch"},
+    "ggp.console": {"ggp.errors", "ggp.gdl", "ggp.launch", "ggp.notes"},
     "ggp.protocol": {"ggp.errors", "ggp.gdl"},
     "ggp.server": {
         "ggp.errors",

@@ -55,18 +55,34 @@ class Opened(NamedTuple):
     build_s: float
 
 
-def open_game(game: str, backend: str, threads: int = 1, limits: Limits | None = None) -> Opened:
-    """Read a game and build its machine; says on standard error if rules were repaired."""
+def open_game(
+    game: str,
+    backend: str,
+    threads: int = 1,
+    limits: Limits | None = None,
+    *,
+    ready: bool = False,
+    plays: bool = True,
+) -> Opened:
+    """Read a game and build its machine; says on standard error if rules were repaired.
+
+    Args:
+        game: name, or path of its rulesheet.
+        backend, threads, limits, ready: see `build_machine`.
+        plays: whether more will be asked of the machine than facts about the game.
+    """
     from ggp.gdl.normalize import load
 
     program = load(game)
     hint_at_warnings(game, program.diagnostics)
     preload(*_SLOW[backend])
+    if plays and backend != "prolog":
+        preload("ggp.machine.bare_numba")
     from ggp.machine import build_machine
 
     started = time.perf_counter()
     with spinner(f"building {game}"):
-        machine = build_machine(program, backend, limits, threads)
+        machine = build_machine(program, backend, limits, threads, ready=ready)
     build_s = time.perf_counter() - started
     _log.info("%s runs on %s, built in %.2f s", game, machine.backend, build_s)
     return Opened(program, machine, build_s)

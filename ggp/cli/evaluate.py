@@ -28,6 +28,7 @@ from ggp.console import print_json, print_rich, spinner, table_of
 from ggp.errors import ConfigError, GGPError
 from ggp.gdl.source import printable
 from ggp.launch import preload
+from ggp.notes import NOTE
 
 if TYPE_CHECKING:
     from ggp.machine import Limits, Machine
@@ -96,7 +97,7 @@ def evaluate(
     if (record is None) != (turn is None) or (record is not None and history is not None):
         raise ConfigError("give --record FILE and --turn N together, or --history FILE, or neither")
     given = None if history is None else read_json_list(history, FORM)
-    opened = open_game(game, backend, limits=limits)
+    opened = open_game(game, backend, limits=limits, ready=play_clock is not None)
     machine = opened.machine
     number = role_index(machine, role)
     name = machine.roles[number]
@@ -163,7 +164,7 @@ def _deadline(play_clock: float | None) -> Deadline | None:
 def _faults_told_by_us() -> Iterator[None]:
     """Keep players from warning of the faults that end this command with a line of their own."""
     logger = logging.getLogger("ggp.players")
-    if logger.getEffectiveLevel() < logging.WARNING:
+    if logger.getEffectiveLevel() < NOTE:
         yield
         return
     before = logger.level

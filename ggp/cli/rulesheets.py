@@ -100,7 +100,7 @@ def info(ctx: click.Context, game: str, backend: str, limits: Limits, as_json: b
 
     --verbose also shows how the circuit of the propositional network became smaller.
     """
-    opened = open_game(game, backend, limits=limits)
+    opened = open_game(game, backend, limits=limits, plays=False)
     result = _describe(opened.program, opened.machine)
     result["build_s"] = round(opened.build_s, 4)
     verbose = ctx.find_root().meta.get("verbose", 0) > 0

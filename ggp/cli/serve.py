@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
-import sys
 from pathlib import Path
 
 import click
@@ -114,6 +112,8 @@ def serve(
     exits with 0.
     """
     preload("ggp.players", "ggp.server.http_server")
+    import asyncio
+
     from ggp.players import parse_spec
     from ggp.server.addresses import parse_network
     from ggp.server.host import Host
@@ -145,8 +145,7 @@ def serve(
         where = listening.getsockname()
         shown = f"[{where[0]}]" if ":" in where[0] else where[0]
         if not are_cached(player, backend):
-            if sys.stderr.isatty():
-                click.echo("compiling kernels, for up to a minute and only once", err=True)
+            click.echo("compiling machine code, which takes some seconds and only once", err=True)
             if not fill_cache(player, backend):
                 return
         # What is loaded now stays: looking through it again and again delays answers.

@@ -10,6 +10,7 @@ from ggp.errors import BackendUnavailableError, ConfigError, MachineError, Reaso
 from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
 from ggp.machine.base import Limits, Machine
+from ggp.machine.jit import demand_compiler
 
 if TYPE_CHECKING:
     from ggp.machine.propnet.build.circuit_file import Built
@@ -20,13 +21,14 @@ MORE_SECONDS = 4
 """How many times longer to ground rules, in the advice given where that took too long."""
 
 
-def _prolog(program: Program, limits: Limits, threads: int) -> Machine:
+def _prolog(program: Program, limits: Limits, threads: int, ready: bool) -> Machine:
     from ggp.machine.prolog.prolog_machine import PrologMachine  # starts SWI-Prolog
 
     return PrologMachine(program, limits)
 
 
-def _propnet(program: Program, limits: Limits, threads: int) -> Machine:
+def _propnet(program: Program, limits: Limits, threads: int, ready: bool) -> Machine:
+    demand_compiler()
     try:
         from ggp.machine.propnet.build.circuits import build
         from ggp.machine.propnet.play.propnet_machine import PropnetMachine
@@ -44,7 +46,9 @@ def _propnet(program: Program, limits: Limits, threads: int) -> Machine:
             threads=threads,
             reports=built.reports,
         )
-        machine.warm_up()
+        machine.lay_out()
+        if ready:
+            machine.warm_up()
         return machine
 
     try:
@@ -55,9 +59,9 @@ def _propnet(program: Program, limits: Limits, threads: int) -> Machine:
         return machine_of(build(program, limits, anew=True))
 
 
-def _auto(program: Program, limits: Limits, threads: int) -> Machine:
+def _auto(program: Program, limits: Limits, threads: int, ready: bool) -> Machine:
     try:
-        return _propnet(program, limits, threads)
+        return _propnet(program, limits, threads, ready)
     except MachineError as error:
         _log.warning(
             "%s runs on Prolog, which is slower: %s; %s",
@@ -65,7 +69,7 @@ def _auto(program: Program, limits: Limits, threads: int) -> Machine:
         )
         cause = error
     try:
-        return _prolog(program, limits, threads)
+        return _prolog(program, limits, threads, ready)
     except BackendUnavailableError as error:
         raise BackendUnavailableError(error.tool, f"{error.hint}; and {cause}") from error
 
@@ -79,7 +83,7 @@ def _advice(error: MachineError) -> str:
     return advice
 
 
-BACKENDS: Mapping[str, Callable[[Program, Limits, int], Machine]] = {
+BACKENDS: Mapping[str, Callable[[Program, Limits, int, bool], Machine]] = {
     "auto": _auto,
     "propnet": _propnet,
     "prolog": _prolog,
@@ -88,7 +92,12 @@ BACKENDS: Mapping[str, Callable[[Program, Limits, int], Machine]] = {
 
 
 def build_machine(
-    program: Program, backend: str = "auto", limits: Limits | None = None, threads: int = 1
+    program: Program,
+    backend: str = "auto",
+    limits: Limits | None = None,
+    threads: int = 1,
+    *,
+    ready: bool = False,
 ) -> Machine:
     """A machine for a game.
 
@@ -97,6 +106,8 @@ def build_machine(
         backend: one of `BACKENDS`.
         limits: bounds on the reasoners, and on the time and memory for making a circuit.
         threads: cores that one call may use, where the backend can; results are the same.
+        ready: also load or compile all machine code, so that no call waits for that; else it is
+            done when it is needed.
 
     Raises:
         ConfigError: there is no such backend.
@@ -105,4 +116,4 @@ def build_machine(
     """
     if backend not in BACKENDS:
         raise ConfigError(f"unknown backend {backend!r}; backends: {', '.join(BACKENDS)}")
-    return BACKENDS[backend](program, limits or Limits(), threads)
+    return BACKENDS[backend](program, limits or Limits(), threads, ready)

@@ -1,4 +1,9 @@
-"""numba's compiler, with a cache on disk that can fail without anyone noticing."""
+"""Kernels: functions that are compiled when they are first called, and cached on disk.
+
+Importing a module with kernels costs nothing: numba, which compiles them, is imported by the first
+call of one. `kernel_compiler` says how they are compiled, `records` what they take as one pointer.
+The cache can fail without anyone noticing.
+"""
 
 from __future__ import annotations
 
@@ -7,84 +12,204 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import partial, update_wrapper
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from threading import RLock
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from ggp.errors import BackendUnavailableError
 from ggp.machine.kernel_version import kernels_version
-
-
-@contextmanager
-def _without(module: str) -> Iterator[None]:
-    """Imports inside do not find a module that has not been imported before."""
-    if module in sys.modules:
-        yield
-        return
-    sys.modules[module] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        del sys.modules[module]
-
-
-# numba looks whether kernels could multiply matrices. None of ours does, and scipy's part for
-# it takes half as long to import as all of numba.
-with _without("scipy.linalg"):
-    import numba
-    from numba.core import caching
-    from numba.core.runtime.nrt import rtsys
-    from numba.extending import register_jitable
+from ggp.notes import NOTE
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_K = TypeVar("_K", bound=type)
+
+_COMPILING = "compiling machine code, which takes some seconds; later starts find it in the cache"
 
 _log = logging.getLogger(__name__)
+_lock = RLock()
 _files: list[Path] = []
+_kernels: list[Kernel[..., Any]] = []
+_parts: list[Callable[..., Any]] = []
+_records: list[type] = []
+_operations: list[str] = []
+
+
+class Kernel(Generic[_P, _R]):
+    """A function that is compiled, or loaded from the cache, when it is first called.
+
+    Attributes:
+        py_func: the function as it was written.
+    """
+
+    def __init__(self, function: Callable[_P, _R]) -> None:
+        update_wrapper(self, function)
+        self.py_func = function
+        self._compiled: Callable[_P, _R] | None = None
+        _kernels.append(self)
+
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return (self._compiled or self.dispatcher)(*args, **kwargs)
+
+    @property
+    def dispatcher(self) -> Any:
+        """What numba makes of the function."""
+        with _lock:
+            if self._compiled is None:
+                load_compiler()
+                self._compiled = _dispatcher(self.py_func)
+            return self._compiled
+
+
+def kernel(function: Callable[_P, _R]) -> Kernel[_P, _R]:
+    """Compile on first use for the types it is called with; releases the GIL.
+
+    Machine code is cached on disk where that is possible. A full disk, a folder that cannot
+    be written or a broken file mean compiling again, not an error. A kernel cannot allocate
+    arrays: it is given those that it needs.
+    """
+    return Kernel(function)
+
+
+def inlined(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A part of kernels, compiled with them."""
+    _parts.append(function)
+    return function
+
+
+def by_reference(record: _K) -> _K:
+    """Hand a class of named tuples to kernels as one pointer, and not as all arrays one by one.
+
+    Its fields are arrays, numbers and other such tuples. Kernels can only read them, by name.
+    """
+    _records.append(record)
+    return record
+
+
+def operations_in(module: str) -> None:
+    """Have a module imported before kernels are compiled: it says what operations mean there."""
+    _operations.append(module)
 
 
 def cache_files() -> tuple[Path, ...]:
-    """Where it is said, for each kernel that is imported, what is cached of it; those that were
+    """Where it is said, for each kernel that was called, what is cached of it; those that were
     never compiled have no such file. The machine code is in the same folders."""
     return tuple(_files)
 
 
-def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Compile on first use for the types it is called with; releases the GIL.
+def is_compiler_loaded() -> bool:
+    """Whether kernels were needed already."""
+    return "ggp.machine.kernel_compiler" in sys.modules
 
-    Machine code is cached on disk where that is possible. A full disk, a folder that cannot
-    be written or a broken file mean compiling again, not an error.
+
+def demand_compiler() -> None:
+    """Look whether kernels can be compiled, without importing numba.
+
+    Raises:
+        BackendUnavailableError: they cannot.
     """
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+    try:
+        found = "numba" in sys.modules or find_spec("numba") is not None
+    except ValueError:  # something else than a module has its name
+        found = False
+    if not found:
+        raise BackendUnavailableError("numba", "install it with `pip install numba`")
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") != "0":
+        raise BackendUnavailableError("numba", "unset NUMBA_DISABLE_JIT")
+
+
+def load_compiler() -> None:
+    """Import numba, and tell it of all parts of kernels so far.
+
+    Raises:
+        BackendUnavailableError: it cannot be imported, or is told not to compile.
+    """
+    with _lock:
+        demand_compiler()
+        try:
+            import_module("ggp.machine.bare_numba")
+            kernel_compiler = import_module("ggp.machine.kernel_compiler")
+        except ImportError as error:
+            raise BackendUnavailableError(
+                "numba", f"it cannot be imported: {error}; `--backend prolog` plays without it"
+            ) from error
+        while _operations:
+            import_module(_operations.pop())
+        while _parts:
+            kernel_compiler.register_part(_parts.pop())
+        while _records:
+            kernel_compiler.register_record(_records.pop())
+
+
+def prepare() -> None:
+    """Do what kernels need other rights for than to read files: the process may give them up.
+
+    Raises:
+        BackendUnavailableError: see `load_compiler`.
+    """
+    for each in _kernels:
+        each.dispatcher  # noqa: B018
+
+
+def _dispatcher(function: Callable[..., Any]) -> Any:
+    from ggp.machine.kernel_compiler import compiled
+
     try:
         try:
-            compiled = numba.njit(cache=True, **options)(function)
+            made = compiled(function, cache=True)
         except RuntimeError:  # there is no folder that may be written
             with _reading_only():
-                compiled = numba.njit(cache=True, **options)(function)
+                made = compiled(function, cache=True)
     except RuntimeError as error:  # nor one that was written before
         _log.info("machine code is not cached: %s", error)
-        uncached: Callable[_P, _R] = numba.njit(**options)(function)
-        return uncached
-    disk = getattr(compiled, "_cache", None)
-    if disk is None:  # numba is told not to compile
-        raise BackendUnavailableError("numba", "unset NUMBA_DISABLE_JIT")
+        _say_that_it_compiles()
+        return compiled(function, cache=False)
+    disk = made._cache
     # numba looks at the file of the kernel only, but parts of others are compiled into it.
     if hasattr(disk, "_cache_file"):
         _files.append(Path(disk._cache_file._index_path))
         disk._cache_file._source_stamp = kernels_version()
-    disk.load_overload = _or_none(partial(_loaded, disk))
+    disk.load_overload = partial(_found_or_said, _or_none(partial(_loaded, disk)))
     disk.save_overload = _or_none(disk.save_overload)
-    result: Callable[_P, _R] = compiled
-    return result
+    return made
+
+
+def _loaded(disk: Any, signature: Any, target: Any) -> Any:
+    """What numba's own `load_overload` gives, without all that is needed to compile.
+
+    That one first imports what numba knows of lists, dictionaries, polynomials and so on, which
+    takes longer than loading all our kernels, and prepares to count references, which they do not.
+    Before it compiles, numba does that again.
+    """
+    return disk._load_overload(signature, target)
+
+
+def _found_or_said(load: Callable[..., Any], *args: Any) -> Any:
+    """What is loaded; None says that it will be compiled now."""
+    found = load(*args)
+    if found is None:
+        _say_that_it_compiles()
+    return found
+
+
+def _say_that_it_compiles() -> None:
+    """Once in a process."""
+    global _COMPILING
+    if _COMPILING:
+        _log.log(NOTE, _COMPILING)
+        _COMPILING = ""
 
 
 @contextmanager
 def _reading_only() -> Iterator[None]:
     """Kernels made inside use a folder of cached code that is there; numba wants to write to it.
 
-    A process that gave up its rights may import kernels late.
+    A process that gave up its rights may call kernels late.
     """
+    from numba.core import caching
 
     def demand_folder(locator: Any) -> None:
         if not os.path.isdir(locator.get_cache_path()):
@@ -96,23 +221,6 @@ def _reading_only() -> Iterator[None]:
         yield
     finally:
         caching._CacheLocator.ensure_cache_path = before  # type: ignore[method-assign]
-
-
-def _loaded(disk: Any, signature: Any, target: Any) -> Any:
-    """What numba's own `load_overload` gives, without all that is needed to compile.
-
-    That one first imports what numba knows of lists, dictionaries, polynomials and so on, which
-    takes longer than loading all our kernels. Before it compiles, numba does that again.
-    """
-    rtsys.initialize(target)
-    return disk._load_overload(signature, target)
-
-
-def inlined(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """A part of kernels, compiled with them."""
-    options = {"nogil": True, "error_model": "numpy"}
-    result: Callable[_P, _R] = register_jitable(**options)(function)
-    return result
 
 
 def _or_none(method: Callable[..., Any]) -> Callable[..., Any]:

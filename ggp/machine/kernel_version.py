@@ -11,10 +11,13 @@ from hashlib import blake2b
 from pathlib import Path
 
 FILES = (
-    *("jit", "row_kernels"),
+    *("jit", "kernel_compiler", "records", "row_kernels"),
     *(
         f"propnet/play/{name}"
-        for name in ("block_playouts", "blocks", "choice", "kernels", "layout", "vectors")
+        for name in (
+            *("block_playouts", "blocks", "choice", "kernels", "layout", "vectors"),
+            "vector_code",
+        )
     ),
     "../search/trial_kernels",
 )

@@ -14,6 +14,8 @@ def grouped(rows: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int
     Returns:
         `[G]` where each distinct row first appears, and `[L]` number of the one of each row.
     """
+    if len(rows) < 2:
+        return np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
     from ggp.machine.row_kernels import group_rows  # brings numba, which is slow to import
 
     rows = np.ascontiguousarray(rows)

@@ -17,6 +17,7 @@ import shutil
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +27,7 @@ from typing import BinaryIO, NoReturn
 import ggp.machine.prolog.prolog_machine  # noqa: F401
 from ggp.children import die_with, own_answers
 from ggp.errors import BackendUnavailableError
+from ggp.machine.jit import prepare
 from ggp.machine.prolog.engine import engine, prolog_folders
 from ggp.server import orders
 from ggp.server.lines import read_order, to_line
@@ -51,6 +53,8 @@ def main(memory: str, light: str, *writable: str) -> NoReturn:
     # write to its cache, or would not even read it.
     if not (int(light) and _may_have_prolog()):
         import_module("ggp.machine.propnet.play.propnet_machine")
+        with suppress(BackendUnavailableError):
+            prepare()
     rights: tuple[str, ...] = ()
     if int(memory):
         rights = restrict(int(memory), [Path(folder) for folder in writable], prolog_folders())

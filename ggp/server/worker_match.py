@@ -271,11 +271,11 @@ def _build(program: Program, setup: Setup) -> Machine:
         grounding_bytes=min(Limits().grounding_bytes, setup.memory_bytes),
     )
     try:
-        return build_machine(program, setup.backend, limits)
+        return build_machine(program, setup.backend, limits, ready=True)
     except BackendUnavailableError:
         if setup.backend != "prolog":
             raise
-        return build_machine(program, "propnet", limits)
+        return build_machine(program, "propnet", limits, ready=True)
 
 
 def _named(error: Exception) -> str:

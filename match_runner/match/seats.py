@@ -107,15 +107,25 @@ def read_roles(texts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, str]
 
 
 def build_machines(
-    program: Program, backend: str = "auto", limits: Limits | None = None
+    program: Program,
+    backend: str = "auto",
+    limits: Limits | None = None,
+    *,
+    ready: bool = False,
 ) -> tuple[Machine, ...]:
     """The referee's machine and one for each role, as `set_up` takes them.
+
+    Args:
+        program: normalised rules.
+        backend, limits, ready: see `build_machine`.
 
     Raises:
         ConfigError: unknown backend.
         MachineError: a machine cannot be built.
     """
-    return tuple(build_machine(program, backend, limits) for _ in range(1 + len(program.roles)))
+    return tuple(
+        build_machine(program, backend, limits, ready=ready) for _ in range(1 + len(program.roles))
+    )
 
 
 def set_up(

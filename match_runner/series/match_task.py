@@ -48,14 +48,16 @@ def play(task: MatchTask) -> MatchRecord:
     Raises:
         MachineError: no machine can be built.
     """
-    program, machines = _machines(task.source, task.rules, task.backend, task.limits)
+    # Nothing is to be loaded or compiled while a clock runs.
+    ready = task.conditions.play_clock_s is not None
+    program, machines = _machines(task.source, task.rules, task.backend, task.limits, ready)
     arena = set_up(task.game, program, task.players, machines)
     return replace(play_match(arena, task.seed, task.conditions), rules="")
 
 
 @lru_cache(maxsize=_MOST_GAMES)
 def _machines(
-    source: str, rules: str, backend: str, limits: Limits
+    source: str, rules: str, backend: str, limits: Limits, ready: bool
 ) -> tuple[Program, tuple[Machine, ...]]:
     program = normalize(parse(rules, source))
-    return program, build_machines(program, backend, limits)
+    return program, build_machines(program, backend, limits, ready=ready)

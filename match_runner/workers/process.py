@@ -12,14 +12,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from ggp import children
-from ggp.console import EXIT_INTERRUPTED
+from ggp.console import EXIT_INTERRUPTED, setup_logging
 from ggp.errors import GGPError
+from ggp.notes import NOTE
 
 
 def serve() -> None:
     """Answer questions `(function, arguments)` with `(failed, result or text)` until they end."""
-    # The parent has shown the warnings of a game, or will show an error instead.
+    setup_logging(0)
+    # The parent has shown the warnings of a game, or will show an error instead. But it does not
+    # know that machine code has to be compiled.
     logging.getLogger("ggp").setLevel(logging.ERROR)
+    logging.getLogger("ggp.machine.jit").setLevel(NOTE)
     with os.fdopen(os.dup(0), "rb") as questions, children.own_answers() as answers:
         with open(os.devnull, "rb") as nothing:
             os.dup2(nothing.fileno(), 0)  # nobody else may read questions, as Prolog would

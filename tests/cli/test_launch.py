@@ -77,7 +77,7 @@ def test_interrupt_during_imports_of_a_command_is_one_line(tmp_path: Path) -> No
         f"try:\n    {WAITING}except BaseException as error:\n    raise ImportError from error\n"
     )
     path = f"{tmp_path}{os.pathsep}{REPOSITORY}"
-    process = start("-m", "ggp", "info", "kuhn_poker", environment={"PYTHONPATH": path})
+    process = start("-m", "ggp", "bench", "kuhn_poker", environment={"PYTHONPATH": path})
     begun(process)
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=30) == ("", "error: interrupted\n")

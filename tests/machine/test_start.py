@@ -5,21 +5,64 @@ from __future__ import annotations
 import subprocess
 import sys
 
-START = """
+import pytest
+
+from tests.support.games import REPOSITORY
+
+FACTS = """
+import sys
+from ggp.gdl.normalize import load
+from ggp.machine import build_machine, jit
+
+machine = build_machine(load("tic_tac_toe"), "propnet")
+start = machine.initial(1)
+machine.legal(start, 0), machine.terminal(start), machine.goals(start), machine.fluents(start)
+print(*{"numba", "llvmlite", "ggp.machine.propnet.optimise"} & set(sys.modules))
+"""
+
+PLAYOUT = """
 import sys
 import numpy as np
 from ggp.gdl.normalize import load
-from ggp.machine import build_machine
+from ggp.machine import build_machine, jit
 
 machine = build_machine(load("tic_tac_toe"), "propnet")
 machine.playout(machine.initial(1), np.random.default_rng(1), 10)
 print(*{"scipy.linalg", "numba.typed.typedlist", "clingo"} & set(sys.modules))
+print(*(each.__name__ for each in jit._kernels if each._compiled))
 """
 
 
-def test_a_second_start_imports_nothing_that_only_compiling_needs() -> None:
-    for _ in range(2):  # the first may have to compile
+def second_output(program: str) -> str:
+    """What a program prints when it runs again: the first run may have to compile."""
+    for _ in range(2):
         run = subprocess.run(
-            [sys.executable, "-c", START], capture_output=True, text=True, timeout=300, check=True
+            [sys.executable, "-c", program],
+            cwd=REPOSITORY,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=True,
         )
-    assert run.stdout == "\n"
+    return run.stdout
+
+
+def test_facts_of_a_game_seen_before_need_no_compiler() -> None:
+    assert second_output(FACTS) == "\n"
+
+
+def test_second_start_loads_what_is_needed_and_nothing_that_only_compiling_needs() -> None:
+    assert second_output(PLAYOUT) == "\nplay\n"
+
+
+@pytest.mark.parametrize("program", ["ggp", "match_runner"])
+def test_help_imports_no_numpy(program: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", program, "--help"],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "Commands:" in run.stdout
+    assert "numpy" not in run.stderr

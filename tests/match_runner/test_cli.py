@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
-from match_runner.cli import main
+from match_runner.cli import COMMANDS, main
 from match_runner.match.records import MatchRecord
 from match_runner.series.match_task import MatchTask, play
 from tests.match_runner.http_player import free_port
@@ -374,3 +377,11 @@ def test_a_signal_while_prolog_works_is_heeded() -> None:
     assert process.returncode == 130
     assert json.loads(out)["matches"] == []
     assert err == "interrupted after 0 of 1 matches\n"
+
+
+def test_listed_commands_are_those_that_run() -> None:
+    for name, later in COMMANDS.items():
+        command = getattr(import_module(later.module), name)
+        assert isinstance(command, click.Command)
+        assert command.name == name
+        assert inspect.cleandoc(command.help or "").splitlines()[0] == later.summary

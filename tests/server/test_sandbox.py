@@ -269,8 +269,8 @@ def test_kernels_that_are_imported_late_are_read_from_the_cache() -> None:
     program = """
 from ggp.server.sandbox import restrict
 restrict(1 << 30, [])
-from ggp.machine import row_kernels
-print(row_kernels.place_rows.stats.cache_path, row_kernels.number_rows.stats.cache_path)
+from ggp.machine.row_kernels import number_rows, place_rows
+print(place_rows.dispatcher.stats.cache_path, number_rows.dispatcher.stats.cache_path)
 """
     own = children.environment()
     found = subprocess.run([sys.executable, "-c", program], env=own, capture_output=True, text=True)

@@ -208,15 +208,15 @@ def test_file_that_cannot_be_played_is_made_anew(
     build(program, LIMITS, cache)
     started = count_children(monkeypatch)
     played: list[int] = []
-    real = PropnetMachine.warm_up
+    real = PropnetMachine.lay_out
 
-    def warm_up(machine: PropnetMachine) -> None:
+    def lay_out(machine: PropnetMachine) -> None:
         played.append(len(started))
         if len(played) == 1:
             raise IndexError("index 7 is out of bounds")
         real(machine)
 
-    monkeypatch.setattr(PropnetMachine, "warm_up", warm_up)
+    monkeypatch.setattr(PropnetMachine, "lay_out", lay_out)
     machine = build_machine(program, "auto")
     assert (machine.backend, played, len(started)) == ("propnet", [0, 1], 1)
 

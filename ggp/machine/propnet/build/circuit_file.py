@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ggp.errors import GGPError, MachineError
 from ggp.machine.base import Limits
 from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
-from ggp.machine.propnet.optimise import PassReport
+from ggp.machine.propnet.reports import PassReport
 
 _MAGIC = b"ggp circuit\n"
 _HEADER = struct.Struct(f"<{len(_MAGIC)}s16sI")

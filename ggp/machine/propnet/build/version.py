@@ -21,7 +21,7 @@ FOLDERS = ("gdl", "machine/propnet/optimise")
 FILES = tuple(
     f"machine/propnet/{name}"
     for name in (
-        *("circuit", "build/circuits", "build/gates", "build/builder", "build/circuit_file"),
+        *("circuit", "reports", "build/circuits", "build/gates", "build/builder", "build/circuit_file"),
         *("build/decompose", "build/extents", "build/grounding", "build/ground_program"),
         *("build/simplify", "build/translate"),
     )

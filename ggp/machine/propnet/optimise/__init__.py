@@ -24,6 +24,7 @@ from ggp.machine.propnet.optimise.patience import TookTooLong, patience
 from ggp.machine.propnet.optimise.resubstitution import resubstitute
 from ggp.machine.propnet.optimise.sweeping import sweep
 from ggp.machine.propnet.optimise.work import Work
+from ggp.machine.propnet.reports import PassReport
 
 _log = logging.getLogger(__name__)
 
@@ -66,17 +67,6 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("flatten", flatten),
 )
 """In the order in which they run; `docs/performance.md` says what each of them saves."""
-
-
-class PassReport(NamedTuple):
-    """What a pass did."""
-
-    name: str
-    gates_before: int
-    literals_before: int
-    gates_after: int
-    literals_after: int
-    seconds: float
 
 
 class Optimised(NamedTuple):

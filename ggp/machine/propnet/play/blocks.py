@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.jit import inlined
+from ggp.machine.jit import by_reference, inlined
 from ggp.machine.propnet.play.choice import MAX_PLANES
 from ggp.machine.propnet.play.layout import I32, U64, Tape, Wires
 from ggp.machine.propnet.play.vectors import (
@@ -34,6 +34,7 @@ from ggp.machine.propnet.play.vectors import (
 )
 
 
+@by_reference
 class PlayoutPlan(NamedTuple):
     """What playouts evaluate; all tapes share their rows.
 
@@ -75,6 +76,7 @@ class PlayoutPlan(NamedTuple):
     turns: int
 
 
+@by_reference
 class Queue(NamedTuple):
     """E entries to play out, and what became of them: U weighted sums over entries.
 
@@ -113,6 +115,7 @@ class Queue(NamedTuple):
     faults: NDArray[np.bool_]
 
 
+@by_reference
 class Block(NamedTuple):
     """The lanes side by side now; goes on where it stopped.
 

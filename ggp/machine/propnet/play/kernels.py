@@ -191,45 +191,26 @@ def store_lanes(
 def query(
     packed: U64,
     row_of: I32,
-    tape: Tape,
-    wires: Wires,
-    num_rows: int,
-    out: U64,
-    width: tuple[int, ...],
-) -> None:
-    """Evaluate K literals of every state: `out[L, ceil(K / 64)]`."""
-    words = words_of(width)
-    rows = np.zeros(num_rows * words, dtype=np.uint64)
-    square = np.zeros(64, dtype=np.uint64)
-    for first in range(0, len(packed), 64 * words):
-        count = min(64 * words, len(packed) - first)
-        rows[:] = 0
-        load_lanes(packed, first, count, row_of, rows, 0, words, square)
-        run_tape(tape, rows, width)
-        store_lanes(rows, wires, count, out, first, words, square)
-
-
-@kernel
-def advance(
-    packed: U64,
-    row_of: I32,
     moves: I32,
     tape: Tape,
     wires: Wires,
-    num_rows: int,
     out: U64,
+    rows: U64,
+    square: U64,
     width: tuple[int, ...],
 ) -> None:
     """Evaluate K literals of every state and joint move: `out[L, ceil(K / 64)]`.
 
-    `moves`: `[L, R]` row of each role's move.
+    `moves`: `[L, R]` row of each role's move; `[L, 0]` where nothing depends on moves. `rows` and
+    `square`: `[num_rows * W]` and `[64]` scratch.
     """
     words = words_of(width)
-    rows = np.zeros(num_rows * words, dtype=np.uint64)
-    square = np.zeros(64, dtype=np.uint64)
     for first in range(0, len(packed), 64 * words):
-        count = min(64 * words, len(packed) - first)
-        rows[:] = 0
+        count = len(packed) - first
+        if count > 64 * words:
+            count = 64 * words
+        for k in range(len(rows)):
+            rows[k] = 0
         load_lanes(packed, first, count, row_of, rows, 0, words, square)
         for lane in range(count):
             for role in range(moves.shape[1]):
@@ -257,7 +238,7 @@ def advance_matching(
     out: U64,
     width: tuple[int, ...],
 ) -> int:
-    """Like `advance`, for the joint moves after which some literals are as wanted.
+    """Like `query`, for the joint moves after which some literals are as wanted.
 
     Args:
         packed: `[L, ...]` states.

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.machine.jit import by_reference
 from ggp.machine.propnet.circuit import Circuit, Literals
 
 I32 = NDArray[np.int32]
@@ -27,6 +28,7 @@ U64 = NDArray[np.uint64]
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
+@by_reference
 class Tape(NamedTuple):
     """G gates of a cone, inputs before what needs them, gates of the same shape side by side.
 
@@ -49,6 +51,7 @@ class Tape(NamedTuple):
     initial: U64
 
 
+@by_reference
 class Wires(NamedTuple):
     """K literals as rows and what to xor them with (all ones or zeros)."""
 

@@ -30,23 +30,23 @@ from ggp.machine.base import (
     TrialBatch,
 )
 from ggp.machine.goal_values import GoalValues, number_or_nan
+from ggp.machine.jit import is_compiler_loaded
 from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.optimise import PassReport
+from ggp.machine.propnet.play import plain
 from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
-from ggp.machine.propnet.play.kernels import (
-    advance,
-    advance_matching,
-    count_bits,
-    list_bits,
-    query,
-)
+from ggp.machine.propnet.play.kernels import advance_matching, count_bits, list_bits, query
 from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, unpack, words_for
 from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.play.queries import Queries, Query
 from ggp.machine.propnet.play.runs import LANES_A_RUN, Player
 from ggp.machine.propnet.play.vectors import WIDTH, words_of
+from ggp.machine.propnet.reports import PassReport
 from ggp.machine.rows import RowTable, grouped
+
+_PLAIN_ANSWERS = 100
+"""So many questions about single states are answered without kernels, before any is loaded: who
+asks more will have to load them anyway."""
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
@@ -83,6 +83,7 @@ class PropnetMachine:
         self.reports = tuple(reports)
         self._is_gdl2 = is_gdl2
         self._closed = False
+        self._plain_answers = _PLAIN_ANSWERS
         self._threads = threads
         self._queries = Queries(circuit)
         self._initial = pack(circuit.initial)
@@ -146,16 +147,12 @@ class PropnetMachine:
         over = asked.part(found, 1)[:, 0] != 0
         moves = np.ascontiguousarray(asked.part(found, 0))
         moves[over] = 0
-        counts = np.zeros(len(packed), dtype=np.int64)
-        count_bits(moves, counts)
+        counts, values = self._listed(moves, role)
         stuck = (counts == 0) & ~over
         if not allow_stuck and stuck.any():
             lane = self._states(packed[np.argmax(stuck)][None])
             raise NoLegalMoveError(self.roles[role], self.fluents(lane)[0])
-        offsets = offsets_of(counts)
-        values = np.zeros(offsets[-1], dtype=np.int64)
-        list_bits(moves, self._names[role], values)
-        return Ragged(offsets, values)
+        return Ragged(offsets_of(counts), values)
 
     def chance(self, states: States) -> Chance:
         if self.random_role is None:
@@ -170,21 +167,7 @@ class PropnetMachine:
         asked = self._queries.step
         joint_moves = np.asarray(joint_moves)
         rows = self._rows_of_moves(joint_moves, len(packed))
-        out = np.zeros((len(packed), asked.starts[-1]), dtype=np.uint64)
-
-        def run(first: int, end: int) -> None:
-            advance(
-                packed[first:end],
-                asked.row_of,
-                rows[first:end],
-                asked.tape,
-                asked.wires,
-                asked.num_rows,
-                out[first:end],
-                WIDTH,
-            )
-
-        self._split(run, len(packed))
+        out = self._evaluate(asked, packed, rows)
         self.states_visited += len(packed)
         successors = self._states(np.ascontiguousarray(asked.part(out, 0)))
         if not self._is_gdl2:
@@ -383,8 +366,19 @@ class PropnetMachine:
             for name, tape in tapes.items()
         ]
 
+    def lay_out(self) -> None:
+        """Lay out every query, so that no later call waits for that.
+
+        Raises:
+            IndexError, KeyError, ValueError: the circuit is not one of a game with these roles.
+        """
+        queries = self._queries
+        for role in range(len(self.roles)):
+            queries.legal(role)
+        _ = queries.terminal, queries.goals, queries.step, queries.playout
+
     def warm_up(self) -> None:
-        """Load or compile every kernel and lay out every query, so that no later call waits."""
+        """Load or compile every kernel, so that no later call waits for that."""
         states = self.initial(2)
         self.groups(states)
         RowTable(1).numbers(np.arange(1000, dtype=np.uint64)[:, None])  # a table that grows
@@ -471,17 +465,38 @@ class PropnetMachine:
             raise MachineError("these states belong to another machine")
         return states.packed
 
+    def _listed(self, moves: Packed, role: int) -> tuple[IntArray, IntArray]:
+        """How many moves of a role are set in each lane, and which."""
+        names = self._names[role]
+        if len(moves) == 1 and not is_compiler_loaded():
+            held = np.flatnonzero(unpack(moves, len(names))[0])
+            return np.array([len(held)], dtype=np.int64), names[held]
+        counts = np.zeros(len(moves), dtype=np.int64)
+        count_bits(moves, counts)
+        values = np.zeros(counts.sum(), dtype=np.int64)
+        list_bits(moves, names, values)
+        return counts, values
+
     def _ask(self, asked: Query, packed: Packed) -> Packed:
+        """What holds in states, whatever moves are made."""
+        if len(packed) == 1 and self._plain_answers and not is_compiler_loaded():
+            self._plain_answers -= 1
+            return plain.evaluate(asked, packed)
+        return self._evaluate(asked, packed, np.zeros((len(packed), 0), dtype=np.int32))
+
+    def _evaluate(self, asked: Query, packed: Packed, moves: NDArray[np.int32]) -> Packed:
         out = np.zeros((len(packed), asked.starts[-1]), dtype=np.uint64)
 
         def run(first: int, end: int) -> None:
             query(
                 packed[first:end],
                 asked.row_of,
+                moves[first:end],
                 asked.tape,
                 asked.wires,
-                asked.num_rows,
                 out[first:end],
+                np.empty(asked.num_rows * words_of(WIDTH), dtype=np.uint64),
+                np.empty(64, dtype=np.uint64),
                 WIDTH,
             )
 

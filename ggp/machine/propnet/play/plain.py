@@ -1,0 +1,45 @@
+"""Evaluating a query for single states without kernels, which take longer to load than that."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.machine.propnet.play.packed import Packed, unpack
+from ggp.machine.propnet.play.queries import Query
+
+
+def evaluate(asked: Query, packed: Packed) -> Packed:
+    """Evaluate K literals of every state, one state after the other: `[L, ceil(K / 64)]`."""
+    held = unpack(packed, len(asked.row_of))
+    inverted = asked.wires.inverted != 0
+    found = [_rows(asked, lane.tolist()) for lane in held]
+    bits = np.array(found, dtype=np.bool_)[:, asked.wires.rows] ^ inverted
+    packed_bytes = np.ascontiguousarray(np.packbits(bits, axis=1, bitorder="little"))
+    return packed_bytes.view("<u8").astype(np.uint64)
+
+
+def _rows(asked: Query, held: list[bool]) -> list[bool]:
+    """The values of all rows where some fluents hold."""
+    tape = asked.tape
+    rows = [False] * asked.num_rows
+    for row, value in zip(asked.row_of.tolist(), held, strict=True):
+        rows[row] = value
+    plus, minus, outputs = tape.plus.tolist(), tape.minus.tolist(), tape.outputs.tolist()
+    inputs, initial = tape.inputs.tolist(), (tape.initial != 0).tolist()
+    at = 0
+    for first, end, loop, *_ in tape.segments.tolist():
+        if loop:
+            for gate in range(first, end):
+                rows[outputs[gate]] = initial[gate]
+        changes, start = True, at
+        while changes:
+            changes, at = False, start
+            for gate in range(first, end):
+                middle = at + plus[gate]
+                last = middle + minus[gate]
+                value = all(rows[row] for row in inputs[at:middle])
+                value = value and not any(rows[row] for row in inputs[middle:last])
+                changes |= bool(loop) and value != rows[outputs[gate]]
+                rows[outputs[gate]] = value
+                at = last
+    return rows

@@ -1,0 +1,194 @@
+"""How kernels are compiled, and what they take."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ggp import children
+from ggp.errors import BackendUnavailableError
+from ggp.gdl.normalize import load
+from ggp.machine import build_machine, jit
+from ggp.machine.jit import by_reference, inlined, kernel
+from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from tests.support.games import REPOSITORY
+
+Ints = NDArray[np.int64]
+
+
+@by_reference
+class Inner(NamedTuple):
+    """Part of another tuple."""
+
+    table: NDArray[np.float64]
+    factor: int
+
+
+@by_reference
+class Outer(NamedTuple):
+    """A tuple of everything that a kernel takes."""
+
+    numbers: Ints
+    inner: Inner
+    share: float
+
+
+@inlined
+def _scaled(outer: Outer, row: int) -> float:
+    return float(outer.inner.factor * outer.inner.table[row, 1] + outer.share)
+
+
+@kernel
+def _fill(outer: Outer) -> float:
+    total = 0.0
+    for row in range(len(outer.numbers)):
+        outer.numbers[row] = row * outer.inner.factor
+        total += _scaled(outer, row)
+    return total
+
+
+@inlined
+def _shared(number: int) -> int:
+    return 3 * number
+
+
+@inlined
+def _between(number: int) -> int:
+    return _shared(number) + 1
+
+
+@kernel
+def _direct(number: int) -> int:
+    return _shared(number)
+
+
+@kernel
+def _indirect(number: int) -> int:
+    return _between(number)
+
+
+@kernel
+def _calling(number: int) -> int:
+    return _direct(number) - 1
+
+
+@pytest.fixture(autouse=True)
+def never_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The version of kernels does not count this file, so kernels in it may be out of date."""
+    version = os.urandom(8).hex()
+    monkeypatch.setattr(jit, "kernels_version", lambda: version)
+
+
+def test_kernel_reads_and_writes_arrays_of_nested_tuples() -> None:
+    table = np.arange(6, dtype=np.float64).reshape(3, 2)
+    outer = Outer(np.zeros(3, dtype=np.int64), Inner(table, 10), 0.5)
+    assert _fill(outer) == 10 * (1 + 3 + 5) + 3 * 0.5
+    assert outer.numbers.tolist() == [0, 10, 20]
+    # As in Python.
+    assert _fill.py_func(outer) == 10 * (1 + 3 + 5) + 3 * 0.5
+
+
+def test_tuple_is_one_argument_of_a_part() -> None:
+    outer = Outer(np.zeros(1, dtype=np.int64), Inner(np.zeros((1, 2)), 1), 0.0)
+    _fill(outer)
+    (signature,) = _fill.dispatcher.signatures
+    (record,) = signature
+    manager = _fill.dispatcher.targetctx.data_model_manager
+    assert str(manager[record].get_value_type()) in ("i8*", "ptr")
+
+
+def test_kernel_refuses_a_tuple_of_something_else() -> None:
+    with pytest.raises(Exception, match="Unknown attribute 'numbers'"):
+        _fill(Outer(object(), Inner(np.zeros((1, 2)), 1), 0.0))  # type: ignore[arg-type]
+
+
+def test_part_is_compiled_once_for_all_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    jit.load_compiler()
+    from ggp.machine import kernel_compiler
+
+    compiled: list[str] = []
+    real = kernel_compiler._PartCompiler._compile_core
+
+    def noted(compiler: Any) -> Any:
+        compiled.append(compiler.state.func_id.func_name)
+        return real(compiler)
+
+    monkeypatch.setattr(kernel_compiler._PartCompiler, "_compile_core", noted)
+    assert (_direct(2), _indirect(2)) == (6, 7)
+    assert sorted(compiled) == ["_between", "_shared"]
+
+
+def test_kernel_may_call_a_kernel() -> None:
+    assert _calling(5) == 14
+
+
+COMPILING = """
+import logging, sys
+import numpy as np
+from ggp.console import setup_logging
+from ggp.machine.row_kernels import number_rows, place_rows
+
+setup_logging(0)
+rows, slots = np.zeros((1, 1), dtype=np.uint64), np.full(4, -1)
+place_rows(rows, slots, 1)
+number_rows(rows, rows, slots, 1, np.zeros(1, dtype=np.int64), 0)
+"""
+
+
+def test_one_line_says_that_kernels_are_compiled(tmp_path: Path) -> None:
+    own = {**children.environment(), "NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", COMPILING], env=own, capture_output=True, text=True, check=True
+        )
+        for _ in range(2)
+    )
+    assert first.stderr.startswith("note: compiling machine code")
+    assert first.stderr.count("\n") == 1
+    assert second.stderr == ""
+
+
+def test_missing_numba_means_prolog(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit, "find_spec", lambda _: None)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    with pytest.raises(BackendUnavailableError, match="pip install numba"):
+        build_machine(load("kuhn_poker"), "propnet")
+    machine = build_machine(load("kuhn_poker"), "auto")
+    assert machine.backend == "prolog"
+    machine.close()
+
+
+def test_numba_that_must_not_compile_is_not_usable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    with pytest.raises(BackendUnavailableError, match="unset NUMBA_DISABLE_JIT"):
+        build_machine(load("kuhn_poker"), "propnet")
+
+
+def test_only_a_machine_that_must_be_ready_calls_all_kernels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    warmed: list[str] = []
+    monkeypatch.setattr(PropnetMachine, "warm_up", lambda machine: warmed.append(machine.backend))
+    build_machine(load("kuhn_poker"), "propnet")
+    assert warmed == []
+    build_machine(load("kuhn_poker"), "propnet", ready=True)
+    assert warmed == ["propnet"]
+
+
+def test_warming_up_calls_every_kernel_of_the_machine() -> None:
+    program = (
+        "from ggp.gdl.normalize import load; from ggp.machine import build_machine, jit\n"
+        "build_machine(load('kuhn_poker'), 'propnet', ready=True)\n"
+        "print(*(each.__name__ for each in jit._kernels if not each.dispatcher.signatures))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "\n"
