@@ -21,9 +21,15 @@ FILES = (
 
 
 @cache
-def kernels_version() -> str:
-    """Changes whenever a file changes that kernels are made of."""
+def kernels_version(own_file: str | None = None) -> str:
+    """Changes whenever a file changes that kernels are made of.
+
+    Args:
+        own_file: the file of one kernel, where that may be another than `FILES`.
+    """
     digest = blake2b(digest_size=16)
     for name in FILES:
         digest.update((Path(__file__).parent / f"{name}.py").read_bytes())
+    if own_file is not None:
+        digest.update(Path(own_file).read_bytes())
     return digest.hexdigest()
