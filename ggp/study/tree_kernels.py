@@ -56,7 +56,8 @@ def score(payoffs: FloatArray, depth: int, left: FloatArray) -> float:
         for w in range(num_worlds):
             p = left[node, w]
             values[node, w] = p * values[2 * node, w] + (1.0 - p) * values[2 * node + 1, w]
-    return values[1].sum() / num_worlds
+    mean: float = values[1].sum() / num_worlds
+    return mean
 
 
 @kernel
@@ -73,17 +74,18 @@ def best_response(
     _leaf_values(payoffs, depth, player, reach, values)
     for level in range(depth - 1, -1, -1):
         for node in range(1 << level, 2 << level):
-            l, r = 2 * node, 2 * node + 1
+            one, two = 2 * node, 2 * node + 1
             if level % 2 != player:
                 for w in range(num_worlds):
-                    values[node, w] = values[l, w] + values[r, w]
+                    values[node, w] = values[one, w] + values[two, w]
                 continue
             gain[:] = 0.0
             for w in range(num_worlds):
-                gain[set_of[node, w]] += values[l, w] - values[r, w]
+                gain[set_of[node, w]] += values[one, w] - values[two, w]
             for w in range(num_worlds):
-                values[node, w] = values[l, w] if gain[set_of[node, w]] > 0 else values[r, w]
-    return values[1].sum() / num_worlds
+                values[node, w] = values[one, w] if gain[set_of[node, w]] > 0 else values[two, w]
+    mean: float = values[1].sum() / num_worlds
+    return mean
 
 
 @inlined
@@ -103,16 +105,16 @@ def _update(
     _leaf_values(payoffs, depth, player, other_reach, values)
     for level in range(depth - 1, -1, -1):
         for node in range(1 << level, 2 << level):
-            l, r = 2 * node, 2 * node + 1
+            one, two = 2 * node, 2 * node + 1
             if level % 2 != player:
                 for w in range(num_worlds):
-                    values[node, w] = values[l, w] + values[r, w]
+                    values[node, w] = values[one, w] + values[two, w]
                 continue
             gain[:] = 0.0
             for w in range(num_worlds):
-                gain[set_of[node, w]] += values[l, w] - values[r, w]
+                gain[set_of[node, w]] += values[one, w] - values[two, w]
                 p = left[node, w]
-                values[node, w] = p * values[l, w] + (1.0 - p) * values[r, w]
+                values[node, w] = p * values[one, w] + (1.0 - p) * values[two, w]
             for w in range(num_worlds):
                 # Going left gains (1 - p) * gain, going right loses p * gain.
                 p = left[node, w]
@@ -220,7 +222,7 @@ def clairvoyant_votes(payoffs: FloatArray, set_of: IntArray, depth: int) -> Floa
         sign = -1.0 if level % 2 else 1.0
         for node in range(1 << level, 2 << level):
             for w in range(num_worlds):
-                l, r = sign * values[2 * node, w], sign * values[2 * node + 1, w]
-                votes[node, set_of[node, w]] += l - r
-                values[node, w] = sign * max(l, r)
+                one, two = sign * values[2 * node, w], sign * values[2 * node + 1, w]
+                votes[node, set_of[node, w]] += one - two
+                values[node, w] = sign * max(one, two)
     return votes

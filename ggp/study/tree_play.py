@@ -14,8 +14,9 @@ from ggp.machine.base import FloatArray
 from ggp.study import tree_kernels as kernels
 from ggp.study.synthetic import SyntheticTree
 
-EPSILON = 0.01
-"""What both players of an equilibrium together may still gain, of payoffs from -1 to 1."""
+EPSILON = 0.005
+"""What both players of an equilibrium together may still gain, of payoffs from -1 to 1. A score
+against it is wrong by no more than half of that."""
 
 MAX_ROUNDS = 20_000
 
@@ -89,9 +90,7 @@ def score(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> float:
 
 def best_response(tree: SyntheticTree, profile: FloatArray, player: int) -> float:
     """What a player (0 or 1) gets at best against the other one's part of a profile."""
-    return float(
-        kernels.best_response(tree.payoffs, tree.set_of, tree.depth, profile, player)
-    )
+    return float(kernels.best_response(tree.payoffs, tree.set_of, tree.depth, profile, player))
 
 
 def combined(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> FloatArray:
