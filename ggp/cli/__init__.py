@@ -13,6 +13,7 @@ from ggp.cli.bench import bench
 from ggp.cli.evaluate import evaluate
 from ggp.cli.game_list import games
 from ggp.cli.players import players
+from ggp.cli.properties import properties
 from ggp.cli.rulesheets import convert, info, validate
 from ggp.cli.serve import serve
 from ggp.cli.tracing import trace
@@ -34,5 +35,8 @@ def main(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for _command in (games, players, validate, info, convert, trace, evaluate, bench, serve):
+for _command in (
+    *(games, players, validate, info, properties, convert, trace, evaluate, bench),
+    serve,
+):
     main.add_command(_command)

@@ -1,0 +1,102 @@
+"""What a clairvoyant thinks of decisions: the clairvoyance gap, and ties.
+
+V_w(a) is the value of move a in world w if everybody knows w from then on. Perfect information
+Monte Carlo search makes the move with the highest E_w[V_w(a)]. A player who knew w before it chose
+would get E_w[max_a V_w(a)]. The difference is the clairvoyance gap.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.belief import HyperPlaySampler
+from ggp.machine.arrays import first_seen
+from ggp.machine.base import FloatArray, IntArray, Ragged, States
+from ggp.search.estimates import TIE_TOLERANCE, candidates
+from ggp.study.clairvoyant import clairvoyant_values
+from ggp.study.matches import Decisions
+
+MOST_WORLDS = 64
+"""Worlds looked at for one decision; of more, so many are drawn."""
+
+
+class Views(NamedTuple):
+    """What a clairvoyant thinks of D decisions.
+
+    Attributes:
+        gaps: `[D]` clairvoyance gap, in points; NaN where no world was found.
+        tied: `[D]` whether several moves have the highest mean value.
+        sizes: `[D]` states in the information set; -1 where it is too large to be enumerated.
+        solved: whether no value needed a playout.
+    """
+
+    gaps: FloatArray
+    tied: FloatArray
+    sizes: IntArray
+    solved: bool
+
+
+def views_of(
+    sampler: HyperPlaySampler, role: int, decisions: Decisions, rng: np.random.Generator
+) -> Views:
+    """Look at every decision of a role.
+
+    Args:
+        sampler: enumerates sets, or draws from them.
+    """
+    machine = sampler.machine
+    num = len(decisions)
+    gaps, tied = np.full(num, np.nan), np.full(num, np.nan)
+    sizes = np.full(num, -1, dtype=np.int64)
+    places: list[tuple[IntArray, FloatArray, IntArray]] = []
+    worlds: list[States] = []
+    for turn in np.unique(decisions.turns).tolist():
+        which = np.flatnonzero(decisions.turns == turn)
+        first, group = first_seen(decisions.paths[which])
+        bags = sampler.at(decisions.paths[which[first]], role, rng)
+        options = candidates(machine, bags)
+        counts = bags.sets.counts[bags.segment]
+        for bag in np.flatnonzero(counts).tolist():
+            here = which[group == bag]
+            if bags.exact[bag]:
+                sizes[here] = counts[bag]
+            lanes, weights = bags.lanes_of(bag), bags.weights_of(bag)
+            if len(lanes) > MOST_WORLDS:
+                lanes = bags.draw(bag, MOST_WORLDS, rng)
+                weights = np.full(MOST_WORLDS, 1 / MOST_WORLDS)
+            places.append((here, weights, options[bag]))
+            worlds.append(bags.sets.states.take(lanes))
+    if not worlds:
+        return Views(gaps, tied, sizes, True)
+    found = clairvoyant_values(machine, machine.concatenate(worlds), role, rng)
+    start = 0
+    for here, weights, moves in places:
+        lanes = np.arange(start, start + len(weights))
+        start += len(weights)
+        gaps[here], tied[here] = gap_of(found.moves, found.values, lanes, weights, moves)
+    return Views(gaps, tied, sizes, found.solved)
+
+
+def gap_of(
+    legal: Ragged, values: FloatArray, worlds: IntArray, weights: FloatArray, moves: IntArray
+) -> tuple[float, bool]:
+    """The gap of one decision, and whether its best move is not the only one.
+
+    Args:
+        legal, values: the moves of each world, and what they are worth.
+        worlds: `[N]` lanes of `legal`, with their probabilities.
+        moves: `[M]` the candidates: a move that is illegal in a world counts as the mean of those
+            that are legal there.
+    """
+    table = np.empty((len(worlds), len(moves)))
+    for row, world in enumerate(worlds.tolist()):
+        own = values[legal.offsets[world] : legal.offsets[world + 1]]
+        table[row] = own.mean()
+        at = legal[world][:, None] == moves
+        table[row, at.argmax(axis=1)] = own
+    means = weights @ table
+    best = means.max()
+    tied = int((means >= best - TIE_TOLERANCE * max(abs(best), 1.0)).sum()) > 1
+    return max(0.0, float(weights @ table.max(axis=1) - best)), tied

@@ -1,0 +1,199 @@
+"""Values of moves as if everybody knew the state from now on (paper 003, what PIMC computes).
+
+The states that can come up are found layer by layer, turn by turn, equal ones of a layer being one,
+and values are backed up: chance averages, and in a turn our role maximises its own goal first, then
+the others answer, each maximising its own (max^n). Moves that are equally good for whoever makes
+them count alike. Where there are too many states, those of the last layer are valued by random
+playouts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.machine.arrays import first_seen, offsets_of, segment_ids, take_segments
+from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, States
+from ggp.search.estimates import TIE_TOLERANCE
+
+MOST_STEPS = 400_000
+"""Joint moves tried for one call of `clairvoyant_values`."""
+
+PLAYOUTS = 16
+"""Random playouts for each state of the last layer."""
+
+
+class ClairvoyantValues(NamedTuple):
+    """The values of a role's moves in L states.
+
+    Attributes:
+        moves: the legal moves in each state; none where it is terminal.
+        values: `[K]` the goal of the role after each.
+        solved: whether no playout was needed.
+    """
+
+    moves: Ragged
+    values: FloatArray
+    solved: bool
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """S states that are not terminal, and their joint moves, the last role's changing fastest.
+
+    Attributes:
+        offsets: `[S + 1]` of the joint moves.
+        counts: `[S, R]` moves of each role.
+        after: `[J]` which state of the next layer a joint move leads to.
+        chance: probabilities of the moves of `random`, and where they begin for each state.
+    """
+
+    offsets: IntArray
+    counts: IntArray
+    after: IntArray
+    chance: tuple[FloatArray, IntArray]
+
+
+def clairvoyant_values(
+    machine: Machine,
+    states: States,
+    role: int,
+    rng: np.random.Generator,
+    most_steps: int = MOST_STEPS,
+) -> ClairvoyantValues:
+    """What each move of a role is worth where everybody knows the state.
+
+    Args:
+        states: L lanes.
+        rng: for playouts.
+        most_steps: joint moves to try; those of the states themselves are tried in any case.
+
+    Raises:
+        NoLegalMoveError: a role has no legal move where the game is not over.
+        GoalError: a goal value is not a number.
+    """
+    first, group = first_seen(machine.groups(states))
+    roots = states.take(first)
+    open_ = np.flatnonzero(~machine.terminal(roots))
+    layers, values, solved = _expand(machine, roots.take(open_), rng, most_steps)
+    for layer, reached in reversed(layers[1:]):
+        reached[np.isnan(reached[:, 0])] = _backed_up(machine, layer, values, role, all_roles=True)
+        values = reached
+    place = np.full(len(first), len(open_))
+    place[open_] = np.arange(len(open_))
+    if not len(open_):
+        empty = np.zeros(0, dtype=np.int64)
+        return ClairvoyantValues(
+            Ragged(np.zeros(len(group) + 1, dtype=np.int64), empty), np.zeros(0), solved
+        )
+    top = layers[0][0]
+    own = _backed_up(machine, top, values, role, all_roles=False)[:, role]
+    legal = machine.legal(roots.take(open_), role)
+    offsets = np.append(legal.offsets, legal.offsets[-1])  # one more, of what is terminal
+    taken, elements = take_segments(offsets, place[group])
+    return ClairvoyantValues(Ragged(taken, legal.values[elements]), own[elements], solved)
+
+
+def _expand(
+    machine: Machine, states: States, rng: np.random.Generator, most_steps: int
+) -> tuple[list[tuple[_Layer, FloatArray]], FloatArray, bool]:
+    """The layers below states, none of which is terminal.
+
+    Returns:
+        each layer with the values of the states that it and its terminal siblings are: goals, or
+        NaN where it is to be backed up; the values of the states below the last; and whether all of
+        these are goals.
+    """
+    layers: list[tuple[_Layer, FloatArray]] = []
+    values = np.full((len(states), len(machine.roles)), np.nan)
+    steps = 0
+    while len(states):
+        layer, joint = _joint_moves(machine, states)
+        steps += len(joint)
+        if layers and steps > most_steps:
+            values[np.isnan(values[:, 0])] = _played_out(machine, states, rng)
+            return layers, values, False
+        stepped = machine.step(states.take(segment_ids(layer.offsets)), joint).states
+        first, group = first_seen(machine.groups(stepped))
+        below = stepped.take(first)
+        layers.append((_Layer(layer.offsets, layer.counts, group, layer.chance), values))
+        terminal = machine.terminal(below)
+        values = np.full((len(below), len(machine.roles)), np.nan)
+        values[terminal] = machine.goals(below.take(np.flatnonzero(terminal)))
+        states = below.take(np.flatnonzero(~terminal))
+    return layers, values, True
+
+
+def _joint_moves(machine: Machine, states: States) -> tuple[_Layer, IntArray]:
+    lists: list[Ragged] = []
+    chance = np.zeros(0), np.zeros(len(states) + 1, dtype=np.int64)
+    for role in range(len(machine.roles)):
+        if role == machine.random_role:
+            drawn = machine.chance(states)
+            lists.append(Ragged(drawn.offsets, drawn.moves))
+            chance = drawn.probabilities, drawn.offsets
+        else:
+            lists.append(machine.legal(states, role))
+    counts = np.stack([each.counts for each in lists], axis=1)
+    offsets = offsets_of(counts.prod(axis=1))
+    lane = segment_ids(offsets)
+    number = np.arange(len(lane)) - offsets[lane]
+    joint = np.empty((len(lane), len(lists)), dtype=np.int64)
+    for role in reversed(range(len(lists))):
+        number, digit = np.divmod(number, counts[lane, role])
+        joint[:, role] = lists[role].values[lists[role].offsets[lane] + digit]
+    return _Layer(offsets, counts, np.zeros(0, dtype=np.int64), chance), joint
+
+
+def _played_out(machine: Machine, states: States, rng: np.random.Generator) -> FloatArray:
+    """`[S, R]` mean goals of random playouts; the middle where none came to an end."""
+    num = len(states)
+    played = machine.playout(states.take(np.repeat(np.arange(num), PLAYOUTS)), rng)
+    goals = played.goals.reshape(num, PLAYOUTS, -1)
+    finished = played.finished.reshape(num, PLAYOUTS).sum(axis=1)[:, None]
+    middle = sum(machine.goal_range) / 2
+    return np.where(finished > 0, goals.sum(axis=1) / np.maximum(finished, 1), middle)
+
+
+def _backed_up(
+    machine: Machine, layer: _Layer, below: FloatArray, role: int, *, all_roles: bool
+) -> FloatArray:
+    """`[S, R]` values of a layer's states, or with `all_roles` false `[K, R]` those of the moves
+    of our role in each of them, in order."""
+    others = [r for r in range(len(machine.roles)) if r not in (role, machine.random_role)]
+    order = [*others[::-1], *([role] if all_roles else [])]
+    if machine.random_role is not None:
+        order.insert(0, machine.random_role)
+    values = below[layer.after]
+    place = np.arange(len(values))
+    state = segment_ids(layer.offsets)
+    # Of a role that has chosen only the first place of each of its runs is left.
+    strides = np.ones_like(layer.counts)
+    strides[:, :-1] = layer.counts[:, :0:-1].cumprod(axis=1)[:, ::-1]
+    for chooser in order:
+        if layer.counts[:, chooser].max() == 1:
+            continue
+        stride, count = strides[state, chooser], layer.counts[state, chooser]
+        digit = (place - layer.offsets[state]) // stride % count
+        target = place - digit * stride
+        size = len(layer.after)
+        if chooser == machine.random_role:
+            probabilities, offsets = layer.chance
+            weights, total = probabilities[offsets[state] + digit], np.ones(size)
+        else:
+            own = values[:, chooser]
+            best = np.full(size, -np.inf)
+            np.maximum.at(best, target, own)
+            scale = np.maximum(np.abs(best), 1.0)
+            weights = (own >= (best - TIE_TOLERANCE * scale)[target]).astype(np.float64)
+            total = np.maximum(np.bincount(target, weights, minlength=size), 1.0)
+        columns = [
+            np.bincount(target, weights * values[:, r], minlength=size) / total
+            for r in range(values.shape[1])
+        ]
+        left = digit == 0
+        place, state = place[left], state[left]
+        values = np.stack([column[place] for column in columns], axis=1)
+    return values
