@@ -16,8 +16,6 @@ from typing import NamedTuple, TextIO
 import numpy as np
 
 from ggp.errors import ConfigError, MatchError
-from ggp.study.synthetic import TreeModel, draw_tree
-from ggp.study.tree_play import equilibrium, pimc, scores, uniform
 from match_runner.reproduce.results import Settings, Tell
 from match_runner.workers.executor import Executor
 from match_runner.workers.tries import run_all
@@ -63,19 +61,24 @@ class Trees:
 
 def measure(trees: Trees) -> list[TreeScores]:
     """The scores of trees, in order."""
+    # Importing numba takes as long as all of a command that does not need it.
+    from ggp.study.synthetic import TreeModel, draw_tree
+    from ggp.study.tree_play import equilibrium, pimc, scores, uniform
+
     model = TreeModel(*trees.cell)
-    return [_measured(model, trees.seed, trees.first + k) for k in range(trees.count)]
-
-
-def _measured(model: TreeModel, seed: int, number: int) -> TreeScores:
-    sequence = np.random.SeedSequence(seed, spawn_key=(_STREAM, number))
-    tree = draw_tree(model, np.random.default_rng(sequence))
-    best = equilibrium(tree)
-    return TreeScores(
-        *scores(tree, pimc(tree), best.profile),
-        *scores(tree, uniform(tree), best.profile),
-        best.nash_conv,
-    )
+    found = []
+    for number in range(trees.first, trees.first + trees.count):
+        sequence = np.random.SeedSequence(trees.seed, spawn_key=(_STREAM, number))
+        tree = draw_tree(model, np.random.default_rng(sequence))
+        best = equilibrium(tree)
+        found.append(
+            TreeScores(
+                *scores(tree, pimc(tree), best.profile),
+                *scores(tree, uniform(tree), best.profile),
+                best.nash_conv,
+            )
+        )
+    return found
 
 
 def measure_cells(
@@ -101,8 +104,7 @@ def measure_cells(
 
             def keep(trees: Trees, found: list[TreeScores]) -> None:
                 _write(file, trees, found)
-                _add(kept, trees.cell, trees.first, found)
-                for _ in found:
+                for _ in range(_add(kept, trees.cell, trees.first, found)):
                     tell()
 
             failures = run_all(
@@ -125,10 +127,11 @@ _Kept = dict[tuple[Cell, int], TreeScores]
 def _missing(cells: Iterable[Cell], kept: _Kept, settings: Settings) -> list[Trees]:
     work = []
     for cell in cells:
-        numbers = [k for k in range(settings.matches) if (cell, k) not in kept]
-        for start in range(0, len(numbers), TREES_AT_ONCE):
-            some = numbers[start : start + TREES_AT_ONCE]
-            work.append(Trees(cell, some[0], len(some), settings.seed))
+        for start in range(0, settings.matches, TREES_AT_ONCE):
+            end = min(start + TREES_AT_ONCE, settings.matches)
+            numbers = [k for k in range(start, end) if (cell, k) not in kept]
+            if numbers:  # some between the first and the last may be measured again
+                work.append(Trees(cell, numbers[0], 1 + numbers[-1] - numbers[0], settings.seed))
     return work
 
 
@@ -159,6 +162,9 @@ def _kept(path: Path) -> _Kept:
     return kept
 
 
-def _add(kept: _Kept, cell: Cell, first: int, found: Sequence[TreeScores]) -> None:
+def _add(kept: _Kept, cell: Cell, first: int, found: Sequence[TreeScores]) -> int:
+    """Keep trees; how many of them are new."""
+    before = len(kept)
     for number, each in enumerate(found, first):
         kept[cell, number] = each
+    return len(kept) - before

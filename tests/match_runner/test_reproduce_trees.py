@@ -84,6 +84,23 @@ def test_trees_that_are_kept_are_not_measured_again(
     assert len(asked) == 4
 
 
+def test_trees_that_are_missing_in_between_are_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree_cells, "measure", stub)
+    cell = Cell(0.5, 0.5, 0.5)
+    lines = [
+        {"cell": cell, "first": first, "scores": stub(Trees(cell, first, count, 0))}
+        for first, count in ((10, 3), (27, 1))
+    ]
+    (tmp_path / FILE).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    told: list[int] = []
+    given = settings(tmp_path, 30)
+    found = measure_cells([cell], given, InlineExecutor(), lambda: told.append(1))
+    assert found == {cell: stub(Trees(cell, 0, 30, 0))}
+    assert len(told) == 30
+
+
 def test_a_line_that_was_cut_off_is_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
