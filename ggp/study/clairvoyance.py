@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.belief import HyperPlaySampler
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import FloatArray, IntArray, Ragged, States
 from ggp.search.estimates import TIE_TOLERANCE, candidates
 from ggp.study.clairvoyant import clairvoyant_values
 from ggp.study.matches import Decisions
+from ggp.study.sets import KnownSets
 
 MOST_WORLDS = 64
 """Worlds looked at for one decision; of more, so many are drawn."""
@@ -26,9 +26,10 @@ class Views(NamedTuple):
     """What a clairvoyant thinks of D decisions.
 
     Attributes:
-        gaps: `[D]` clairvoyance gap, in points; NaN where no world was found.
-        tied: `[D]` whether several moves have the highest mean value.
-        sizes: `[D]` states in the information set; -1 where it is too large to be enumerated.
+        gaps: `[D]` clairvoyance gap, in points.
+        tied: `[D]` 1 where several moves have the highest mean value, else 0.
+        sizes: `[D]` states in the information set; -1 where it is too large to be enumerated, and
+            gaps and ties are NaN.
         solved: whether no value needed a playout.
     """
 
@@ -39,14 +40,19 @@ class Views(NamedTuple):
 
 
 def views_of(
-    sampler: HyperPlaySampler, role: int, decisions: Decisions, rng: np.random.Generator
+    known: KnownSets,
+    role: int,
+    decisions: Decisions,
+    rng: np.random.Generator,
+    most_steps: int,
 ) -> Views:
     """Look at every decision of a role.
 
     Args:
-        sampler: enumerates sets, or draws from them.
+        known: enumerates the sets.
+        most_steps: see `clairvoyant_values`.
     """
-    machine = sampler.machine
+    machine = known.machine
     num = len(decisions)
     gaps, tied = np.full(num, np.nan), np.full(num, np.nan)
     sizes = np.full(num, -1, dtype=np.int64)
@@ -55,13 +61,13 @@ def views_of(
     for turn in np.unique(decisions.turns).tolist():
         which = np.flatnonzero(decisions.turns == turn)
         first, group = first_seen(decisions.paths[which])
-        bags = sampler.at(decisions.paths[which[first]], role, rng)
+        found, bags = known.find(role, decisions.paths[which[first]])
+        if bags is None:
+            continue
         options = candidates(machine, bags)
-        counts = bags.sets.counts[bags.segment]
-        for bag in np.flatnonzero(counts).tolist():
-            here = which[group == bag]
-            if bags.exact[bag]:
-                sizes[here] = counts[bag]
+        for bag, path in enumerate(found.tolist()):
+            here = which[group == path]
+            sizes[here] = bags.sets.counts[bag]
             lanes, weights = bags.lanes_of(bag), bags.weights_of(bag)
             if len(lanes) > MOST_WORLDS:
                 lanes = bags.draw(bag, MOST_WORLDS, rng)
@@ -70,13 +76,13 @@ def views_of(
             worlds.append(bags.sets.states.take(lanes))
     if not worlds:
         return Views(gaps, tied, sizes, True)
-    found = clairvoyant_values(machine, machine.concatenate(worlds), role, rng)
+    seen = clairvoyant_values(machine, machine.concatenate(worlds), role, rng, most_steps)
     start = 0
     for here, weights, moves in places:
         lanes = np.arange(start, start + len(weights))
         start += len(weights)
-        gaps[here], tied[here] = gap_of(found.moves, found.values, lanes, weights, moves)
-    return Views(gaps, tied, sizes, found.solved)
+        gaps[here], tied[here] = gap_of(seen.moves, seen.values, lanes, weights, moves)
+    return Views(gaps, tied, sizes, seen.solved)
 
 
 def gap_of(

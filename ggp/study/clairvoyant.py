@@ -18,11 +18,8 @@ from ggp.machine.arrays import first_seen, offsets_of, segment_ids, take_segment
 from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, States
 from ggp.search.estimates import TIE_TOLERANCE
 
-MOST_STEPS = 400_000
-"""Joint moves tried for one call of `clairvoyant_values`."""
-
 PLAYOUTS = 16
-"""Random playouts for each state of the last layer."""
+"""Random playouts for each state of the last layer; fewer where there are many states."""
 
 
 class ClairvoyantValues(NamedTuple):
@@ -61,7 +58,7 @@ def clairvoyant_values(
     states: States,
     role: int,
     rng: np.random.Generator,
-    most_steps: int = MOST_STEPS,
+    most_steps: int,
 ) -> ClairvoyantValues:
     """What each move of a role is worth where everybody knows the state.
 
@@ -113,7 +110,7 @@ def _expand(
         layer, joint = _joint_moves(machine, states)
         steps += len(joint)
         if layers and steps > most_steps:
-            values[np.isnan(values[:, 0])] = _played_out(machine, states, rng)
+            values[np.isnan(values[:, 0])] = _played_out(machine, states, rng, most_steps)
             return layers, values, False
         stepped = machine.step(states.take(segment_ids(layer.offsets)), joint).states
         first, group = first_seen(machine.groups(stepped))
@@ -147,12 +144,19 @@ def _joint_moves(machine: Machine, states: States) -> tuple[_Layer, IntArray]:
     return _Layer(offsets, counts, np.zeros(0, dtype=np.int64), chance), joint
 
 
-def _played_out(machine: Machine, states: States, rng: np.random.Generator) -> FloatArray:
-    """`[S, R]` mean goals of random playouts; the middle where none came to an end."""
+def _played_out(
+    machine: Machine, states: States, rng: np.random.Generator, most: int
+) -> FloatArray:
+    """`[S, R]` mean goals of random playouts; the middle where none came to an end.
+
+    Args:
+        most: playouts of all states together, but at least one of each is made.
+    """
     num = len(states)
-    played = machine.playout(states.take(np.repeat(np.arange(num), PLAYOUTS)), rng)
-    goals = played.goals.reshape(num, PLAYOUTS, -1)
-    finished = played.finished.reshape(num, PLAYOUTS).sum(axis=1)[:, None]
+    each = min(max(most // num, 1), PLAYOUTS)
+    played = machine.playout(states.take(np.repeat(np.arange(num), each)), rng)
+    goals = played.goals.reshape(num, each, -1)
+    finished = played.finished.reshape(num, each).sum(axis=1)[:, None]
     middle = sum(machine.goal_range) / 2
     return np.where(finished > 0, goals.sum(axis=1) / np.maximum(finished, 1), middle)
 

@@ -12,27 +12,31 @@ from typing import Any
 
 import numpy as np
 
-from ggp.belief import HyperPlaySampler, PathTree
+from ggp.belief import PathTree
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
 from ggp.study.clairvoyance import Views, views_of
 from ggp.study.matches import decisions_of, random_matches
+from ggp.study.sets import KnownSets
 from ggp.study.shrinking import shares_left
 from ggp.study.walks import PreTerminal, classes, is_equal, pre_terminal_nodes
 
 MOST_MATCHES = 500
-"""Random matches whose information sets are looked at."""
+"""Random matches whose information sets are looked at; no more than walks."""
 
 MOST_DECISIONS = 300
-"""Decisions of each role whose worlds are valued."""
+"""Decisions of each role whose worlds are valued; no more than a fifth of the walks, but
+`LEAST_DECISIONS`."""
+
+LEAST_DECISIONS = 10
 
 MOST_PAIRS = 300
-"""Pairs of decisions of each role that are compared."""
+"""Pairs of decisions of each role that are compared; no more than walks."""
+
+STEPS_A_WALK = 200
+"""Joint moves that may be tried to value the decisions of a role, for each walk."""
 
 MOST_STATES = 1000
 """Largest information set that is enumerated."""
-
-PARTICLES = 64
-"""States drawn from larger ones."""
 
 ALMOST = 0.99
 
@@ -105,7 +109,7 @@ def measure_properties(machine: Machine, walks: int, seed: int) -> Properties:
     """Measure a game by random walks and random matches.
 
     Args:
-        walks: to pre-terminal nodes; there are as many matches, at most `MOST_MATCHES`.
+        walks: to pre-terminal nodes; all else that is done is in proportion, up to its bounds.
 
     Raises:
         NoLegalMoveError: a role has no legal move where the game is not over.
@@ -115,16 +119,19 @@ def measure_properties(machine: Machine, walks: int, seed: int) -> Properties:
     nodes = pre_terminal_nodes(machine, walks, rng)
     tree = PathTree(machine)
     turns = random_matches(machine, tree, min(walks, MOST_MATCHES), rng)
-    sampler = HyperPlaySampler(machine, tree, capacity=PARTICLES, exact=MOST_STATES)
+    known = KnownSets(machine, tree, MOST_STATES)
     roles: dict[str, RoleProperties] = {}
     notes = list(_notes_on_walks(machine, nodes))
     for role, name in enumerate(machine.roles):
         if role == machine.random_role:
             continue
         decisions = decisions_of(role, turns)
-        pairs = decisions.take(np.flatnonzero(decisions.before >= 0)).some(MOST_PAIRS, rng)
-        left, sizes = shares_left(sampler, role, pairs, rng)
-        views = views_of(sampler, role, decisions.some(MOST_DECISIONS, rng), rng)
+        pairs = decisions.take(np.flatnonzero(decisions.before >= 0)).some(
+            min(MOST_PAIRS, walks), rng
+        )
+        left, sizes = shares_left(known, role, pairs)
+        some = decisions.some(min(MOST_DECISIONS, max(LEAST_DECISIONS, walks // 5)), rng)
+        views = views_of(known, role, some, rng, STEPS_A_WALK * walks)
         roles[name] = _of_role(machine, role, nodes, left, views)
         notes += _notes_on_sets(name, left, sizes, views)
     return Properties(roles, walks, tuple(notes))
@@ -216,8 +223,7 @@ def _notes_on_sets(name: str, left: FloatArray, sizes: IntArray, views: Views) -
     if not len(views.gaps):
         yield f"{name} never has a choice: nothing can be said of its information sets"
         return
-    known = views.sizes[views.sizes > 0]
-    if len(known) == len(views.sizes) and (known == 1).all():
+    if (views.sizes == 1).all():
         yield (
             f"disambiguation of {name} means nothing: it always knows the state, so that no set "
             "can shrink; nor do clairvoyant worlds differ"
@@ -233,11 +239,11 @@ def _notes_on_sets(name: str, left: FloatArray, sizes: IntArray, views: Views) -
             f"{(sizes == 1).sum() / (sizes > 0).sum():.0%} of the sets of {name} hold one state "
             f"and cannot shrink; disambiguation of the others is {open_:.2f}"
         )
-    unknown = np.isnan(left).mean() if len(left) else 0.0
+    unknown = (views.sizes < 0).mean()
     if unknown:
         yield (
-            f"{unknown:.0%} of the sets of {name} have more than {MOST_STATES:,} states and do not "
-            "count for disambiguation"
+            f"at {unknown:.0%} of the decisions of {name} its information set has more than "
+            f"{MOST_STATES:,} states, now or before: these do not count"
         )
     if not views.solved:
         yield (

@@ -13,24 +13,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.belief import UNIFORM, HyperPlaySampler, never
+from ggp.belief import UNIFORM, never
 from ggp.belief.one_turn import advance
 from ggp.belief.segments import Segments
 from ggp.machine.arrays import first_seen_columns, segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, States
 from ggp.study.matches import Decisions
+from ggp.study.sets import KnownSets
 
 _MOST = 1 << 20
 """Continuations of one state in one turn that are looked through."""
 
 
-def shares_left(
-    sampler: HyperPlaySampler, role: int, decisions: Decisions, rng: np.random.Generator
-) -> tuple[FloatArray, IntArray]:
+def shares_left(known: KnownSets, role: int, decisions: Decisions) -> tuple[FloatArray, IntArray]:
     """What is left of the set of the last decision at each decision.
 
     Args:
-        sampler: enumerates the sets.
+        known: enumerates the sets.
         decisions: each has one before it.
 
     Returns:
@@ -43,14 +42,12 @@ def shares_left(
         which = np.flatnonzero(decisions.turns == turn)
         some = decisions.take(which)
         first, group = first_seen_columns([some.paths, some.before])
-        left, size = _of_one_turn(sampler, role, some.take(first), rng)
+        left, size = _of_one_turn(known, role, some.take(first))
         shares[which], sizes[which] = left[group], size[group]
     return shares, sizes
 
 
-def _of_one_turn(
-    sampler: HyperPlaySampler, role: int, decisions: Decisions, rng: np.random.Generator
-) -> tuple[FloatArray, IntArray]:
+def _of_one_turn(known: KnownSets, role: int, decisions: Decisions) -> tuple[FloatArray, IntArray]:
     """Back from each decision, turn by turn, to the one before it."""
     shares = np.full(len(decisions), np.nan)
     sizes = np.zeros(len(decisions), dtype=np.int64)
@@ -58,26 +55,27 @@ def _of_one_turn(
     paths = decisions.paths
     alive: tuple[States, IntArray] | None = None
     for back in range(1, int((decisions.turns - decisions.before).max(initial=0)) + 1):
-        bags = sampler.at(sampler.tree.parents(paths), role, rng)
-        known = np.flatnonzero(bags.exact)
-        sets = bags.sets.take(bags.segment[known])
-        owner = known[segment_ids(sets.offsets)]
-        lives = _has_living_child(sampler, role, sets.states, paths[owner], active[owner], alive)
-        done = (decisions.turns - decisions.before)[active[known]] == back
+        found, bags = known.find(role, known.tree.parents(paths))
+        if bags is None:
+            break
+        sets = bags.sets
+        owner = found[segment_ids(sets.offsets)]
+        lives = _has_living_child(known, role, sets.states, paths[owner], active[owner], alive)
+        done = (decisions.turns - decisions.before)[active[found]] == back
         count = np.bincount(active[owner[lives]], minlength=len(decisions))
-        ended = active[known[done]]
+        ended = active[found[done]]
         sizes[ended] = sets.counts[done]
         shares[ended] = count[ended] / sets.counts[done]
         alive = sets.states.take(np.flatnonzero(lives)), active[owner[lives]]
-        paths = bags.paths[known[~done]]
-        active = active[known[~done]]
+        paths = bags.paths[~done]
+        active = active[found[~done]]
         if not len(active):
             break
     return shares, sizes
 
 
 def _has_living_child(
-    sampler: HyperPlaySampler,
+    known: KnownSets,
     role: int,
     states: States,
     paths: IntArray,
@@ -92,7 +90,7 @@ def _has_living_child(
         alive: states of the next turn that are possible at the end, and what each belongs to; None
             where all are.
     """
-    machine = sampler.machine
+    machine = known.machine
     num = len(states)
     if not num:
         return np.zeros(0, dtype=np.bool_)
@@ -105,7 +103,7 @@ def _has_living_child(
         np.zeros(num),
     )
     children = advance(
-        *(machine, sampler.tree, role, each, paths),
+        *(machine, known.tree, role, each, paths),
         capacity=_MOST,
         rng=np.random.default_rng(0),  # nothing is drawn where sets are only enumerated
         model=UNIFORM,

@@ -7,6 +7,7 @@ import statistics
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -91,17 +92,21 @@ def student_interval(values: Sequence[float]) -> Interval:
 
     All may be equal; then there is no doubt.
     """
-    from scipy.stats import t
-
     num = len(values)
     if not num:
         return Interval(None)
     mean = math.fsum(values) / num
     if num == 1:
         return Interval(mean)
-    error = statistics.stdev(values) / math.sqrt(num)
-    half = error * float(t.ppf((1 + LEVEL) / 2, num - 1))
+    half = _student_quantile(num - 1) * statistics.stdev(values) / math.sqrt(num)
     return Interval(mean, mean - half, mean + half)
+
+
+@cache
+def _student_quantile(degrees: int) -> float:
+    from scipy.stats import t
+
+    return float(t.ppf((1 + LEVEL) / 2, degrees))
 
 
 def _bootstrap(values: np.ndarray[tuple[int], np.dtype[np.float64]], seed: int) -> list[float]:

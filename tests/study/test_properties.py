@@ -7,13 +7,14 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from ggp.belief import HyperPlaySampler, PathTree
+from ggp.belief import PathTree
 from ggp.machine import Machine
 from ggp.machine.base import Ragged, States
 from ggp.study.clairvoyance import gap_of, views_of
 from ggp.study.clairvoyant import clairvoyant_values
 from ggp.study.matches import Decisions, decisions_of, random_matches
 from ggp.study.properties import Properties, measure_properties
+from ggp.study.sets import KnownSets
 from ggp.study.shrinking import shares_left
 from ggp.study.walks import is_equal, pre_terminal_nodes
 from tests.support.enumeration import Path, complete_paths
@@ -55,6 +56,10 @@ MOVER_WINS = """
 (goal y 100)
 """
 """x moves, then y, who wins whatever it does."""
+
+
+MOST = 100_000
+"""Joint moves that are enough to solve the games here."""
 
 
 def fast(name: str) -> Machine:
@@ -105,7 +110,7 @@ def test_correlation_where_the_mover_always_wins_means_nothing() -> None:
 
 
 def by_move(machine: Machine, state: States, role: int) -> dict[str, float]:
-    found = clairvoyant_values(machine, state, role, np.random.default_rng(0))
+    found = clairvoyant_values(machine, state, role, np.random.default_rng(0), MOST)
     assert found.solved
     moves = found.moves[0].tolist()
     return {machine.move_text(m): v for m, v in zip(moves, found.values.tolist(), strict=True)}
@@ -154,7 +159,7 @@ def test_tic_tac_toe_is_a_draw() -> None:
     machine = fast("tic_tac_toe")
     assert set(by_move(machine, machine.initial(1), 0).values()) == {50.0}
     states = machine.initial(3)
-    found = clairvoyant_values(machine, states, 1, np.random.default_rng(0))
+    found = clairvoyant_values(machine, states, 1, np.random.default_rng(0), MOST)
     assert found.moves.counts.tolist() == [1, 1, 1]
     assert found.values.tolist() == [50.0] * 3
 
@@ -197,10 +202,9 @@ def test_values_are_those_of_plain_recursion(game: str) -> None:
     for role in range(len(machine.roles)):
         if role == machine.random_role:
             continue
-        found = clairvoyant_values(machine, machine.initial(1), role, np.random.default_rng(0))
-        assert found.values.max() == pytest.approx(
-            recursive(machine, machine.initial(1), role)[role]
-        )
+        start = machine.initial(1)
+        found = clairvoyant_values(machine, start, role, np.random.default_rng(0), MOST)
+        assert found.values.max() == pytest.approx(recursive(machine, start, role)[role])
 
 
 def test_what_is_too_large_is_played_out() -> None:
@@ -230,10 +234,10 @@ def test_gap_of_kuhn_poker_is_that_of_a_queen_that_faces_a_bet() -> None:
     machine = fast("kuhn_poker")
     tree = PathTree(machine)
     turns = random_matches(machine, tree, 300, np.random.default_rng(1))
-    sampler = HyperPlaySampler(machine, tree, capacity=8, exact=100)
+    known = KnownSets(machine, tree, 100)
     for role in range(2):
         decisions = decisions_of(role, turns)
-        found = views_of(sampler, role, decisions, np.random.default_rng(2))
+        found = views_of(known, role, decisions, np.random.default_rng(2), MOST)
         texts = [" ".join(tree.texts(path)) for path in decisions.paths.tolist()]
         faces = np.array(["queen" in text and " (bet)" in text.split("/")[-1] for text in texts])
         # Folded 25; called 100 against the jack, 0 against the king: 62.5 for who knows, else 50.
@@ -281,12 +285,12 @@ def test_what_is_left_of_a_set_is_what_enumeration_says(game: str, role: str, la
     number = machine.roles.index(role)
     tree = PathTree(machine)
     turns = random_matches(machine, tree, 40, np.random.default_rng(3))
-    sampler = HyperPlaySampler(machine, tree, capacity=8, exact=1000)
+    known = KnownSets(machine, tree, 1000)
     decisions = decisions_of(number, turns)
     pairs = decisions.take(np.flatnonzero((decisions.before >= 0) & (decisions.turns <= last)))
     pairs = pairs.some(5, np.random.default_rng(0))
     assert len(pairs)
-    shares, sizes = shares_left(sampler, number, pairs, np.random.default_rng(0))
+    shares, sizes = shares_left(known, number, pairs)
     for row in range(len(pairs)):
         node, before = int(pairs.paths[row]), int(pairs.before[row])
         expected = share_by_enumeration(machine, tree, number, node, before)
@@ -297,10 +301,10 @@ def test_sets_that_are_too_large_are_left_out() -> None:
     machine = fast("krieg_tic_tac_toe")
     tree = PathTree(machine)
     turns = random_matches(machine, tree, 10, np.random.default_rng(3))
-    sampler = HyperPlaySampler(machine, tree, capacity=8, exact=2)
+    known = KnownSets(machine, tree, 2)
     decisions = decisions_of(0, turns)
     pairs = decisions.take(np.flatnonzero(decisions.before >= 4))
-    shares, sizes = shares_left(sampler, 0, pairs, np.random.default_rng(0))
+    shares, sizes = shares_left(known, 0, pairs)
     assert np.isnan(shares[sizes == 0]).all()
     assert (sizes == 0).any()
     assert not np.isnan(shares[sizes > 0]).any()
