@@ -4,7 +4,7 @@ The states that can come up are found layer by layer, turn by turn, equal ones o
 and values are backed up: chance averages, and in a turn our role maximises its own goal first, then
 the others answer, each maximising its own (max^n). Moves that are equally good for whoever makes
 them count alike. Where there are too many states, those of the last layer are valued by random
-playouts.
+playouts; where there are too many joint moves from the start, the others' answers are drawn too.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from ggp.machine.arrays import first_seen, offsets_of, segment_ids, take_segments
 from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, States
 from ggp.search.estimates import TIE_TOLERANCE
+from ggp.study.turns import Turn
 
 PLAYOUTS = 16
 """Random playouts for each state of the last layer; fewer where there are many states."""
@@ -65,7 +66,7 @@ def clairvoyant_values(
     Args:
         states: L lanes.
         rng: for playouts.
-        most_steps: joint moves to try; those of the states themselves are tried in any case.
+        most_steps: joint moves to try, and playouts to make.
 
     Raises:
         NoLegalMoveError: a role has no legal move where the game is not over.
@@ -85,8 +86,10 @@ def clairvoyant_values(
         return ClairvoyantValues(
             Ragged(np.zeros(len(group) + 1, dtype=np.int64), empty), np.zeros(0), solved
         )
-    top = layers[0][0]
-    own = _backed_up(machine, top, values, role, all_roles=False)[:, role]
+    if layers:
+        own = _backed_up(machine, layers[0][0], values, role, all_roles=False)[:, role]
+    else:
+        own = _answered_by_lot(machine, roots.take(open_), role, rng, most_steps)
     legal = machine.legal(roots.take(open_), role)
     offsets = np.append(legal.offsets, legal.offsets[-1])  # one more, of what is terminal
     taken, elements = take_segments(offsets, place[group])
@@ -100,22 +103,24 @@ def _expand(
 
     Returns:
         each layer with the values of the states that it and its terminal siblings are: goals, or
-        NaN where it is to be backed up; the values of the states below the last; and whether all of
-        these are goals.
+        NaN where it is to be backed up, no layer if that of the states is too large; the values of
+        the states below the last; and whether all of these are goals.
     """
     layers: list[tuple[_Layer, FloatArray]] = []
     values = np.full((len(states), len(machine.roles)), np.nan)
-    steps = 0
+    steps = 0.0
     while len(states):
-        layer, joint = _joint_moves(machine, states)
-        steps += len(joint)
-        if layers and steps > most_steps:
-            values[np.isnan(values[:, 0])] = _played_out(machine, states, rng, most_steps)
+        moves = _moves_of(machine, states)
+        steps += moves.num_joint
+        if steps > most_steps:
+            if layers:
+                values[np.isnan(values[:, 0])] = _played_out(machine, states, rng, most_steps)
             return layers, values, False
-        stepped = machine.step(states.take(segment_ids(layer.offsets)), joint).states
+        offsets, joint = moves.joint()
+        stepped = machine.step(states.take(segment_ids(offsets)), joint).states
         first, group = first_seen(machine.groups(stepped))
         below = stepped.take(first)
-        layers.append((_Layer(layer.offsets, layer.counts, group, layer.chance), values))
+        layers.append((_Layer(offsets, moves.counts, group, moves.chance), values))
         terminal = machine.terminal(below)
         values = np.full((len(below), len(machine.roles)), np.nan)
         values[terminal] = machine.goals(below.take(np.flatnonzero(terminal)))
@@ -123,7 +128,38 @@ def _expand(
     return layers, values, True
 
 
-def _joint_moves(machine: Machine, states: States) -> tuple[_Layer, IntArray]:
+@dataclass(frozen=True)
+class _Moves:
+    """The moves of all roles in S states, none of which is terminal."""
+
+    lists: list[Ragged]
+    chance: tuple[FloatArray, IntArray]
+
+    @property
+    def counts(self) -> IntArray:
+        """`[S, R]` moves of each role."""
+        return np.stack([each.counts for each in self.lists], axis=1)
+
+    @property
+    def num_joint(self) -> float:
+        """Joint moves of all states; there may be more than an integer holds."""
+        return float(self.counts.astype(np.float64).prod(axis=1).sum())
+
+    def joint(self) -> tuple[IntArray, IntArray]:
+        """`[S + 1]` offsets of the joint moves of each state, and `[J, R]` these."""
+        counts = self.counts
+        offsets = offsets_of(counts.prod(axis=1))
+        state = segment_ids(offsets)
+        number = np.arange(len(state)) - offsets[state]
+        joint = np.empty((len(state), len(self.lists)), dtype=np.int64)
+        for role in reversed(range(len(self.lists))):
+            moves = self.lists[role]
+            number, digit = np.divmod(number, counts[state, role])
+            joint[:, role] = moves.values[moves.offsets[state] + digit]
+        return offsets, joint
+
+
+def _moves_of(machine: Machine, states: States) -> _Moves:
     lists: list[Ragged] = []
     chance = np.zeros(0), np.zeros(len(states) + 1, dtype=np.int64)
     for role in range(len(machine.roles)):
@@ -133,15 +169,19 @@ def _joint_moves(machine: Machine, states: States) -> tuple[_Layer, IntArray]:
             chance = drawn.probabilities, drawn.offsets
         else:
             lists.append(machine.legal(states, role))
-    counts = np.stack([each.counts for each in lists], axis=1)
-    offsets = offsets_of(counts.prod(axis=1))
-    lane = segment_ids(offsets)
-    number = np.arange(len(lane)) - offsets[lane]
-    joint = np.empty((len(lane), len(lists)), dtype=np.int64)
-    for role in reversed(range(len(lists))):
-        number, digit = np.divmod(number, counts[lane, role])
-        joint[:, role] = lists[role].values[lists[role].offsets[lane] + digit]
-    return _Layer(offsets, counts, np.zeros(0, dtype=np.int64), chance), joint
+    return _Moves(lists, chance)
+
+
+def _answered_by_lot(
+    machine: Machine, states: States, role: int, rng: np.random.Generator, most: int
+) -> FloatArray:
+    """`[K]` values of a role's moves where there are too many answers to try: one is drawn."""
+    own = machine.legal(states, role)
+    state = segment_ids(own.offsets)
+    joint = Turn(machine, states).random(rng)[state]
+    joint[:, role] = own.values
+    after = machine.step(states.take(state), joint).states
+    return _played_out(machine, after, rng, most)[:, role]
 
 
 def _played_out(
