@@ -7,14 +7,15 @@ would get E_w[max_a V_w(a)]. The difference is the clairvoyance gap.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ggp.machine.arrays import first_seen
-from ggp.machine.base import FloatArray, IntArray, Ragged, States
+from ggp.machine.base import FloatArray, IntArray, States
 from ggp.search.estimates import TIE_TOLERANCE, candidates
-from ggp.study.clairvoyant import clairvoyant_values
+from ggp.study.clairvoyant import ClairvoyantValues, clairvoyant_values
 from ggp.study.matches import Decisions
 from ggp.study.sets import KnownSets
 
@@ -76,33 +77,55 @@ def views_of(
             worlds.append(bags.sets.states.take(lanes))
     if not worlds:
         return Views(gaps, tied, sizes, True)
-    seen = clairvoyant_values(machine, machine.concatenate(worlds), role, rng, most_steps)
+    states = machine.concatenate(worlds)
+    seen = clairvoyant_values(machine, states, role, rng, most_steps)
+    again = seen if seen.solved else clairvoyant_values(machine, states, role, rng, most_steps)
     start = 0
     for here, weights, moves in places:
         lanes = np.arange(start, start + len(weights))
         start += len(weights)
-        gaps[here], tied[here] = gap_of(seen.moves, seen.values, lanes, weights, moves)
+        tables = [table_of(each, lanes, moves) for each in (seen, again)]
+        gaps[here] = gap_of(tables, weights)
+        tied[here] = is_tied(weights @ tables[0])
     return Views(gaps, tied, sizes, seen.solved)
 
 
-def gap_of(
-    legal: Ragged, values: FloatArray, worlds: IntArray, weights: FloatArray, moves: IntArray
-) -> tuple[float, bool]:
-    """The gap of one decision, and whether its best move is not the only one.
+def table_of(seen: ClairvoyantValues, worlds: IntArray, moves: IntArray) -> FloatArray:
+    """`[N, M]` values of moves in worlds.
+
+    A move that is illegal in a world counts as the mean of those that are legal there.
 
     Args:
-        legal, values: the moves of each world, and what they are worth.
-        worlds: `[N]` lanes of `legal`, with their probabilities.
-        moves: `[M]` the candidates: a move that is illegal in a world counts as the mean of those
-            that are legal there.
+        worlds: `[N]` lanes of what was seen.
+        moves: `[M]` the candidates, all that are legal in one of them.
     """
     table = np.empty((len(worlds), len(moves)))
+    legal = seen.moves
     for row, world in enumerate(worlds.tolist()):
-        own = values[legal.offsets[world] : legal.offsets[world + 1]]
+        own = seen.values[legal.offsets[world] : legal.offsets[world + 1]]
         table[row] = own.mean()
         at = legal[world][:, None] == moves
         table[row, at.argmax(axis=1)] = own
-    means = weights @ table
-    best = means.max()
-    tied = int((means >= best - TIE_TOLERANCE * max(abs(best), 1.0)).sum()) > 1
-    return max(0.0, float(weights @ table.max(axis=1) - best)), tied
+    return table
+
+
+def gap_of(tables: Sequence[FloatArray], weights: FloatArray) -> float:
+    """The clairvoyance gap of a decision.
+
+    Args:
+        tables: twice the same values, or two independent estimates. The best moves are taken from
+            one and their values from the other: the best of noisy values looks better than it is.
+        weights: `[N]` probabilities of the worlds.
+    """
+    gaps = []
+    for chosen_by, valued_by in (tables, tables[::-1]):
+        known = np.take_along_axis(valued_by, chosen_by.argmax(axis=1)[:, None], axis=1)[:, 0]
+        unknown = valued_by[:, (weights @ chosen_by).argmax()]
+        gaps.append(float(weights @ (known - unknown)))
+    return sum(gaps) / 2
+
+
+def is_tied(values: FloatArray) -> bool:
+    """Whether several values are the highest."""
+    best = float(values.max())
+    return int((values >= best - TIE_TOLERANCE * max(abs(best), 1.0)).sum()) > 1

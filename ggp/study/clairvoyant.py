@@ -22,6 +22,9 @@ from ggp.study.turns import Turn
 PLAYOUTS = 16
 """Random playouts for each state of the last layer; fewer where there are many states."""
 
+PLAYOUTS_A_STEP = 4
+"""Playouts of all states together, for each joint move that may be tried."""
+
 
 class ClairvoyantValues(NamedTuple):
     """The values of a role's moves in L states.
@@ -66,7 +69,7 @@ def clairvoyant_values(
     Args:
         states: L lanes.
         rng: for playouts.
-        most_steps: joint moves to try, and playouts to make.
+        most_steps: joint moves to try; beyond, `PLAYOUTS_A_STEP` times as many playouts are made.
 
     Raises:
         NoLegalMoveError: a role has no legal move where the game is not over.
@@ -89,7 +92,8 @@ def clairvoyant_values(
     if layers:
         own = _backed_up(machine, layers[0][0], values, role, all_roles=False)[:, role]
     else:
-        own = _answered_by_lot(machine, roots.take(open_), role, rng, most_steps)
+        most = PLAYOUTS_A_STEP * most_steps
+        own = _answered_by_lot(machine, roots.take(open_), role, rng, most)
     legal = machine.legal(roots.take(open_), role)
     offsets = np.append(legal.offsets, legal.offsets[-1])  # one more, of what is terminal
     taken, elements = take_segments(offsets, place[group])
@@ -107,20 +111,27 @@ def _expand(
         the states below the last; and whether all of these are goals.
     """
     layers: list[tuple[_Layer, FloatArray]] = []
+    reached: list[States] = []
     values = np.full((len(states), len(machine.roles)), np.nan)
     steps = 0.0
     while len(states):
         moves = _moves_of(machine, states)
         steps += moves.num_joint
         if steps > most_steps:
+            most_playouts = PLAYOUTS_A_STEP * most_steps
+            while len(layers) > 1 and len(states) * PLAYOUTS > most_playouts:
+                # The best of many values of few playouts each is far too high.
+                _, values = layers.pop()
+                states = reached.pop()
             if layers:
-                values[np.isnan(values[:, 0])] = _played_out(machine, states, rng, most_steps)
+                values[np.isnan(values[:, 0])] = _played_out(machine, states, rng, most_playouts)
             return layers, values, False
         offsets, joint = moves.joint()
         stepped = machine.step(states.take(segment_ids(offsets)), joint).states
         first, group = first_seen(machine.groups(stepped))
         below = stepped.take(first)
         layers.append((_Layer(offsets, moves.counts, group, moves.chance), values))
+        reached.append(states)
         terminal = machine.terminal(below)
         values = np.full((len(below), len(machine.roles)), np.nan)
         values[terminal] = machine.goals(below.take(np.flatnonzero(terminal)))

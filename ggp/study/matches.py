@@ -77,8 +77,8 @@ class Decisions:
         return Decisions(self.turns[which], self.paths[which], self.before[which])
 
     def some(self, most: int, rng: np.random.Generator) -> Decisions:
-        """At most so many, by lot."""
-        if len(self) <= most:
+        """All if at most so many differ in their paths, else so many by lot."""
+        if len(np.unique(self.paths)) <= most:
             return self
         return self.take(np.sort(rng.choice(len(self), size=most, replace=False)))
 

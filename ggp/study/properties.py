@@ -23,14 +23,14 @@ from ggp.study.walks import PreTerminal, classes, is_equal, pre_terminal_nodes
 MOST_MATCHES = 500
 """Random matches whose information sets are looked at; no more than walks."""
 
-MOST_DECISIONS = 300
-"""Decisions of each role whose worlds are valued; no more than a fifth of the walks, but
+MOST_DECISIONS = 100
+"""Different decisions of each role whose worlds are valued; no more than a fifth of the walks, but
 `LEAST_DECISIONS`."""
 
 LEAST_DECISIONS = 10
 
 MOST_PAIRS = 300
-"""Pairs of decisions of each role that are compared; no more than walks."""
+"""Different decisions of each role that are compared with those before; no more than walks."""
 
 STEPS_A_WALK = 200
 """Joint moves that may be tried to value the decisions of a role, for each walk."""
@@ -142,13 +142,14 @@ def _of_role(
 ) -> RoleProperties:
     outcomes = classes(machine, nodes.goals[:, role])
     equal = is_equal(nodes, outcomes)
+    gap = _mean(views.gaps)
     won = outcomes[nodes.offsets[:-1][equal]] > 0
     return RoleProperties(
         leaf_correlation=_mean(equal),
         leaf_correlation_goals=_mean(is_equal(nodes, nodes.goals[:, role])),
         bias=_mean(won),
         disambiguation=_disambiguation(left, views),
-        clairvoyance_gap=_mean(views.gaps),
+        clairvoyance_gap=None if gap is None else max(gap, 0.0),  # what noise is left
         ties=_mean(views.tied),
         information_sets=_sizes(views.sizes),
     )
@@ -248,5 +249,5 @@ def _notes_on_sets(name: str, left: FloatArray, sizes: IntArray, views: Views) -
     if not views.solved:
         yield (
             f"the game is too large to be solved from all decisions of {name}: some values are "
-            "means of random playouts, whose noise raises the clairvoyance gap and hides ties"
+            "means of random playouts, whose noise lowers the clairvoyance gap and hides ties"
         )

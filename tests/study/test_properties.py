@@ -10,8 +10,8 @@ import pytest
 from ggp.belief import PathTree
 from ggp.machine import Machine
 from ggp.machine.base import Ragged, States
-from ggp.study.clairvoyance import gap_of, views_of
-from ggp.study.clairvoyant import clairvoyant_values
+from ggp.study.clairvoyance import gap_of, is_tied, table_of, views_of
+from ggp.study.clairvoyant import ClairvoyantValues, clairvoyant_values
 from ggp.study.matches import Decisions, decisions_of, random_matches
 from ggp.study.properties import Properties, measure_properties
 from ggp.study.sets import KnownSets
@@ -227,17 +227,27 @@ def test_answers_that_are_too_many_are_drawn() -> None:
 # ---------------------------------------------------------------- gaps
 
 
-def test_gap_of_a_decision_with_a_move_that_is_illegal_in_a_world() -> None:
+def test_a_move_that_is_illegal_in_a_world_counts_as_the_mean_of_the_legal_ones() -> None:
     legal = Ragged(np.array([0, 2, 3]), np.array([7, 8, 8]))
-    values = np.array([100.0, 20.0, 60.0])
+    seen = ClairvoyantValues(legal, np.array([100.0, 20.0, 60.0]), True)
+    table = table_of(seen, np.arange(2), np.array([7, 8]))
+    assert table.tolist() == [[100, 20], [60, 60]]
+    assert gap_of([table, table], np.array([0.5, 0.5])) == 0
+    assert not is_tied(np.array([0.5, 0.5]) @ table)
+
+
+def test_who_must_match_the_world_gains_from_knowing_it() -> None:
+    table = np.array([[100.0, 0.0], [0.0, 100.0]])
     weights = np.array([0.5, 0.5])
-    # Move 7 counts 60 in the second world: the means are 80 and 40, a clairvoyant's is 80.
-    assert gap_of(legal, values, np.arange(2), weights, np.array([7, 8])) == (0.0, False)
-    values = np.array([100.0, 20.0, 180.0])
-    assert gap_of(legal, values, np.arange(2), weights, np.array([8])) == (0.0, False)
-    legal = Ragged(np.array([0, 2, 4]), np.array([7, 8, 8, 7]))
-    values = np.array([100.0, 0.0, 100.0, 0.0])
-    assert gap_of(legal, values, np.arange(2), weights, np.array([7, 8])) == (50.0, True)
+    assert gap_of([table, table], weights) == 50
+    assert is_tied(weights @ table)
+
+
+def test_noise_opens_no_gap() -> None:
+    rng = np.random.default_rng(0)
+    weights = np.full(8, 1 / 8)
+    gaps = [gap_of(list(rng.normal(size=(2, 8, 5))), weights) for _ in range(500)]
+    assert np.mean(gaps) == pytest.approx(0, abs=0.1)  # the best of 5 is 1.16 above the mean
 
 
 def test_gap_of_kuhn_poker_is_that_of_a_queen_that_faces_a_bet() -> None:
