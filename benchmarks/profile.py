@@ -16,7 +16,7 @@ from ggp.gdl.normalize import load
 from ggp.machine import build_machine
 from ggp.machine.jit import kernel
 from ggp.machine.propnet.play.block_playouts import move_lanes, play
-from ggp.machine.propnet.play.blocks import Block, PlayoutPlan, Queue, new_block
+from ggp.machine.propnet.play.blocks import Block, PlayoutPlan, Queue, begin, new_block
 from ggp.machine.propnet.play.kernels import run_tape
 from ggp.machine.propnet.play.layout import U64, Tape
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
@@ -72,15 +72,9 @@ def measure_profile(game: Game, rulesheets: Path | None, limit: float) -> dict[s
     machine = build_machine(load(path), "propnet")
     assert isinstance(machine, PropnetMachine)
     plan = machine.playout_plan
-    num, num_roles = LANES, len(machine.roles)
-    queue = Queue(
-        machine.initial(num).packed,
-        np.zeros((num, num_roles)),
-        np.zeros(num, dtype=np.int64),
-        np.zeros(num, dtype=np.bool_),
-        np.zeros((num_roles, 2), dtype=np.bool_),
-    )
-    block = new_block(plan.num_rows, WIDTH, 0, num, 1)
+    queue = machine.queue_of(machine.initial(LANES))
+    block = new_block(plan, WIDTH)
+    begin(block, 0, LANES, 1)
     play(plan, queue, block, 1000, 1, WIDTH)
     look, act = (_seconds(_evaluating(tape, block.rows)) for tape in (plan.look, plan.act))
     moving = _seconds(lambda times: _repeat_move(plan, queue, block, times, WIDTH))

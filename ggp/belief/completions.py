@@ -37,6 +37,7 @@ from ggp.machine.base import (
     FloatArray,
     IntArray,
     Machine,
+    Matcher,
     Ragged,
     States,
 )
@@ -113,7 +114,7 @@ class Completions:
     Attributes:
         lanes: `[K]` lane that was completed.
         joint_moves: `[K, R]`.
-        states, percepts: `[K]` successors and `[K, R]` percepts.
+        states: `[K]` successors.
         log_factors: `[K]` by what the weight of the lane is to be multiplied: the prior of
             the completion over the probability that it is here.
         stands_for: `[K]` estimated number of matching completions each of these represents.
@@ -122,7 +123,6 @@ class Completions:
     lanes: IntArray
     joint_moves: IntArray
     states: States
-    percepts: IntArray
     log_factors: FloatArray
     stands_for: FloatArray
 
@@ -135,7 +135,6 @@ class Completions:
             np.concatenate([part.lanes for part in parts]),
             np.concatenate([part.joint_moves for part in parts]),
             machine.concatenate([part.states for part in parts]),
-            np.concatenate([part.percepts for part in parts]),
             np.concatenate([part.log_factors for part in parts]),
             np.concatenate([part.stands_for for part in parts]),
         )
@@ -275,7 +274,6 @@ def draw_completions(
         found.lanes,
         found.joint_moves,
         found.states,
-        found.percepts,
         found.log_factors + np.log(stands_for[found.lanes]),
         stands_for[found.lanes],
     ), draws.num_drawn
@@ -387,10 +385,7 @@ def _matching(
     wanted: IntArray,
 ) -> tuple[Completions, IntArray]:
     """The completions that match, and `[K]` which of those given they are."""
-    stepped = machine.step(states.take(rows), joint_moves)
-    target = wanted[rows]
-    match = np.flatnonzero((stepped.percepts[:, role] == target) | (target == UNKNOWN))
-    after = stepped.states if len(match) == len(rows) else stepped.states.take(match)
+    match, after = _step_matching(machine, role, states, rows, joint_moves, wanted)
     # Whoever goes on playing knows that the game is not over: information sets consist of
     # decision states (paper 004, Definition 1).
     over = machine.terminal(after)
@@ -401,11 +396,29 @@ def _matching(
         rows[match],
         joint_moves[match],
         after,
-        stepped.percepts[match],
         log_priors[match],
         np.ones(len(match)),
     )
     return found, match
+
+
+def _step_matching(
+    machine: Machine,
+    role: int,
+    states: States,
+    rows: IntArray,
+    joint_moves: IntArray,
+    wanted: IntArray,
+) -> tuple[IntArray, States]:
+    """Which joint moves give the role what it saw, and the successors of these."""
+    if isinstance(machine, Matcher):
+        found = machine.step_matching(states, rows, joint_moves, role, wanted)
+        if found is not None:
+            return found
+    stepped = machine.step(states.take(rows), joint_moves)
+    target = wanted[rows]
+    match = np.flatnonzero((stepped.percepts[:, role] == target) | (target == UNKNOWN))
+    return match, stepped.states if len(match) == len(rows) else stepped.states.take(match)
 
 
 def _select(found: Completions, keep: BoolArray) -> Completions:
@@ -415,7 +428,6 @@ def _select(found: Completions, keep: BoolArray) -> Completions:
         found.lanes[keep],
         found.joint_moves[keep],
         found.states.take(np.flatnonzero(keep)),
-        found.percepts[keep],
         found.log_factors[keep],
         found.stands_for[keep],
     )
@@ -431,8 +443,10 @@ def _contains(lists: Ragged, values: IntArray) -> BoolArray:
 
 def _possible(chance: Chance) -> tuple[Ragged, FloatArray]:
     """The moves of `random` that are not impossible, and the logs of their probabilities."""
-    keep = chance.probabilities > 0
     options = Ragged(chance.offsets, chance.moves)
+    if len(chance.moves) == np.count_nonzero(options.counts):  # one move where there is any
+        return options, np.zeros(len(chance.moves))
+    keep = chance.probabilities > 0
     if keep.all():
         return options, np.log(chance.probabilities)
     owner = segment_ids(options.offsets)[keep]

@@ -258,14 +258,14 @@ def _views(
     if sets.views is None:
         return None
     views = sets.views[children.lanes]
+    # Only our own percepts were asked for before, and of many more joint moves.
+    percepts = machine.step(sets.states.take(children.lanes), children.joint_moves).percepts
     for j in range(len(machine.roles)):
         # What we missed of the match, our simulated self must not know.
         if j == role:
             views[:, j] = paths[children.lanes]
         elif j != machine.random_role:
-            views[:, j] = tree.extend(
-                views[:, j], children.joint_moves[:, j], children.percepts[:, j]
-            )
+            views[:, j] = tree.extend(views[:, j], children.joint_moves[:, j], percepts[:, j])
     return views
 
 

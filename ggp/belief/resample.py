@@ -1,4 +1,4 @@
-"""Thinning and drawing weighted entries without moving any expectation, many sets at once.
+"""Thinning weighted entries without moving any expectation, many sets at once.
 
 Of the entries of a set at most K are kept: those heavier than a threshold c with their weight,
 of the lighter ones a systematic sample that keeps each with probability weight / c, and those
@@ -158,29 +158,3 @@ def _thresholds(weights: FloatArray, limits: IntArray) -> FloatArray:
     candidates = tails / np.maximum(room, 1)
     fits = (falling <= candidates) & (room > 0)
     return np.asarray(candidates[np.arange(len(weights)), np.argmax(fits, axis=1)])
-
-
-def draw_counts(
-    weights: FloatArray, offsets: IntArray, counts: IntArray, starts: FloatArray
-) -> IntArray:
-    """`[N]` how often each entry is drawn, in systematic draws by weight from every set.
-
-    Args:
-        weights: `[N]`, in any unit.
-        offsets: `[S + 1]` entries of each set; sets may be empty or without weight where
-            nothing is to be drawn.
-        counts: `[S]` how many draws to make of each set.
-        starts: `[S]` a uniform random number from [0, 1) for each set.
-    """
-    drawn = np.zeros(len(weights), dtype=np.int64)
-    sets = np.flatnonzero(counts > 0)
-    for rows, entries, inside in matrices(offsets, sets):
-        which = sets[rows]
-        number = counts[which, None]
-        ends = np.cumsum(np.where(inside, weights[entries], 0.0), axis=1)
-        total = ends[:, -1:]
-        # Draws are made at (start + k) * total / number for k = 0, 1, ...
-        below = np.ceil(ends * (number / total) - starts[which, None])
-        below = np.where(ends >= total, number, np.clip(below, 0, number)).astype(np.int64)
-        drawn[entries[inside]] = np.diff(below, axis=1, prepend=0)[inside]
-    return drawn

@@ -109,6 +109,44 @@ class Playouts(NamedTuple):
     finished: BoolArray
 
 
+class TrialBatch(NamedTuple):
+    """E moves to be tried, each so many times in one state, and what to add up: U sums.
+
+    Attributes:
+        lanes: `[E]` state of each; those of one state had better be neighbours.
+        moves: `[E]`.
+        counts: `[E]` how often each is tried.
+        into: `[E]` sum that its playouts count in, below U.
+        weights: `[E]` by what each playout counts.
+        num_sums: U.
+    """
+
+    lanes: IntArray
+    moves: IntArray
+    counts: IntArray
+    into: IntArray
+    weights: FloatArray
+    num_sums: int
+
+
+class PlayoutSums(NamedTuple):
+    """Random playouts of trials, summed up; those that did not finish have a value given.
+
+    Attributes:
+        goals: `[U]` weighted sum of a role's goal values.
+        finished: whether all finished, see `Playouts`.
+        steps: `[U]` likewise of joint moves made, `[0]` where the spread was not asked for.
+        squares: `[U]` likewise of squared goal values.
+        goal_steps: `[U]` likewise of goal value times joint moves made.
+    """
+
+    goals: FloatArray
+    finished: bool
+    steps: FloatArray
+    squares: FloatArray
+    goal_steps: FloatArray
+
+
 @runtime_checkable
 class States(Protocol):
     """A batch of L states of one machine; a value: no operation changes it."""
@@ -250,6 +288,62 @@ class Machine(Protocol):
 
     def close(self) -> None:
         """Give back what the machine holds; it cannot be used afterwards."""
+        ...
+
+
+@runtime_checkable
+class TrialPlayer(Protocol):
+    """A machine that plays trials of moves out by itself, which saves making their first steps."""
+
+    def playouts_after(
+        self,
+        states: States,
+        role: int,
+        trials: TrialBatch,
+        rng: np.random.Generator,
+        *,
+        cut_value: float,
+        spread: bool,
+        max_steps: int = DEFAULT_MAX_STEPS,
+        max_seconds: float | None = None,
+    ) -> PlayoutSums:
+        """Try moves of a role: make them in their states, and play on randomly to the end.
+
+        The others' moves are random from the first on; where the move is not legal, it is a
+        random legal one.
+
+        Args:
+            cut_value: what playouts count as that do not finish.
+            spread: also sum up squares and steps.
+            max_steps, max_seconds: see `Machine.playout`.
+        """
+        ...
+
+
+@runtime_checkable
+class Matcher(Protocol):
+    """A machine that steps many lanes and keeps few, which saves telling what the others are."""
+
+    def step_matching(
+        self,
+        states: States,
+        lanes: IntArray,
+        joint_moves: IntArray,
+        role: int,
+        percepts: IntArray,
+    ) -> tuple[IntArray, States] | None:
+        """Like `step`, for those joint moves after which a role sees what it is to see.
+
+        Args:
+            states: L states.
+            lanes: `[K]` which of them each joint move is made in; neighbours had better be equal.
+            joint_moves: `[K, R]`.
+            percepts: `[L]` percept id that the role is to get, `UNKNOWN` if that may be any.
+
+        Returns:
+            the indices of the joint moves that match, increasing, and the successor states; None
+            where the machine cannot do it better than `step`.
+        """
         ...
 
 

@@ -16,6 +16,7 @@ FILES = (
         f"propnet/play/{name}"
         for name in ("block_playouts", "blocks", "choice", "kernels", "layout", "vectors")
     ),
+    "../search/trial_kernels",
 )
 """Modules beside this one that kernels are made of."""
 

@@ -6,7 +6,15 @@ import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
 from ggp.machine.arrays import chunks, first_seen, first_seen_columns
-from ggp.machine.base import FloatArray, IntArray, Machine, States
+from ggp.machine.base import (
+    FloatArray,
+    IntArray,
+    Machine,
+    PlayoutSums,
+    States,
+    TrialBatch,
+    TrialPlayer,
+)
 from ggp.search.anytime import Deadline, Pace, check
 from ggp.search.estimates import Estimates, Policy, Tally, best_moves, candidates
 from ggp.search.moves import MoveLists
@@ -37,8 +45,7 @@ class RandomPlayouts:
         deadline: Deadline | None = None,
     ) -> tuple[FloatArray, IntArray]:
         machine = self._machine
-        left_s = None if deadline is None else deadline.left_s()
-        ended = machine.playout(states, rng, max_seconds=left_s)
+        ended = machine.playout(states, rng, max_seconds=_left_s(deadline))
         if ended.finished.all():
             return np.ascontiguousarray(ended.goals[:, role]), ended.steps
         check(deadline)
@@ -93,7 +100,11 @@ class PlayoutSearch:
 
 
 class TrialPlayouts:
-    """Plays trials out, as many at once as the clock and memory allow."""
+    """Plays trials out, as many at once as the clock and memory allow.
+
+    Where the others move uniformly and states are valued by random playouts, a machine that can
+    plays whole trials by itself: nothing else is made of their first steps.
+    """
 
     def __init__(
         self,
@@ -105,6 +116,9 @@ class TrialPlayouts:
         self._machine, self._deadline, self._model = machine, deadline, model
         self._evaluation = evaluation or RandomPlayouts(machine)
         self._pace = Pace(deadline, TIMED_LANES, LANES_AT_ONCE)
+        self._player: TrialPlayer | None = None
+        if evaluation is None and model is UNIFORM and isinstance(machine, TrialPlayer):
+            self._player = machine
 
     def play(self, bags: Bags, results: Results, rng: np.random.Generator) -> None:
         """Play the trials of `results`, and add what comes of each.
@@ -112,10 +126,63 @@ class TrialPlayouts:
         Raises:
             OutOfTime: the deadline has passed; some trials have their results.
         """
-        for start, end in self._pace.batches(len(results.trials)):
-            states = first_steps(self._machine, bags, results.trials, start, end, rng, self._model)
-            values, turns = self._evaluation.values(states, bags.role, rng, self._deadline)
-            results.add(start, values, 1 + turns)
+        trials = results.trials
+        for start, end in self._pace.batches(len(trials)):
+            if self._player is not None:
+                strata, counts = trials.part(start, end)
+                batch = TrialBatch(
+                    trials.lanes[strata],
+                    trials.moves[strata],
+                    counts,
+                    np.arange(len(counts)),
+                    np.ones(len(counts)),
+                    len(counts),
+                )
+                results.add_sums(start, counts, self._sums(bags, batch, rng, spread=True))
+            else:
+                states = first_steps(self._machine, bags, trials, start, end, rng, self._model)
+                values, turns = self._evaluation.values(states, bags.role, rng, self._deadline)
+                results.add(start, values, 1 + turns)
+
+    def values(
+        self, bags: Bags, trials: Trials, num_candidates: int, rng: np.random.Generator
+    ) -> FloatArray:
+        """`[C]` values of candidates by trials, 0 of those that are not tried.
+
+        Raises:
+            OutOfTime: the deadline has passed.
+        """
+        if self._player is None or len(trials) > LANES_AT_ONCE:
+            results = Results(trials)
+            self.play(bags, results, rng)
+            return results.values(num_candidates)
+        counts = trials.counts
+        batch = TrialBatch(
+            trials.lanes,
+            trials.moves,
+            counts,
+            trials.candidate,
+            trials.share / counts,
+            num_candidates,
+        )
+        return self._sums(bags, batch, rng, spread=False).goals
+
+    def _sums(
+        self, bags: Bags, batch: TrialBatch, rng: np.random.Generator, *, spread: bool
+    ) -> PlayoutSums:
+        assert self._player is not None
+        sums = self._player.playouts_after(
+            bags.sets.states,
+            bags.role,
+            batch,
+            rng,
+            cut_value=sum(self._machine.goal_range) / 2,
+            spread=spread,
+            max_seconds=_left_s(self._deadline),
+        )
+        if not sums.finished:
+            check(self._deadline)
+        return sums
 
 
 def first_steps(
@@ -178,10 +245,12 @@ def hyperplay_policy(machine: Machine, playouts: int, deadline: Deadline | None 
         open_ = np.flatnonzero(moves.counts > 1)
         for start, end in chunks(moves.counts[open_] * playouts, LANES_AT_ONCE):
             some = open_[start:end]
-            trials = plan_trials(bags, moves, playouts, rng, some)
-            results = Results(trials)
-            player.play(bags, results, rng)
-            values += results.values(len(values))
+            trials = plan_trials(bags, moves, playouts, rng, some, by_entry=True)
+            values += player.values(bags, trials, len(values), rng)
         return best_moves(moves, values, rng)
 
     return choose
+
+
+def _left_s(deadline: Deadline | None) -> float | None:
+    return None if deadline is None else deadline.left_s()

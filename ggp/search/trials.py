@@ -16,9 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.belief import Bags
-from ggp.belief.resample import draw_counts
-from ggp.machine.arrays import offsets_of, segment_ids, take_segments
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Ragged
+from ggp.machine.arrays import offsets_of, segment_ids
+from ggp.machine.base import BoolArray, FloatArray, IntArray, PlayoutSums, Ragged
 
 
 @dataclass(frozen=True)
@@ -27,7 +26,7 @@ class Trials:
 
     Attributes:
         offsets: `[S + 1]` trials of each stratum; each has some.
-        candidate: `[S]` index into the values of the candidates, not falling.
+        candidate: `[S]` index into the values of the candidates.
         share: `[S]` weight of the stratum in the candidate's value; sums to 1 for each.
         lanes: `[S]` index into the states of the bags' sets.
         moves: `[S]` the candidate move.
@@ -56,30 +55,16 @@ class Trials:
         return slice(first, last), bounds[1:] - bounds[:-1]
 
 
-def allocate(
-    weights: FloatArray, offsets: IntArray, count: int, rng: np.random.Generator
-) -> IntArray:
-    """`[N]` how many of `count` trials of each bag each of its weighted entries gets.
-
-    Where there are enough trials every entry gets at least one, and the others are
-    distributed by weight; else the entries are drawn by weight.
-
-    Args:
-        weights: `[N]`, summing to 1 in each bag.
-        offsets: `[B + 1]` entries of each bag.
-    """
-    sizes = offsets[1:] - offsets[:-1]
-    enough = sizes <= count
-    each = np.repeat(enough, sizes)
-    wanted = np.where(each, np.maximum(weights * count - 1.0, 0.0), weights)
-    missing = np.where(enough, count - sizes, count)
-    return each + draw_counts(wanted, offsets, missing, rng.random(len(sizes)))
-
-
 def plan_trials(
-    bags: Bags, moves: Ragged, count: int, rng: np.random.Generator, chosen: IntArray | None = None
+    bags: Bags,
+    moves: Ragged,
+    count: int,
+    rng: np.random.Generator,
+    chosen: IntArray | None = None,
+    *,
+    by_entry: bool = False,
 ) -> Trials:
-    """`count` trials of every candidate of the chosen bags (default: all).
+    """`count` trials of every candidate of the chosen bags (default: all), bag by bag.
 
     All candidates of a bag are tried on the same entries, so that their differences are
     not blurred by the choice of entries.
@@ -87,29 +72,41 @@ def plan_trials(
     Args:
         moves: the candidates of each bag.
         chosen: increasing.
+        by_entry: all trials of one entry are neighbours, which makes them cheaper; else all of
+            one candidate, so that some are complete where the time runs out.
     """
+    from ggp.search.trial_kernels import plan  # brings numba, which is slow to import
+
     chosen = np.arange(len(bags)) if chosen is None else chosen
     sets = bags.sets
     set_of = segment_ids(sets.offsets)
     weights = np.exp(sets.log_weights)
     weights /= np.bincount(set_of, weights)[set_of]
-    offsets, entries = take_segments(sets.offsets, bags.segment[chosen])
-    repeats = allocate(weights[entries], offsets, count, rng)
-    sizes = offsets[1:] - offsets[:-1]
-    by_draw = np.repeat(sizes > count, sizes)
-    # Drawn entries count as often as they were drawn: the draws had their weights already.
-    shares = np.where(by_draw, repeats / count, weights[entries])
-    used = np.flatnonzero(repeats)
-    used_offsets = np.searchsorted(used, offsets)
-    # Every candidate of a bag gets a copy of the bag's list of entries used.
-    _, candidates = take_segments(moves.offsets, chosen)
-    num_moves = (moves.offsets[1:] - moves.offsets[:-1])[chosen]
-    strata, at = take_segments(used_offsets, np.repeat(np.arange(len(chosen)), num_moves))
-    at = used[at]
-    candidate = np.repeat(candidates, strata[1:] - strata[:-1])
-    return Trials(
-        offsets_of(repeats[at]), candidate, shares[at], entries[at], moves.values[candidate]
+    sizes = sets.counts[bags.segment[chosen]]
+    # No more entries are used than there are trials.
+    most = int((np.minimum(sizes, count) * moves.counts[chosen]).sum())
+    lanes, candidates, counts = (np.empty(most, dtype=np.int64) for _ in range(3))
+    shares = np.empty(most)
+    repeats = np.empty(sizes.max(initial=0), dtype=np.int64)
+    starts = rng.random(len(chosen))
+    found = plan(
+        sets.offsets,
+        weights,
+        bags.segment,
+        moves.offsets,
+        chosen,
+        count,
+        starts,
+        by_entry,
+        repeats,
+        lanes,
+        candidates,
+        counts,
+        shares,
     )
+    tried = moves.values[candidates[:found]]
+    offsets = offsets_of(counts[:found])
+    return Trials(offsets, candidates[:found], shares[:found], lanes[:found], tried)
 
 
 class Results:
@@ -117,10 +114,11 @@ class Results:
 
     Args:
         trials: what they are results of.
-        middle: of the goal range, if errors and promptness are wanted; None where the values
-            are enough.
+        middle: see below.
 
     Attributes:
+        middle: of the goal range, if errors and promptness are wanted; None where the values
+            are enough.
         counts: `[S]` trials that have a result.
         totals: `[S]` sum of their goal values.
         squares: `[S]` sum of the squares of these.
@@ -133,7 +131,7 @@ class Results:
         self.totals = np.zeros(len(trials.candidate))
         self.squares = np.zeros(len(trials.candidate))
         self.promptness = np.zeros(len(trials.candidate))
-        self._middle = middle
+        self.middle = middle
 
     def add(self, start: int, goals: FloatArray, turns: IntArray) -> None:
         """Add the goal values of trials from `start` on, and how many turns each took."""
@@ -143,10 +141,20 @@ class Results:
         begins = offsets_of(counts)[:-1]
         self.counts[strata] += counts
         self.totals[strata] += np.add.reduceat(goals, begins)
-        if self._middle is not None:
+        if self.middle is not None:
             self.squares[strata] += np.add.reduceat(goals * goals, begins)
-            prompt = (self._middle - goals) * turns
+            prompt = (self.middle - goals) * turns
             self.promptness[strata] += np.add.reduceat(prompt, begins)
+
+    def add_sums(self, start: int, counts: IntArray, sums: PlayoutSums) -> None:
+        """Add the trials from `start` on, `counts` of each of their strata, which are summed up."""
+        first = int(np.searchsorted(self.trials.offsets, start, side="right")) - 1
+        strata = slice(first, first + len(counts))
+        self.counts[strata] += counts
+        self.totals[strata] += sums.goals
+        if self.middle is not None:
+            self.squares[strata] += sums.squares
+            self.promptness[strata] += self.middle * sums.steps - sums.goal_steps
 
     def complete(self, num_candidates: int) -> BoolArray:
         """`[C]` candidates all of whose trials, of which there are some, have results."""

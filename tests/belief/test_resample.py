@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ggp.belief.resample import choose_entries, draw_counts
+from ggp.belief.resample import choose_entries
 from ggp.machine.arrays import offsets_of
 from ggp.machine.base import FloatArray, IntArray
 
@@ -115,31 +115,3 @@ def test_weights_of_many_magnitudes_are_thinned_exactly() -> None:
     )
     assert len(kept) == 3
     assert 0 in kept
-
-
-def systematic(weights: FloatArray, count: int, start: float) -> IntArray:
-    """How often each entry is drawn."""
-    ends = np.cumsum(weights)
-    points = (start + np.arange(count)) * (ends[-1] / count)
-    at = np.minimum(np.searchsorted(ends, points, side="right"), len(weights) - 1)
-    return np.bincount(at, minlength=len(weights))
-
-
-@given(SETS, st.lists(st.integers(0, 20), min_size=6, max_size=6), st.integers(0, 1000))
-def test_drawing_from_many_sets_is_drawing_from_each(
-    sets: Sets, counts: list[int], seed: int
-) -> None:
-    log_weights, offsets = packed(sets)
-    weights = np.exp(log_weights)
-    count = np.where(np.diff(offsets) > 0, counts[: len(sets)], 0).astype(np.int64)
-    starts = np.random.default_rng(seed).random(len(sets))
-    drawn = draw_counts(weights, offsets, count, starts)
-    for s in range(len(sets)):
-        mine = slice(offsets[s], offsets[s + 1])
-        assert drawn[mine].sum() == count[s]
-        assert (drawn[mine][weights[mine] == 0] == 0).all()
-        if count[s]:
-            expected = systematic(weights[mine], int(count[s]), float(starts[s]))
-            assert np.abs(drawn[mine] - expected).max() <= 1
-            exact = weights[mine] / weights[mine].sum() * count[s]
-            assert np.abs(drawn[mine] - exact).max() < 1 + 1e-9

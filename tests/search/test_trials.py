@@ -13,7 +13,7 @@ from ggp.machine import Machine
 from ggp.machine.arrays import offsets_of, ragged
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Ragged
 from ggp.search.estimates import TIE_TOLERANCE, Estimates, Tally, Ties, best_moves
-from ggp.search.trials import Results, Trials, allocate, plan_trials
+from ggp.search.trials import Results, Trials, plan_trials
 from tests.support.games import machine_of_game
 
 
@@ -67,39 +67,30 @@ def allocate_one(weights: FloatArray, count: int, start: float) -> IntArray:
     return trials
 
 
-@pytest.mark.parametrize("count", [1, 2, 5, 12, 64])
-@pytest.mark.parametrize("seed", range(10))
-def test_trials_are_allocated_to_each_bag_as_to_it_alone(count: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    sets = [rng.random(n) for n in rng.integers(1, 20, 12)]
-    weights = np.concatenate([s / s.sum() for s in sets])
-    offsets = offsets_of(np.array([len(s) for s in sets]))
-    found = allocate(weights, offsets, count, np.random.default_rng(seed))
-    starts = np.random.default_rng(seed).random(len(sets))
-    for b in range(len(sets)):
-        mine = slice(offsets[b], offsets[b + 1])
-        assert found[mine].sum() == count
-        assert found[mine].tolist() == allocate_one(weights[mine], count, starts[b]).tolist()
-
-
 @pytest.mark.parametrize("count", [1, 3, 8, 40])
 @pytest.mark.parametrize("seed", range(8))
-def test_plans_of_many_bags_are_plans_of_each(count: int, seed: int) -> None:
+@pytest.mark.parametrize("by_entry", [False, True])
+def test_plans_of_many_bags_are_plans_of_each(count: int, seed: int, by_entry: bool) -> None:
     bags, moves = random_bags(seed)
     chosen = np.flatnonzero(np.arange(len(bags)) % 3 != 1)
-    trials = plan_trials(bags, moves, count, np.random.default_rng(seed), chosen)
+    rng = np.random.default_rng(seed)
+    trials = plan_trials(bags, moves, count, rng, chosen, by_entry=by_entry)
     starts = np.random.default_rng(seed).random(len(chosen))
     expected = []
     for bag, start in zip(chosen.tolist(), starts, strict=True):
         weights = bags.weights_of(bag)
         repeats = allocate_one(weights, count, start)
         first = bags.sets.offsets[bags.segment[bag]]
-        for candidate in range(moves.offsets[bag], moves.offsets[bag + 1]):
-            for entry in np.flatnonzero(repeats):
-                share = repeats[entry] / count if len(weights) > count else weights[entry]
-                expected.append(
-                    (candidate, moves.values[candidate], first + entry, repeats[entry], share)
-                )
+        pairs = [
+            (candidate, entry)
+            for candidate in range(moves.offsets[bag], moves.offsets[bag + 1])
+            for entry in np.flatnonzero(repeats).tolist()
+        ]
+        for candidate, entry in sorted(pairs, key=lambda p: p[1]) if by_entry else pairs:
+            share = repeats[entry] / count if len(weights) > count else weights[entry]
+            expected.append(
+                (candidate, moves.values[candidate], first + entry, repeats[entry], share)
+            )
     columns = [trials.candidate, trials.moves, trials.lanes, trials.counts, trials.share]
     found = list(zip(*(c.tolist() for c in columns), strict=True))
     assert found == [pytest.approx(row) for row in expected]

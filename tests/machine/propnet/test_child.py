@@ -119,7 +119,7 @@ def test_task_that_needs_too_much_memory_is_stopped() -> None:
 
 def test_too_little_memory_to_begin_with_is_named() -> None:
     with pytest.raises(ReasonerLimitError, match="the limit of 1,000,000 bytes of memory"):
-        run("grounded", load("tic_tac_toe"), memory_bytes=1_000_000)
+        run("grounded", load("kriegspiel_king_rook"), memory_bytes=1_000_000)
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,17 @@ from numpy.typing import NDArray
 
 from ggp.errors import MachineError
 from ggp.gdl.normalize import load
-from ggp.machine.base import BoolArray, IntArray
+from ggp.machine.base import UNKNOWN, BoolArray, IntArray, TrialBatch
 from ggp.machine.propnet.build.gates import build_circuit
 from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.optimise import MAX_STEPS, optimise
 from ggp.machine.propnet.play.block_playouts import play
-from ggp.machine.propnet.play.blocks import Block, PlayoutPlan, Queue, new_block
+from ggp.machine.propnet.play.blocks import Block, PlayoutPlan, begin, new_block
 from ggp.machine.propnet.play.packed import PropnetStates
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.vectors import WIDTH, words_of
+from ggp.search.moves import is_legal, random_moves
+from tests.support.batches import mixed_states
 from tests.support.games import (
     GAMES,
     machine_of_game,
@@ -81,14 +83,9 @@ def test_every_lane_of_a_block_plays_a_legal_match(name: str) -> None:
     num = 3 * 64 * words + 77
     plan = machine._queries.playout
     current = machine.initial(num).packed.copy()
-    queue = Queue(
-        current.copy(),
-        np.zeros((num, len(machine.roles))),
-        np.zeros(num, dtype=np.int64),
-        np.zeros(num, dtype=np.bool_),
-        np.zeros((len(machine.roles), 2), dtype=np.bool_),
-    )
-    block = new_block(plan.num_rows, WIDTH, 0, num, 12345)
+    queue = machine.queue_of(PropnetStates(machine, current.copy()))
+    block = new_block(plan, WIDTH)
+    begin(block, 0, num, 12345)
     steps = np.zeros(num, dtype=np.int64)
     done = False
     first = True
@@ -96,11 +93,11 @@ def test_every_lane_of_a_block_plays_a_legal_match(name: str) -> None:
         if first:  # lanes come in within the first step
             before, places = np.arange(64 * words), np.arange(64 * words)
         else:
-            before, places = lanes_of(block.masks[:words]), block.lane_of.copy()
+            before, places = lanes_of(block.masks[:words]), block.entry_of.copy()
         first = False
-        ended = queue.finished.copy()
+        ended = queue.spread[:, 0] > 0
         done = play(plan, queue, block, 1000, 1, WIDTH)
-        moved = before[~(queue.finished & ~ended)[places[before]]]
+        moved = before[~((queue.spread[:, 0] > 0) & ~ended)[places[before]]]
         if not len(moved):
             continue
         lanes = places[moved]
@@ -117,9 +114,9 @@ def test_every_lane_of_a_block_plays_a_legal_match(name: str) -> None:
         current[lanes] = after.packed
         steps[lanes] += 1
     final = PropnetStates(machine, current)
-    assert queue.finished.all()
+    assert not queue.unfinished.any()
     assert machine.terminal(final).all()
-    assert np.array_equal(queue.steps, steps)
+    assert np.array_equal(queue.spread[:, 0], steps)
     assert np.array_equal(queue.goals, machine.goals(final))
 
 
@@ -217,3 +214,125 @@ def test_joint_moves_must_fit_the_batch() -> None:
     for wrong in (moves[:1], moves[:, :1], np.vstack([moves, moves])):
         with pytest.raises(MachineError, match="joint moves of shape"):
             machine.step(states, wrong)
+
+
+def tried(machine: PropnetMachine, seed: int) -> tuple[PropnetStates, int, TrialBatch]:
+    """Moves of a role, legal or not, in states of a few random matches."""
+    rng = np.random.default_rng(seed)
+    role = next(r for r in range(len(machine.roles)) if r != machine.random_role)
+    mixed = mixed_states(machine, seed=seed)
+    states = mixed.take(np.flatnonzero(~machine.terminal(mixed)))
+    assert isinstance(states, PropnetStates)
+    known = machine.legal(states, role, allow_stuck=True).values
+    size = 60
+    into = rng.integers(0, 20, size)
+    batch = TrialBatch(
+        np.sort(rng.integers(0, len(states), size)),
+        rng.choice(known, size),
+        rng.integers(0, 400, size),
+        into,
+        rng.random(size),
+        20,
+    )
+    return states, role, batch
+
+
+@pytest.mark.parametrize("name", [*GAMES, *SHARED])
+def test_trials_are_worth_what_they_are_step_by_step(name: str) -> None:
+    """Against moves made one by one, with the machine's own `legal` and `step`."""
+    machine = machine_of(name)
+    states, role, batch = tried(machine, seed=4)
+    rng = np.random.default_rng(1)
+    sums = machine.playouts_after(states, role, batch, rng, cut_value=50.0, spread=True)
+    assert sums.finished
+    lanes = np.repeat(batch.lanes, batch.counts)
+    before = states.take(lanes)
+    submitted = {role: np.repeat(batch.moves, batch.counts)}
+    joint_moves = np.zeros((len(lanes), len(machine.roles)), dtype=np.int64)
+    for j in range(len(machine.roles)):
+        drawn = random_moves(machine, before, j, rng)
+        if j in submitted:
+            legal = is_legal(machine, before, j, submitted[j])
+            drawn = np.where(legal, submitted[j], drawn)
+        joint_moves[:, j] = drawn
+    after = machine.playout(machine.step(before, joint_moves).states, rng)
+    owner = np.repeat(batch.into, batch.counts)
+    weight = np.repeat(batch.weights, batch.counts)
+    goals, steps = after.goals[:, role], 1.0 + after.steps
+    for found, values in (
+        (sums.goals, goals),
+        (sums.squares, goals**2),
+        (sums.steps, steps),
+        (sums.goal_steps, goals * steps),
+    ):
+        expected = np.bincount(owner, weight * values, minlength=20)
+        # Both are random: each has about the variance of the one that is known lane by lane.
+        spread = np.bincount(owner, (weight * (values - values.mean())) ** 2, minlength=20)
+        assert (np.abs(found - expected) <= 5 * np.sqrt(2 * spread) + 1e-6).all()
+
+
+def test_moves_that_are_given_are_made() -> None:
+    rules = "(role a) (init start)" + "".join(
+        f"(legal a m{i}) (<= (next (got {i})) (does a m{i})) (<= terminal (true (got {i})))"
+        f"(<= (goal a {i}) (true (got {i})))"
+        for i in range(11)
+    )
+    machine = machine_of_rules(rules, "propnet")
+    assert isinstance(machine, PropnetMachine)
+    moves = machine.legal(machine.initial(1), 0).values
+    values = np.array([float(machine.move_text(int(m))[1:]) for m in moves])
+    counts = np.array([1, 0, 3000, 7, 64, 65, 1, 1, 500, 2, 1024])
+    batch = TrialBatch(np.zeros(11, dtype=np.int64), moves, counts, np.arange(11), np.ones(11), 11)
+    rng = np.random.default_rng(0)
+    found = machine.playouts_after(machine.initial(1), 0, batch, rng, cut_value=50.0, spread=True)
+    assert found.goals.tolist() == (values * counts).tolist()
+    assert found.squares.tolist() == (values**2 * counts).tolist()
+    assert found.steps.tolist() == counts.tolist()
+
+
+def test_trials_that_do_not_end_count_as_they_are_told_to() -> None:
+    endless = "(role a) (init p) (legal a m) (<= (next p) (true p)) (goal a 0)"
+    endless += "(<= terminal (true q)) (<= (next q) (true q))"
+    machine = machine_of_rules(endless, "propnet")
+    assert isinstance(machine, PropnetMachine)
+    moves = machine.legal(machine.initial(1), 0).values[[0, 0]]
+    batch = TrialBatch(
+        np.zeros(2, dtype=np.int64), moves, np.array([3, 2000]), np.arange(2), np.ones(2), 2
+    )
+    rng = np.random.default_rng(0)
+    found = machine.playouts_after(
+        machine.initial(1), 0, batch, rng, cut_value=50.0, spread=True, max_steps=10
+    )
+    assert not found.finished
+    assert found.goals.tolist() == [150.0, 100_000.0]
+    assert found.steps.tolist() == [30.0, 20_000.0]
+    assert found.goal_steps.tolist() == [1_500.0, 1_000_000.0]
+
+
+@pytest.mark.parametrize("name", [*GAMES, *SHARED])
+def test_steps_that_match_are_those_of_all_steps_that_do(name: str) -> None:
+    machine = machine_of(name)
+    rng = np.random.default_rng(6)
+    mixed = mixed_states(machine, seed=6)
+    states = mixed.take(np.flatnonzero(~machine.terminal(mixed)))
+    lanes = np.sort(rng.integers(0, len(states), 3_000))
+    before = states.take(lanes)
+    joint_moves = np.stack(
+        [random_moves(machine, before, j, rng) for j in range(len(machine.roles))], axis=1
+    )
+    after = machine.step(before, joint_moves)
+    for role in range(len(machine.roles)):
+        # What one of the moves of a state shows, or anything.
+        wanted = np.full(len(states), UNKNOWN)
+        wanted[lanes] = after.percepts[:, role]
+        wanted[rng.random(len(states)) < 0.2] = UNKNOWN
+        found = machine.step_matching(states, lanes, joint_moves, role, wanted)
+        if found is None:
+            assert not machine.circuit.sees[role].names or not machine._is_gdl2
+            continue
+        target = wanted[lanes]
+        expected = np.flatnonzero((after.percepts[:, role] == target) | (target == UNKNOWN))
+        assert found[0].tolist() == expected.tolist()
+        assert isinstance(found[1], PropnetStates)
+        assert isinstance(after.states, PropnetStates)
+        assert np.array_equal(found[1].packed, after.states.packed[expected])

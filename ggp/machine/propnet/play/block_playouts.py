@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ggp.machine.jit import inlined, kernel
 from ggp.machine.propnet.play.blocks import (
+    END,
+    FRESH,
+    NEXT,
     OLDEST,
     STEP,
     TOGETHER,
-    USED,
+    VISITED,
     Block,
     PlayoutPlan,
     Queue,
-    compact,
     fill,
 )
 from ggp.machine.propnet.play.choice import (
-    MAX_PLANES,
     count_legal,
     draw_below,
+    literal,
     pick,
     seed_words,
 )
 from ggp.machine.propnet.play.kernels import run_tape
-from ggp.machine.propnet.play.layout import U64
+from ggp.machine.propnet.play.layout import I32, U64, Wires
 from ggp.machine.propnet.play.vectors import (
     band,
     bor,
@@ -40,7 +45,8 @@ from ggp.machine.propnet.play.vectors import (
     words_of,
 )
 
-_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_REFILL = 7, 8
+"""New lanes are let in when no more than this share of a block plays on."""
 
 
 @kernel
@@ -57,168 +63,396 @@ def play(
     at = block.at
     if at[STEP] == 0:
         seed_words(block.rng[0], block.rng)
-        fill(plan, queue, block, words)
+        _fill(plan, queue, block, width)
     for _ in range(budget):
-        if at[USED] == 0:
-            return True
         run_tape(plan.look, block.rows, width)
-        _end_lanes(plan, queue, block, max_steps, width)
-        alive = _count(block.masks, 0, words)
+        if _end_lanes(block.masks, block.rows, plan.terminal, width) and queue.spread.shape[1]:
+            _stop(
+                block.masks,
+                block.entry_of,
+                block.started,
+                at[STEP],
+                queue.into,
+                queue.weights,
+                queue.spread,
+                words,
+            )
+        # `OLDEST` may be too early, of a lane that has ended since, but not too late: so lanes are
+        # gone through rarely.
+        if at[STEP] - at[OLDEST] >= max_steps:
+            at[OLDEST] = _find_old(block.masks, block.started, at[STEP], max_steps, words)
+            _lose(queue, block, words)
+        alive = _count(block.masks, words)
+        waiting = at[NEXT] < at[END]
         # Where roles take turns, those with one legal move cost least if all lanes agree whose
         # turn it is: new lanes wait for that.
         in_turn = (at[STEP] + 1 - at[TOGETHER]) % plan.turns == 0
-        tidy = alive == 0 or (3 * alive <= 2 * at[USED] and in_turn)
+        tidy = alive == 0 or (waiting and in_turn and _REFILL[1] * alive <= _REFILL[0] * 64 * words)
         if tidy:
             # Lanes that ended earlier still hold their last states, so that one evaluation judges
             # all.
             run_tape(plan.judge, block.rows, width)
-            _judge(plan, queue, block, words)
+            _judge(
+                block.rows,
+                plan.goals,
+                plan.goal_values,
+                plan.role_goals,
+                queue.judged,
+                block.masks,
+                block.entry_of,
+                block.started,
+                queue.into,
+                queue.weights,
+                queue.goals,
+                queue.spread,
+                queue.met,
+                queue.faults,
+                words,
+            )
         if alive:
             move_lanes(plan, queue, block, width)
+            at[VISITED] += _count(block.masks, words)
         at[STEP] += 1
         if tidy:
             if alive == 0:
+                if not waiting:
+                    return True
                 at[TOGETHER] = at[STEP]
-            compact(plan, block, width)
-            fill(plan, queue, block, words)
-    return bool(at[USED] == 0)
+                at[OLDEST] = at[STEP]
+            _fill(plan, queue, block, width)
+    return False
 
 
 @inlined
-def _count(masks: U64, which: int, words: int) -> int:
+def _fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:
+    fill(
+        plan.state_rows,
+        plan.row_of,
+        plan.matter,
+        queue.packed,
+        queue.lanes,
+        queue.counts,
+        queue.moves,
+        block.rows,
+        block.masks,
+        block.entry_of,
+        block.started,
+        block.given,
+        block.square,
+        block.at,
+        width,
+    )
+
+
+@inlined
+def _count(masks: U64, words: int) -> int:
+    """Lanes that play on."""
     total = 0
-    for w in range(which * words, (which + 1) * words):
+    for w in range(words):
         total += count_ones(masks[w])
     return total
 
 
 @inlined
-def _end_lanes(
-    plan: PlayoutPlan, queue: Queue, block: Block, max_steps: int, width: tuple[int, ...]
-) -> None:
-    """Take lanes that are over, or have played long enough, out of those that play on."""
-    out_of_line()
+def _end_lanes(masks: U64, rows: U64, terminal: Wires, width: tuple[int, ...]) -> bool:
+    """Take lanes that are over out of those that play on, to the third mask; if there are any."""
     words = words_of(width)
-    masks, at = block.masks, block.at
     playing = load(masks, 0, width)
     over = bxor(
-        load(block.rows, np.int64(plan.terminal.rows[0]) * words, width),
-        splat(plan.terminal.inverted[0], width),
+        load(rows, np.int64(terminal.rows[0]) * words, width), splat(terminal.inverted[0], width)
     )
     over = band(over, playing)
-    if reduce_or(over):
-        store(masks, 0, but_not(playing, over))
-        store(masks, words, bor(load(masks, words, width), over))
-        store(masks, 2 * words, over)
-        _stop(queue, block, True, words)
-    # `OLDEST` may be too early, of a lane that has ended since, but not too late: so lanes are gone
-    # through rarely.
-    if at[STEP] - at[OLDEST] >= max_steps:
-        oldest = at[STEP]
-        for w in range(words):
-            old = np.uint64(0)
-            bits = masks[w]
-            while bits:
-                b = lowest_one(bits)
-                bits &= bits - np.uint64(1)
-                began = block.started[64 * w + b]
-                if at[STEP] - began >= max_steps:
-                    old |= np.uint64(1) << np.uint64(b)
-                elif began < oldest:
-                    oldest = began
-            masks[2 * words + w] = old
-            masks[w] &= ~old
-        at[OLDEST] = oldest
-        _stop(queue, block, False, words)
+    if not reduce_or(over):
+        return False
+    store(masks, 0, but_not(playing, over))
+    store(masks, words, bor(load(masks, words, width), over))
+    store(masks, 2 * words, over)
+    return True
 
 
 @inlined
-def _stop(queue: Queue, block: Block, finished: bool, words: int) -> None:
-    """Write down the lanes of the third mask."""
+def _find_old(masks: U64, started: NDArray[np.int64], step: int, max_steps: int, words: int) -> int:
+    """Move lanes that have played long enough to the third mask; when the oldest other began."""
+    out_of_line()
+    oldest = step
+    for w in range(words):
+        old = np.uint64(0)
+        bits = masks[w]
+        while bits:
+            b = lowest_one(bits)
+            bits &= bits - np.uint64(1)
+            began = started[64 * w + b]
+            if step - began >= max_steps:
+                old |= np.uint64(1) << np.uint64(b)
+            elif began < oldest:
+                oldest = began
+        masks[2 * words + w] = old
+        masks[w] &= ~old
+    return oldest
+
+
+@inlined
+def _stop(
+    masks: U64,
+    entry_of: NDArray[np.int64],
+    started: NDArray[np.int64],
+    step: int,
+    into: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    spread: NDArray[np.float64],
+    words: int,
+) -> None:
+    """Write down how far the lanes of the third mask came."""
     out_of_line()
     for w in range(words):
-        bits = block.masks[2 * words + w]
+        bits = masks[2 * words + w]
         while bits:
             lane = 64 * w + lowest_one(bits)
             bits &= bits - np.uint64(1)
-            place = block.lane_of[lane]
-            queue.steps[place] = block.at[STEP] - block.started[lane]
-            queue.finished[place] = finished
+            started[lane] = step - started[lane]
+            if spread.shape[1]:
+                entry = entry_of[lane]
+                spread[into[entry], 0] += weights[entry] * started[lane]
 
 
 @inlined
-def _judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
+def _cut_off(
+    masks: U64,
+    entry_of: NDArray[np.int64],
+    steps: NDArray[np.int64],
+    into: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    cut_value: float,
+    goals: NDArray[np.float64],
+    spread: NDArray[np.float64],
+    unfinished: NDArray[np.int64],
+    words: int,
+) -> None:
+    """Write down lanes of the third mask, which stopped, as such that will not finish."""
+    out_of_line()
+    for w in range(words):
+        bits = masks[2 * words + w]
+        while bits:
+            lane = 64 * w + lowest_one(bits)
+            bits &= bits - np.uint64(1)
+            entry = into[entry_of[lane]]
+            weight = weights[entry_of[lane]]
+            unfinished[entry] += 1
+            for j in range(goals.shape[1]):
+                goals[entry, j] += weight * cut_value
+            if spread.shape[1] > 1:
+                spread[entry, 1] += weight * cut_value * cut_value
+                spread[entry, 2] += weight * cut_value * steps[lane]
+
+
+@inlined
+def _note_steps(queue: Queue, block: Block, words: int) -> None:
+    """The lanes of the third mask stopped."""
+    _stop(
+        block.masks,
+        block.entry_of,
+        block.started,
+        block.at[STEP],
+        queue.into,
+        queue.weights,
+        queue.spread,
+        words,
+    )
+
+
+@inlined
+def _lose(queue: Queue, block: Block, words: int) -> None:
+    """The lanes of the third mask stopped, and will not finish."""
+    _stop(
+        block.masks,
+        block.entry_of,
+        block.started,
+        block.at[STEP],
+        queue.into,
+        queue.weights,
+        queue.spread,
+        words,
+    )
+    _cut_off(
+        block.masks,
+        block.entry_of,
+        block.started,
+        queue.into,
+        queue.weights,
+        queue.cut_value,
+        queue.goals,
+        queue.spread,
+        queue.unfinished,
+        words,
+    )
+
+
+@inlined
+def _judge(
+    rows: U64,
+    wires: Wires,
+    values: NDArray[np.float64],
+    role_goals: I32,
+    judged: I32,
+    masks: U64,
+    entry_of: NDArray[np.int64],
+    steps: NDArray[np.int64],
+    into: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    goals: NDArray[np.float64],
+    spread: NDArray[np.float64],
+    met: NDArray[np.bool_],
+    faults: NDArray[np.bool_],
+    words: int,
+) -> None:
     """Write down the goals of the lanes of the second mask."""
     out_of_line()
-    for role in range(len(plan.role_goals) - 1):
-        first, end = plan.role_goals[role], plan.role_goals[role + 1]
+    for role in range(judged[0], judged[1]):
+        first, end = role_goals[role], role_goals[role + 1]
         for w in range(words):
-            lanes = block.masks[words + w]
+            lanes = masks[words + w]
             if not lanes:
                 continue
             some = np.uint64(0)
             for k in range(first, end):
-                row = np.int64(plan.goals.rows[k])
-                bits = (block.rows[row * words + w] ^ plan.goals.inverted[k]) & lanes
+                bits = (rows[np.int64(wires.rows[k]) * words + w] ^ wires.inverted[k]) & lanes
+                # The first goal value in the order of the rules counts.
                 again = bits & some
+                if again:
+                    for j in range(first, k):
+                        held = rows[np.int64(wires.rows[j]) * words + w] ^ wires.inverted[j]
+                        if held & again and values[j] != values[k]:
+                            faults[role, 0] = True
+                bits &= ~some
+                if not bits:
+                    continue
                 some |= bits
-                value = plan.goal_values[k]
-                # One that is not a number is settled outside.
-                first_value = bits & ~again
-                while first_value:
-                    b = lowest_one(first_value)
-                    first_value &= first_value - np.uint64(1)
-                    queue.goals[block.lane_of[64 * w + b], role] = value
-                while again:
-                    b = lowest_one(again)
-                    again &= again - np.uint64(1)
-                    if queue.goals[block.lane_of[64 * w + b], role] != value:
-                        queue.faults[role, 0] = True
+                met[k] = True
+                value = values[k]
+                if not value:
+                    continue
+                while bits:
+                    lane = 64 * w + lowest_one(bits)
+                    bits &= bits - np.uint64(1)
+                    entry = into[entry_of[lane]]
+                    weighted = weights[entry_of[lane]] * value
+                    goals[entry, role - judged[0]] += weighted
+                    if spread.shape[1] > 1 and role == judged[0]:
+                        spread[entry, 1] += weighted * value
+                        spread[entry, 2] += weighted * steps[lane]
             if lanes & ~some:
-                queue.faults[role, 1] = True
+                faults[role, 1] = True
     for w in range(words, 2 * words):
-        block.masks[w] = np.uint64(0)
+        masks[w] = np.uint64(0)
 
 
 @inlined
 def move_lanes(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:
-    """Make random moves in the lanes that play on; the others stay as they are."""
-    out_of_line()
+    """Make a move in the lanes that play on; the others stay as they are."""
     words = words_of(width)
-    rows, masks, planes = block.rows, block.masks, block.planes
-    scratch = planes[MAX_PLANES * words :]
+    rows, masks, at = block.rows, block.masks, block.at
     for role in range(len(plan.role_moves) - 1):
         first, end = plan.role_moves[role], plan.role_moves[role + 1]
-        used = count_legal(rows, plan.legal, first, end, planes, width)
-        any_move = load(planes, 0, width)
-        for j in range(1, used):
-            any_move = bor(any_move, load(planes, j * words, width))
-        playing = load(masks, 0, width)
-        stuck = but_not(playing, any_move)
-        if reduce_or(stuck):
-            store(masks, 2 * words, stuck)
-            store(masks, 0, but_not(playing, stuck))
-            _stop(queue, block, False, words)
-        playing = load(masks, 0, width)
-        # Other lanes hold states that cannot be reached, of which circuits may say anything:
-        # what random bits are used for must not depend on them.
-        while used > 1 and not reduce_or(band(load(planes, (used - 1) * words, width), playing)):
-            used -= 1
-        # At most one legal move in every lane: what is legal is what is made.
-        if used == 1:
-            for m in range(first, end):
-                row = load(rows, np.int64(plan.legal.rows[m]) * words, width)
-                row = bxor(row, splat(plan.legal.inverted[m], width))
-                store(rows, np.int64(plan.move_rows[m]) * words, row)
-        else:
-            draw_below(planes, used, masks, block.rng, scratch, width)
-            pick(rows, plan.legal, first, end, plan.move_rows, planes, used, width)
+        given = at[FRESH] and role == queue.role
+        lanes = load(masks, 0, width)
+        if given:
+            at[FRESH] = 0
+            lanes = but_not(lanes, _legal_given(plan.legal, rows, block.given, first, end, width))
+        store(masks, 2 * words, lanes)
+        stuck = _draw_moves(
+            rows, plan.legal, plan.move_rows, first, end, masks, block.planes, block.rng, width
+        )
+        if stuck:
+            _lose(queue, block, words)
+        if given:
+            _make_given(plan.move_rows, rows, block.given, first, end, width)
     run_tape(plan.act, rows, width)
-    playing = load(masks, 0, width)
-    for k in range(len(plan.state_rows)):
-        old = load(rows, np.int64(plan.state_rows[k]) * words, width)
-        new = load(rows, np.int64(plan.next.rows[k]) * words, width)
-        new = bxor(new, splat(plan.next.inverted[k], width))
-        # Lanes that have ended keep their states for `judge`.
-        new = bxor(old, band(playing, bxor(old, new)))
-        store(rows, np.int64(plan.state_rows[k]) * words, new)
+    _update(plan.next, plan.state_rows, rows, load(masks, 0, width), width)
+
+
+@inlined
+def _update(next_: Wires, state_rows: I32, rows: U64, playing: Any, width: tuple[int, ...]) -> None:
+    """The next states of some lanes; the others keep theirs, for `judge`."""
+    words = words_of(width)
+    for k in range(len(state_rows)):
+        at = np.int64(state_rows[k]) * words
+        old = load(rows, at, width)
+        new = load(rows, np.int64(next_.rows[k]) * words, width)
+        new = bxor(new, splat(next_.inverted[k], width))
+        store(rows, at, bxor(old, band(playing, bxor(old, new))))
+
+
+@inlined
+def _legal_given(
+    legal: Wires, rows: U64, given: U64, first: int, end: int, width: tuple[int, ...]
+) -> Any:
+    """Leave of the moves that are given those that are legal; the lanes that have one."""
+    words = words_of(width)
+    lanes = splat(np.uint64(0), width)
+    for m in range(first, end):
+        place = np.int64(m - first) * words
+        move = band(load(given, place, width), literal(rows, legal, m, width))
+        store(given, place, move)
+        lanes = bor(lanes, move)
+    return lanes
+
+
+@inlined
+def _make_given(
+    move_rows: I32, rows: U64, given: U64, first: int, end: int, width: tuple[int, ...]
+) -> None:
+    """Make the moves that are given, in place of what other lanes drew; none is left."""
+    words = words_of(width)
+    none = splat(np.uint64(0), width)
+    lanes = none
+    for m in range(first, end):
+        lanes = bor(lanes, load(given, np.int64(m - first) * words, width))
+    for m in range(first, end):
+        place, row = np.int64(m - first) * words, np.int64(move_rows[m]) * words
+        drawn = but_not(load(rows, row, width), lanes)
+        store(rows, row, bor(drawn, load(given, place, width)))
+        store(given, place, none)
+
+
+@inlined
+def _draw_moves(
+    rows: U64,
+    legal: Wires,
+    move_rows: I32,
+    first: int,
+    end: int,
+    masks: U64,
+    planes: U64,
+    rng: U64,
+    width: tuple[int, ...],
+) -> bool:
+    """Make random moves of a role in the lanes of the third mask, and anything in others.
+
+    Returns:
+        whether lanes had no move: they no longer play on, and are the third mask now.
+    """
+    out_of_line()
+    words = words_of(width)
+    lanes = load(masks, 2 * words, width)
+    used = count_legal(rows, legal, first, end, planes, width)
+    any_move = load(planes, 0, width)
+    for j in range(1, used):
+        any_move = bor(any_move, load(planes, j * words, width))
+    stuck = but_not(lanes, any_move)
+    lanes = band(lanes, any_move)
+    # Other lanes hold states that cannot be reached, of which circuits may say anything:
+    # what random bits are used for must not depend on them.
+    while used > 1 and not reduce_or(band(load(planes, (used - 1) * words, width), lanes)):
+        used -= 1
+    # At most one legal move in every lane: what is legal is what is made.
+    if used == 1:
+        for m in range(first, end):
+            store(rows, np.int64(move_rows[m]) * words, literal(rows, legal, m, width))
+    else:
+        draw_below(planes, used, lanes, rng, width)
+        pick(rows, legal, first, end, move_rows, planes, used, width)
+    if not reduce_or(stuck):
+        return False
+    store(masks, 2 * words, stuck)
+    store(masks, 0, but_not(load(masks, 0, width), stuck))
+    return True

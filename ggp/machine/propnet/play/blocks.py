@@ -2,15 +2,16 @@
 
 A row of a block holds one net of 1,024 lanes, a bit each. Lanes end at different times, and a lane
 that has ended costs as much as one that plays on. So when enough have ended they are judged
-together, the others are squeezed to the beginning of the block, and new ones of the queue follow:
+together, and others of the queue take their places:
 
     lanes       a b c d e f g h        ended: b, d, e, h
-    squeezed    a c f g . . . .        six rounds of moving bits down by 1, 2, 4, ... places
-    refilled    a c f g i j k l        `lane_of` remembers which place of the queue each lane has
+    refilled    a i c i j f g j        `entry_of` remembers which entry of the queue each lane has
 
-Squeezing moves whole rows by the same masks (the "compress" of Hacker's Delight, 7-4), so it
-costs a few instructions a row and not one a lane. Lanes that begin together stay in step: where
-roles take turns, rows of moves that nobody can make are then skipped for the whole block.
+An entry of the queue is a state that is played so many times, perhaps with a first move that is
+given: a *trial* of that move. Its lanes are filled together: bits of a row are or-ed with the mask
+of all lanes that are the same, so that a state costs as much for many lanes as for one. Lanes that
+begin together stay in step: where roles take turns, rows of moves that nobody can make are then
+skipped for the whole block.
 """
 
 from __future__ import annotations
@@ -22,23 +23,15 @@ from numpy.typing import NDArray
 
 from ggp.machine.jit import inlined
 from ggp.machine.propnet.play.choice import MAX_PLANES
-from ggp.machine.propnet.play.kernels import load_lanes
 from ggp.machine.propnet.play.layout import I32, U64, Tape, Wires
 from ggp.machine.propnet.play.vectors import (
     band,
-    bor,
-    bxor,
-    count_ones,
     load,
     lowest_one,
     out_of_line,
-    shift_right,
-    splat,
     store,
     words_of,
 )
-
-_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class PlayoutPlan(NamedTuple):
@@ -50,15 +43,17 @@ class PlayoutPlan(NamedTuple):
         judge: goals, after `look`.
         num_rows: rows of all.
         row_of: `[F]` row of each fluent, -1 for those that do not matter.
+        matter: `[ceil(F / 64)]` the bits of those that do.
         state_rows: `[K]` rows of the fluents that matter.
         next: `[K]` where their next values are.
         terminal: one literal.
-        role_moves: `[R + 1]` where the moves of each role begin.
+        role_moves: `[R + 1]` where the moves of each role begin; each has a multiple of
+            `choice.GROUP` of them, the last of which may be fillers, never legal.
         legal: all roles' moves.
-        move_rows: the row each move drives.
+        move_rows: the row each move drives; one that nobody reads for fillers.
         role_goals: `[R + 1]` where the goal values of each role begin.
         goals: literals.
-        goal_values: the number each stands for.
+        goal_values: the number each counts as.
         turns: steps after which it may be the same role's turn again.
     """
 
@@ -67,6 +62,7 @@ class PlayoutPlan(NamedTuple):
     judge: Tape
     num_rows: int
     row_of: I32
+    matter: U64
     state_rows: I32
     next: Wires
     terminal: Wires
@@ -80,20 +76,40 @@ class PlayoutPlan(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """States to play out, and what became of them.
+    """E entries to play out, and what became of them: U weighted sums over entries.
 
     Attributes:
-        packed: `[L, ceil(F / 64)]`.
-        goals: `[L, R]`.
-        steps: `[L]`.
-        finished: `[L]`.
+        packed: `[L, ceil(F / 64)]` states.
+        lanes: `[E]` state of each entry.
+        counts: `[E]` playouts of each.
+        role: whose first moves are given.
+        moves: `[E]` place of the first move among the moves of that role, -1 if it is not given;
+            where it is not legal, a random legal one is made.
+        into: `[E]` which sum an entry counts in.
+        weights: `[E]` by what a playout counts.
+        judged: `[2]` first role whose goals are wanted, and the end: J roles.
+        cut_value: goal value of playouts that do not finish.
+        goals: `[U, J]` sum of goal values.
+        spread: `[U, 3]` sums of steps, of squared goals of the first role wanted, of its goals
+            times steps; or `[U, 1]` or `[U, 0]`, as far as they are wanted.
+        unfinished: `[U]` how many playouts did not come to an end.
+        met: goal values that counted at some end, of all roles.
         faults: `[R, 2]` whether a role had several goal values, or none, at an end.
     """
 
     packed: U64
+    lanes: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    role: int
+    moves: I32
+    into: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    judged: I32
+    cut_value: float
     goals: NDArray[np.float64]
-    steps: NDArray[np.int64]
-    finished: NDArray[np.bool_]
+    spread: NDArray[np.float64]
+    unfinished: NDArray[np.int64]
+    met: NDArray[np.bool_]
     faults: NDArray[np.bool_]
 
 
@@ -102,162 +118,145 @@ class Block(NamedTuple):
 
     Attributes:
         rows: all rows.
-        masks: `[3, W]` lanes that play on, that ended and are not judged yet, stuck ones.
-        lane_of: `[64 W]` place in the queue.
-        started: `[64 W]` step of the block at which each lane began.
+        masks: `[3, W]` lanes that play on, that ended and are not judged yet, scratch.
+        entry_of: `[64 W]` entry of the queue.
+        started: `[64 W]` step of the block at which each lane began; of one that ended, how many
+            it made.
         rng: `[2, W]`.
         planes: `[3 * MAX_PLANES, W]` scratch.
-        squares: `[7, max(64, W)]` scratch.
-        at: number of lanes in use, next of the queue, end of the queue, steps of the block,
-            earliest step at which a lane in use began, step at which all lanes in use began
-            together.
+        given: rows of the first moves that are given.
+        square: `[64]` scratch.
+        at: see below.
     """
 
     rows: U64
     masks: U64
-    lane_of: NDArray[np.int64]
+    entry_of: NDArray[np.int64]
     started: NDArray[np.int64]
     rng: U64
     planes: U64
-    squares: U64
+    given: U64
+    square: U64
     at: NDArray[np.int64]
 
 
-USED, NEXT, END, STEP, OLDEST, TOGETHER = range(6)
-"""Places in `Block.at`."""
+NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED = range(8)
+"""Places in `Block.at`: entry that is being filled in, how many of its lanes are; end of the
+entries; steps of the block; earliest step at which a lane began, perhaps one that has ended; step
+at which all lanes began together; whether lanes are to make their first moves; lanes stepped."""
 
 
-def new_block(num_rows: int, width: tuple[int, ...], first: int, end: int, key: int) -> Block:
-    """A block that will play states `first .. end` of a queue, seeded by a 64-bit key."""
+def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
+    """A block to play with, after `begin`."""
     words = words_of(width)
+    moves = int((plan.role_moves[1:] - plan.role_moves[:-1]).max())
     return Block(
-        np.zeros(num_rows * words, dtype=np.uint64),
+        np.zeros(plan.num_rows * words, dtype=np.uint64),
         np.zeros(3 * words, dtype=np.uint64),
         np.zeros(64 * words, dtype=np.int64),
         np.zeros(64 * words, dtype=np.int64),
-        np.array([key] + [0] * (2 * words - 1), dtype=np.uint64),
+        np.zeros(2 * words, dtype=np.uint64),
         np.zeros(3 * MAX_PLANES * words, dtype=np.uint64),
-        np.zeros(7 * max(64, words), dtype=np.uint64),
-        np.array([0, first, end, 0, 0, 0], dtype=np.int64),
+        np.zeros(moves * words, dtype=np.uint64),
+        np.zeros(64, dtype=np.uint64),
+        np.zeros(8, dtype=np.int64),
     )
 
 
-@inlined
-def compact(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> None:
-    """Move the lanes that play on together, to the beginning of the block."""
-    out_of_line()
-    words = words_of(width)
-    masks, at, rows, squares = block.masks, block.at, block.rows, block.squares
-    used = 0
-    oldest = at[STEP]
-    for w in range(words):
-        bits = masks[w]
-        while bits:
-            lane = 64 * w + lowest_one(bits)
-            bits &= bits - np.uint64(1)
-            block.lane_of[used] = block.lane_of[lane]
-            block.started[used] = block.started[lane]
-            oldest = min(oldest, block.started[lane])
-            used += 1
-    at[OLDEST] = oldest
-    at[USED] = used
-    if used:
-        _compress_masks(masks, squares, width)
-        for k in range(len(plan.state_rows)):
-            _compress_row(rows, plan.state_rows[k], masks, squares, width)
-    else:
-        for k in range(len(plan.state_rows)):
-            # `fill` ors new lanes in, so rows must be empty.
-            store(rows, np.int64(plan.state_rows[k]) * words, splat(np.uint64(0), width))
-    for w in range(words):
-        left = used - 64 * w
-        masks[w] = (
-            _ALL if left >= 64 else np.uint64(0) if left <= 0 else _ALL >> np.uint64(64 - left)
-        )
+def begin(block: Block, first: int, end: int, key: int) -> None:
+    """Let a block play entries `first .. end` of a queue next, seeded by a 64-bit key."""
+    block.masks[:] = 0
+    block.given[:] = 0
+    block.rng[0] = key
+    block.at[:] = 0
+    block.at[NEXT], block.at[END] = first, end
 
 
 @inlined
-def _compress_masks(masks: U64, squares: U64, width: tuple[int, ...]) -> None:
-    """What `_compress_row` moves in each of six rounds: Hacker's Delight, section 7-4."""
-    out_of_line()
-    words = words_of(width)
-    for w in range(words):
-        mask = masks[w]
-        # A bit goes down by the number of zeros below it: by 2**i in round i if bit i of that
-        # number is set. Every zero is marked one place up, so that the parity of the marks up to a
-        # bit is the lowest bit of its number. Taking out every other mark halves the numbers.
-        zeros_below = ~mask << np.uint64(1)
-        for i in range(6):
-            # The parity of all marks up to each place, by doubling.
-            parity = zeros_below
-            for j in range(6):
-                parity ^= parity << np.uint64(1 << j)
-            moved = parity & mask
-            squares[i * words + w] = moved
-            mask = (mask ^ moved) | (moved >> np.uint64(1 << i))
-            zeros_below &= ~parity
-
-
-@inlined
-def _compress_row(
-    rows: U64, row: np.int32, masks: U64, squares: U64, width: tuple[int, ...]
+def fill(
+    state_rows: I32,
+    row_of: I32,
+    matter: U64,
+    packed: U64,
+    lanes: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    moves: I32,
+    rows: U64,
+    masks: U64,
+    entry_of: NDArray[np.int64],
+    started: NDArray[np.int64],
+    given: U64,
+    filled: U64,
+    at: NDArray[np.int64],
+    width: tuple[int, ...],
 ) -> None:
-    """Move the bits of a mask to the beginning of a row, the others become zero."""
+    """Let lanes of the queue in where no lane plays on: see `PlayoutPlan`, `Queue`, `Block`."""
     out_of_line()
     words = words_of(width)
-    at = np.int64(row) * words
-    bits_of_row = band(load(rows, at, width), load(masks, 0, width))
-    for i in range(6):
-        moved = band(bits_of_row, load(squares, i * words, width))
-        bits_of_row = bor(bxor(bits_of_row, moved), shift_right(moved, np.uint64(1 << i)))
-    store(rows, at, bits_of_row)
-    # Every word is squeezed by itself now. Here they are put end to end: `filled` is the word that
-    # is being filled, and `shift` says how far it is.
-    word = shift = 0
-    filled = np.uint64(0)
-    for w in range(words):
-        bits = rows[at + w]
-        num = count_ones(masks[w])
-        filled |= bits << np.uint64(shift)
-        if shift + num >= 64:
-            rows[at + word] = filled
-            word += 1
-            # With shift 0 nothing is left over, and a shift by 64 would be undefined.
-            filled = bits >> np.uint64(64 - shift) if shift else np.uint64(0)
-            shift += num - 64
-        else:
-            shift += num
-    while word < words:
-        rows[at + word] = filled
-        filled = np.uint64(0)
-        word += 1
-
-
-@inlined
-def fill(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
-    """Let lanes of the queue in where there is room."""
-    out_of_line()
-    at = block.at
-    count = min(64 * words - at[USED], at[END] - at[NEXT])
-    if count <= 0:
+    if at[NEXT] == at[END]:
         return
-    used = at[USED]
-    load_lanes(
-        queue.packed,
-        at[NEXT],
-        count,
-        plan.row_of,
-        block.rows,
-        used,
-        words,
-        block.squares[:64],
-    )
-    for i in range(count):
-        block.lane_of[used + i] = at[NEXT] + i
-        block.started[used + i] = at[STEP]
-    for lane in range(used, used + count):
-        block.masks[lane >> 6] |= np.uint64(1) << np.uint64(lane & 63)
-    if used == 0:
-        at[OLDEST] = at[STEP]
-    at[USED] += count
-    at[NEXT] += count
+    if at[FRESH]:
+        # All that were let in last had ended when they came.
+        for k in range(len(given)):
+            given[k] = np.uint64(0)
+        at[FRESH] = 0
+    playing = load(masks, 0, width)
+    for k in range(len(state_rows)):
+        # New lanes are or-ed in, so nothing may be left of those that ended.
+        row = np.int64(state_rows[k]) * words
+        store(rows, row, band(load(rows, row, width), playing))
+    num_words = packed.shape[1]
+    word = 0
+    free = ~masks[0]
+    while word < words and at[NEXT] < at[END]:
+        # The lanes of one state, of which entries may follow each other.
+        state = lanes[at[NEXT]]
+        first_word = word
+        filled[word] = np.uint64(0)
+        while at[NEXT] < at[END]:
+            entry = at[NEXT]
+            same = True
+            if lanes[entry] != state:
+                for i in range(num_words):
+                    if packed[lanes[entry], i] != packed[state, i]:
+                        same = False
+            if not same:
+                break
+            left = counts[entry] - at[PLACED]
+            move = np.int64(moves[entry])
+            while left > 0:
+                if not free:
+                    word += 1
+                    if word == words:
+                        break
+                    free = ~masks[word]
+                    filled[word] = np.uint64(0)
+                    continue
+                taken = np.uint64(0)
+                while free and left > 0:
+                    lane = 64 * word + lowest_one(free)
+                    rest = free & (free - np.uint64(1))
+                    taken |= free ^ rest
+                    free = rest
+                    entry_of[lane] = entry
+                    started[lane] = at[STEP]
+                    left -= 1
+                filled[word] |= taken
+                if move >= 0:
+                    given[move * words + word] |= taken
+                    at[FRESH] = 1
+            at[PLACED] = counts[entry] - left
+            if left > 0:
+                break
+            at[NEXT] += 1
+            at[PLACED] = 0
+        last_word = word if word < words else words - 1
+        for i in range(num_words):
+            bits = packed[state, i] & matter[i]
+            while bits:
+                row = np.int64(row_of[64 * i + lowest_one(bits)]) * words
+                bits &= bits - np.uint64(1)
+                for w in range(first_word, last_word + 1):
+                    rows[row + w] |= filled[w]
+        for w in range(first_word, last_word + 1):
+            masks[w] |= filled[w]

@@ -31,7 +31,6 @@ from ggp.machine.propnet.play.vectors import (
     but_not,
     bxor,
     load,
-    out_of_line,
     plus,
     reduce_or,
     shift_left,
@@ -43,6 +42,9 @@ from ggp.machine.propnet.play.vectors import (
 
 MAX_PLANES = 24
 """Bits of a count: a role may have up to 2**24 - 1 moves."""
+
+GROUP = 4
+"""Moves that are counted and picked at once; each role's are filled up to a multiple of it."""
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -60,20 +62,13 @@ def seed_words(key: np.uint64, rng: U64) -> None:
 
 
 @inlined
-def random_words(rng: U64, width: tuple[int, ...]) -> Any:
-    """A vector of random words: xoroshiro128+ in every word, `rng` holds `[2, W]` of state.
+def literal(rows: U64, wires: Wires, k: int, width: tuple[int, ...]) -> Any:
+    """A literal in every lane: xor with all ones or all zeros inverts it, or not, without a branch.
 
-    Every bit of a word is used, so the weak lowest bit is mixed with a strong one.
+    A wire is a row and whether it is inverted.
     """
-    words = words_of(width)
-    a = load(rng, 0, width)
-    b = load(rng, words, width)
-    total = plus(a, b)
-    b = bxor(a, b)
-    turned = bor(shift_left(a, np.uint64(24)), shift_right(a, np.uint64(40)))
-    store(rng, 0, bxor(bxor(turned, b), shift_left(b, np.uint64(16))))
-    store(rng, words, bor(shift_left(b, np.uint64(37)), shift_right(b, np.uint64(27))))
-    return bxor(total, shift_right(total, np.uint64(32)))
+    row = load(rows, np.int64(wires.rows[k]) * words_of(width), width)
+    return bxor(row, splat(wires.inverted[k], width))
 
 
 @inlined
@@ -82,93 +77,87 @@ def count_legal(
 ) -> int:
     """Count the literals `first .. end` of each lane in sliced numbers; returns the planes used.
 
-    `planes`: `[MAX_PLANES, W]`, overwritten. Planes above those returned are all zero or
-    undefined.
+    Their number is a multiple of `GROUP`. `planes`: `[MAX_PLANES, W]`; those above are undefined.
     """
-    out_of_line()
     words = words_of(width)
     ones = splat(np.uint64(0), width)
     twos = ones
     used = 2
-    store(planes, 2 * words, ones)
-    for m in range(first, end, 2):
-        # A wire is a literal: xor with all ones or all zeros inverts it, or not, without a branch.
-        # Two moves at a time: a full adder for both costs less than two half adders.
-        x = bxor(
-            load(rows, np.int64(wires.rows[m]) * words, width), splat(wires.inverted[m], width)
-        )
+    for m in range(first, end, GROUP):
+        # Four moves are added up before a carry goes on to the planes in memory.
+        x, y = literal(rows, wires, m, width), literal(rows, wires, m + 1, width)
         half = bxor(ones, x)
-        carry = band(ones, x)
-        ones = half
-        if m + 1 < end:
-            y = bxor(
-                load(rows, np.int64(wires.rows[m + 1]) * words, width),
-                splat(wires.inverted[m + 1], width),
-            )
-            ones = bxor(half, y)
-            carry = bor(carry, band(half, y))
-        # Bits 0 and 1 stay in registers; carries beyond them are rare, and memory waits for them.
-        above = band(twos, carry)
-        twos = bxor(twos, carry)
-        j = 2
-        # A ripple carry: plane j takes it, and it goes on where there was a 1, until none is left.
-        while reduce_or(above):
-            if j == used:
-                used += 1
-                store(planes, j * words, above)
-                break
+        left = bor(band(ones, x), band(half, y))
+        ones = bxor(half, y)
+        x, y = literal(rows, wires, m + 2, width), literal(rows, wires, m + 3, width)
+        half = bxor(ones, x)
+        right = bor(band(ones, x), band(half, y))
+        ones = bxor(half, y)
+        half = bxor(twos, left)
+        carry = bor(band(twos, left), band(half, right))
+        twos = bxor(half, right)
+        # As far as so many moves can carry, not as far as they do: then nothing is guessed wrong.
+        for j in range(2, used):
             old = load(planes, j * words, width)
-            store(planes, j * words, bxor(old, above))
-            above = band(old, above)
-            j += 1
+            store(planes, j * words, bxor(old, carry))
+            carry = band(old, carry)
+        if m + GROUP - first >= 1 << used:
+            store(planes, used * words, carry)
+            used += 1
     store(planes, 0, ones)
     store(planes, words, twos)
-    # No lane has two legal moves: `move_lanes` then has nothing to draw.
-    if used == 2 and not reduce_or(twos):
-        used = 1
     return used
 
 
 @inlined
-def draw_below(
-    planes: U64, used: int, lanes: U64, rng: U64, scratch: U64, width: tuple[int, ...]
-) -> None:
-    """Replace sliced counts by sliced uniform numbers below them, in the lanes of a mask.
+def draw_below(planes: U64, used: int, lanes: Any, rng: U64, width: tuple[int, ...]) -> None:
+    """Replace sliced counts by sliced uniform numbers below them, in some lanes.
 
-    Lanes outside the mask get anything. `scratch`: `[2 * MAX_PLANES, W]`.
+    Other lanes get anything. `planes`: `[3 * MAX_PLANES, W]`, the last two thirds are scratch.
     """
-    out_of_line()
     words = words_of(width)
-    above = MAX_PLANES * words
-    # scratch[:MAX_PLANES]: highest number allowed; scratch[MAX_PLANES:]: the bits it needs.
+    # The second third: highest number allowed; the last third: the bits it needs.
+    limits = MAX_PLANES * words
+    above = 2 * MAX_PLANES * words
     # Minus 1: a plane changes while there is a borrow, and a 0 passes it on. A count of 0 wraps
     # round, in lanes that the mask leaves out.
     borrow = splat(_ALL, width)
     for j in range(used):
         x = load(planes, j * words, width)
-        store(scratch, j * words, bxor(x, borrow))
+        store(planes, limits + j * words, bxor(x, borrow))
         borrow = but_not(borrow, x)
     # No number that is allowed has a bit above the highest bit of the limit. Only the other bits
     # are drawn, so that more than half of all draws are allowed.
     needed = splat(np.uint64(0), width)
     for j in range(used - 1, -1, -1):
-        needed = bor(needed, load(scratch, j * words, width))
-        store(scratch, above + j * words, needed)
+        needed = bor(needed, load(planes, limits + j * words, width))
+        store(planes, above + j * words, needed)
     # A lane that drew too high draws again, and only that lane: less than half of those that need
     # n bits do. So the numbers are exactly uniform, which a multiplication would not make them.
-    waiting = load(lanes, 0, width)
+    waiting = lanes
+    a, b = load(rng, 0, width), load(rng, words, width)
     while reduce_or(waiting):
         # Compared from the lowest plane up, so that the highest bit that differs has the last word.
         over = splat(np.uint64(0), width)
         for j in range(used):
-            bit = band(random_words(rng, width), load(scratch, above + j * words, width))
-            limit = load(scratch, j * words, width)
+            # xoroshiro128+ in every word. Every bit is used, so the weak lowest bit of a word is
+            # mixed with a strong one.
+            word = plus(a, b)
+            word = bxor(word, shift_right(word, np.uint64(32)))
+            b = bxor(a, b)
+            a = bor(shift_left(a, np.uint64(24)), shift_right(a, np.uint64(40)))
+            a = bxor(bxor(a, b), shift_left(b, np.uint64(16)))
+            b = bor(shift_left(b, np.uint64(37)), shift_right(b, np.uint64(27)))
+            bit = band(word, load(planes, above + j * words, width))
+            limit = load(planes, limits + j * words, width)
             differs = bxor(bit, limit)
             over = bxor(over, band(differs, bxor(over, bit)))
             old = load(planes, j * words, width)
             store(planes, j * words, bxor(old, band(waiting, bxor(old, bit))))
         # Lanes whose number is allowed keep it: only those that wait take new bits.
         waiting = band(waiting, over)
+    store(rng, 0, a)
+    store(rng, words, b)
 
 
 @inlined
@@ -182,17 +171,41 @@ def pick(
     used: int,
     width: tuple[int, ...],
 ) -> None:
-    """Set the row of the n-th legal move, n the sliced numbers in `planes` (used up)."""
-    out_of_line()
+    """Set the row of the n-th legal move, n the sliced numbers in `planes` (used up).
+
+    The number of moves is a multiple of `GROUP`, and at least two planes are used.
+    """
     words = words_of(width)
-    for m in range(first, end):
-        x = bxor(
-            load(rows, np.int64(wires.rows[m]) * words, width), splat(wires.inverted[m], width)
-        )
-        # Subtract 1 where the move is legal. A borrow that no plane stops means the number was 0:
-        # this is the move. The number is then below 0, and no later move can meet it again.
-        for j in range(used):
+    ones, twos = load(planes, 0, width), load(planes, words, width)
+    for m in range(first, end, GROUP):
+        # Subtract 1 for each legal move. A borrow that no plane stops means the number was 0: that
+        # is the move. The number is then below 0, and no later move can meet it again.
+        # Of two moves at most one borrows from the twos: of four, one from the planes above.
+        w = literal(rows, wires, m, width)
+        w_borrows = but_not(w, ones)
+        ones = bxor(ones, w)
+        x = literal(rows, wires, m + 1, width)
+        x_borrows = but_not(x, ones)
+        ones = bxor(ones, x)
+        y = literal(rows, wires, m + 2, width)
+        y_borrows = but_not(y, ones)
+        ones = bxor(ones, y)
+        z = literal(rows, wires, m + 3, width)
+        z_borrows = but_not(z, ones)
+        ones = bxor(ones, z)
+        pair = bor(w_borrows, x_borrows)
+        first_pair = but_not(pair, twos)
+        twos = bxor(twos, pair)
+        pair = bor(y_borrows, z_borrows)
+        second_pair = but_not(pair, twos)
+        twos = bxor(twos, pair)
+        borrow = bor(first_pair, second_pair)
+        for j in range(2, used):
             old = load(planes, j * words, width)
-            store(planes, j * words, bxor(old, x))
-            x = but_not(x, old)
-        store(rows, np.int64(outputs[m]) * words, x)
+            store(planes, j * words, bxor(old, borrow))
+            borrow = but_not(borrow, old)
+        first_pair, second_pair = band(first_pair, borrow), band(second_pair, borrow)
+        store(rows, np.int64(outputs[m]) * words, band(first_pair, w_borrows))
+        store(rows, np.int64(outputs[m + 1]) * words, band(first_pair, x_borrows))
+        store(rows, np.int64(outputs[m + 2]) * words, band(second_pair, y_borrows))
+        store(rows, np.int64(outputs[m + 3]) * words, band(second_pair, z_borrows))

@@ -28,11 +28,12 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class Tape(NamedTuple):
-    """G gates of a cone, level by level, gates of the same shape side by side.
+    """G gates of a cone, inputs before what needs them, gates of the same shape side by side.
 
     Attributes:
-        segments: `[S, 3]` first gate, end, and whether it is a loop (evaluated until nothing
-            changes).
+        segments: `[S, 5]` first gate, end, whether it is a loop (evaluated until nothing
+            changes), and, of others, how many rows each of its gates takes as they are, and how
+            many inverted.
         plus: `[G]` how many rows each gate takes as they are.
         minus: `[G]` how many it takes inverted.
         inputs: the rows of all gates, those taken as they are first.
@@ -65,7 +66,6 @@ class Layout:
         self._row[0] = 0
         self._row[list(inputs)] = np.arange(1, len(inputs) + 1)
         self.num_rows = 1 + len(inputs)
-        self._levels = _levels(circuit)
 
     def tape(self, targets: Literals, *, keep: bool = True) -> tuple[Tape, Wires]:
         """The gates that literals depend on and no earlier tape has, and where the literals are.
@@ -74,21 +74,15 @@ class Layout:
         """
         circuit = self._circuit
         gates = self._missing(targets)
-        segments: list[tuple[int, int, int]] = []
+        segments: list[tuple[int, int, int, int, int]] = []
         order: list[NDArray[np.int64]] = []
         size = 0
         for part, loop in _split_at_loops(circuit, gates):
-            if loop:
-                chosen = part
-            else:
-                plus, minus = _shapes(circuit, part)
-                # By level, so that inputs come before what needs them. Within a level by shape, so
-                # that loops of the kernel over inputs are equally long many times in a row, which
-                # processors predict.
-                chosen = part[np.lexsort((minus, plus, self._levels[part]))]
-            order.append(chosen)
-            segments.append((size, size + len(chosen), int(loop)))
-            size += len(chosen)
+            runs = [(part, 0, 0)] if loop else _runs_of_shapes(circuit, part)
+            for run, plus, minus in runs:
+                order.append(run)
+                segments.append((size, size + len(run), int(loop), plus, minus))
+                size += len(run)
         ordered = np.concatenate(order) if order else np.zeros(0, dtype=np.int64)
         base = 1 + circuit.num_inputs
         self._row[base + ordered] = np.arange(self.num_rows, self.num_rows + size)
@@ -107,10 +101,13 @@ class Layout:
         count = len(literals)
         rows = np.arange(self.num_rows, self.num_rows + count, dtype=np.int32)
         self.num_rows += count
-        inverted = (literals & 1).astype(np.int32)
-        segments = np.array([(0, count, 0)], dtype=np.int32)
+        order = np.argsort(literals & 1, kind="stable")
+        inverted = (literals[order] & 1).astype(np.int32)
+        ends = count - int(inverted.sum())
+        segments = np.array([(0, ends, 0, 1, 0), (ends, count, 0, 0, 1)], dtype=np.int32)
         none = np.zeros(count, dtype=np.uint64)
-        tape = Tape(segments, 1 - inverted, inverted, self._row[literals >> 1], rows, none)
+        inputs = self._row[literals[order] >> 1]
+        tape = Tape(segments, 1 - inverted, inverted, inputs, rows[order], none)
         return tape, Wires(rows, none)
 
     def _missing(self, targets: Literals) -> NDArray[np.int64]:
@@ -118,7 +115,9 @@ class Layout:
         reached = cone(self._circuit, targets, known=self._row >= 0)
         return np.flatnonzero(reached[1 + self._circuit.num_inputs :])
 
-    def _tape(self, gates: NDArray[np.int64], segments: list[tuple[int, int, int]]) -> Tape:
+    def _tape(
+        self, gates: NDArray[np.int64], segments: list[tuple[int, int, int, int, int]]
+    ) -> Tape:
         circuit = self._circuit
         plus, minus = _shapes(circuit, gates)
         counts = (plus + minus).astype(np.int64)
@@ -133,7 +132,7 @@ class Layout:
         for loop in circuit.loops:
             initial[loop.start : loop.end] = np.where(loop.initial, _ALL, np.uint64(0))
         return Tape(
-            np.array(segments, dtype=np.int32).reshape(-1, 3),
+            np.array(segments, dtype=np.int32).reshape(-1, 5),
             plus,
             minus,
             self._row[literals >> 1],
@@ -202,12 +201,39 @@ def _split_at_loops(
     return [(part, loop) for part, loop in parts if len(part)]
 
 
-def _levels(circuit: Circuit) -> I32:
-    """`[G]` longest way from an input, loops aside."""
+def _runs_of_shapes(
+    circuit: Circuit, gates: NDArray[np.int64]
+) -> list[tuple[NDArray[np.int64], int, int]]:
+    """Runs of gates of one shape, with their literals as they are and inverted ones, in order.
+
+    Of the shapes of which gates are ready, which have all their inputs, the most frequent goes
+    next. Long runs are what kernels are fast at.
+    """
     base = 1 + circuit.num_inputs
-    levels = [0] * (base + circuit.num_gates)
+    plus, minus = (counts.tolist() for counts in _shapes(circuit, gates))
+    place = {gate: k for k, gate in enumerate(gates.tolist())}
     offsets, nets = circuit.offsets.tolist(), (circuit.literals >> 1).tolist()
-    for gate in range(circuit.num_gates):
-        inputs = nets[offsets[gate] : offsets[gate + 1]]
-        levels[base + gate] = 1 + max([levels[net] for net in inputs], default=0)
-    return np.array(levels[base:], dtype=np.int32)
+    missing = [0] * len(gates)
+    readers: list[list[int]] = [[] for _ in range(len(gates))]
+    for gate, k in place.items():
+        for net in nets[offsets[gate] : offsets[gate + 1]]:
+            if (source := place.get(net - base)) is not None:
+                missing[k] += 1
+                readers[source].append(k)
+    ready: dict[tuple[int, int], list[int]] = {}
+    for k, count in enumerate(missing):
+        if not count:
+            ready.setdefault((plus[k], minus[k]), []).append(k)
+    runs = []
+    while ready:
+        shape = max(ready, key=lambda s: len(ready[s]))
+        run = ready.pop(shape)
+        # The run grows by what becomes ready meanwhile.
+        for k in run:
+            for reader in readers[k]:
+                missing[reader] -= 1
+                if not missing[reader]:
+                    other = plus[reader], minus[reader]
+                    (run if other == shape else ready.setdefault(other, [])).append(reader)
+        runs.append((gates[run], *shape))
+    return runs

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.base import IntArray
+from ggp.machine.arrays import enlarged
+from ggp.machine.base import BoolArray, IntArray
 from ggp.machine.rows import RowTable
 
 Spell = Callable[[NDArray[np.uint64]], tuple[str, ...]]
@@ -25,6 +26,9 @@ class PerceptTable:
         self._known = known
         self._texts: list[tuple[str, ...]] = [()]
         self._ids: dict[tuple[str, ...], int] = {(): 0}
+
+    def __len__(self) -> int:
+        return len(self._texts)
 
     def texts(self, percepts: int) -> tuple[str, ...]:
         """The percepts of a set, sorted; KeyError if there is no such set."""
@@ -49,13 +53,26 @@ class PerceptTable:
 
 
 class RowPercepts:
-    """The percept ids of rows of words, each of which always stands for the same set."""
+    """The percept ids of rows of words, each of which always stands for the same set.
 
-    def __init__(self, table: PerceptTable, words: int, spell: Spell) -> None:
+    Args:
+        read: the row of a set of percepts, None where there is none.
+    """
+
+    def __init__(
+        self,
+        table: PerceptTable,
+        words: int,
+        spell: Spell,
+        read: Callable[[tuple[str, ...]], NDArray[np.uint64] | None] | None = None,
+    ) -> None:
         self._table = table
         self._spell = spell
+        self._read = read
         self._rows = RowTable(words)
         self._ids = np.zeros(0, dtype=np.int64)
+        self._read_rows = np.zeros((1, words), dtype=np.uint64)
+        self._readable = np.zeros(0, dtype=np.bool_)
 
     def ids(self, rows: NDArray[np.uint64]) -> IntArray:
         """`[L]` id of each row."""
@@ -65,3 +82,17 @@ class RowPercepts:
             ids = [self._table.number(self._spell(row)) for row in new]
             self._ids = np.concatenate([self._ids, np.array(ids, dtype=np.int64)])
         return self._ids[numbers]
+
+    def rows_of(self, ids: IntArray) -> tuple[NDArray[np.uint64], BoolArray]:
+        """`[L]` rows of ids, and whether there is one: what the role cannot see has none.
+
+        There may be unknown ids (-1); what comes of them means nothing.
+        """
+        assert self._read is not None
+        for percepts in range(len(self._readable), len(self._table)):
+            row = self._read(self._table.texts(percepts))
+            self._readable = np.append(self._readable, row is not None)
+            self._read_rows = enlarged(self._read_rows, percepts + 1, 0)
+            if row is not None:
+                self._read_rows[percepts] = row
+        return self._read_rows[ids], self._readable[ids]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -18,26 +17,35 @@ from ggp.gdl.telling import PLAIN
 from ggp.machine.arrays import first_seen, offsets_of
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
+    UNKNOWN,
     BoolArray,
     Chance,
     FloatArray,
     IntArray,
     Playouts,
+    PlayoutSums,
     Ragged,
     States,
     Stepped,
+    TrialBatch,
 )
-from ggp.machine.goal_values import NO_NUMBER, GoalValues
+from ggp.machine.goal_values import GoalValues, number_or_nan
 from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise import PassReport
 from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
-from ggp.machine.propnet.play.kernels import advance, count_bits, list_bits, query
+from ggp.machine.propnet.play.kernels import (
+    advance,
+    advance_matching,
+    count_bits,
+    list_bits,
+    query,
+)
 from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, unpack, words_for
 from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.play.queries import Queries, Query
-from ggp.machine.propnet.play.runs import LANES_A_RUN, play_all
-from ggp.machine.propnet.play.vectors import WIDTH
+from ggp.machine.propnet.play.runs import LANES_A_RUN, Player
+from ggp.machine.propnet.play.vectors import WIDTH, words_of
 from ggp.machine.rows import RowTable
 
 _T = TypeVar("_T")
@@ -88,6 +96,12 @@ class PropnetMachine:
         name = PLAIN if not is_gdl2 else told_by
         self._told = None if name is None else JointMovesTold(name)
         self._goal_values = GoalValues(self.roles, self.random_role)
+        self._each_once: tuple[IntArray, IntArray, NDArray[np.int32], FloatArray] = (
+            np.zeros(0, dtype=np.int64),
+            np.zeros(0, dtype=np.int64),
+            np.zeros(0, dtype=np.int32),
+            np.zeros(0),
+        )
 
     # ---------------------------------------------------------------- batches
 
@@ -183,6 +197,49 @@ class PropnetMachine:
                 percepts[:, role] = table.ids(asked.part(out, 1 + role))
         return Stepped(successors, percepts)
 
+    def step_matching(
+        self,
+        states: States,
+        lanes: IntArray,
+        joint_moves: IntArray,
+        role: int,
+        percepts: IntArray,
+    ) -> tuple[IntArray, States] | None:
+        table = self._role_percepts[role] if self._is_gdl2 else None
+        if table is None:
+            return None
+        packed, asked = self._packed(states), self._queries.step
+        told = percepts != UNKNOWN
+        wanted, possible = table.rows_of(percepts)
+        if (told & ~possible).any():
+            return None
+        rows = self._rows_of_moves(joint_moves, len(lanes))
+        matches = np.empty(len(lanes), dtype=np.int64)
+        out = np.empty((len(lanes), packed.shape[1]), dtype=np.uint64)
+        found = advance_matching(
+            packed,
+            lanes,
+            asked.row_of,
+            rows,
+            asked.tape,
+            asked.literals(0, len(self.circuit.next)),
+            asked.literals(1 + role, len(self.circuit.sees[role].names)),
+            wanted,
+            told,
+            *self._scratch,
+            matches,
+            out,
+            WIDTH,
+        )
+        self.states_visited += len(lanes)
+        return matches[:found], self._states(out[:found].copy())
+
+    @cached_property
+    def _scratch(self) -> tuple[Packed, Packed]:
+        """Rows for `step`, zero but for those of states and gates, and 64 words."""
+        num_words = self._queries.step.num_rows * words_of(WIDTH)
+        return np.zeros(num_words, dtype=np.uint64), np.zeros(64, dtype=np.uint64)
+
     def playout(
         self,
         states: States,
@@ -190,11 +247,69 @@ class PropnetMachine:
         max_steps: int = DEFAULT_MAX_STEPS,
         max_seconds: float | None = None,
     ) -> Playouts:
-        plan, packed = self._queries.playout, self._packed(states)
-        queue = play_all(plan, packed, rng, max_steps, max_seconds, self._map)
-        self.states_visited += int(queue.steps.sum())
-        self._settle_goals(queue)
-        return Playouts(queue.goals, queue.steps, queue.finished)
+        queue = self.queue_of(states)
+        self._play(queue, rng, max_steps, max_seconds)
+        return Playouts(queue.goals, queue.spread[:, 0].astype(np.int64), queue.unfinished == 0)
+
+    def playouts_after(
+        self,
+        states: States,
+        role: int,
+        trials: TrialBatch,
+        rng: np.random.Generator,
+        *,
+        cut_value: float,
+        spread: bool,
+        max_steps: int = DEFAULT_MAX_STEPS,
+        max_seconds: float | None = None,
+    ) -> PlayoutSums:
+        lanes, moves, counts, into, weights, num_sums = trials
+        queue = Queue(
+            self._packed(states),
+            np.ascontiguousarray(lanes),
+            np.ascontiguousarray(counts),
+            role,
+            self._move_places[role][moves],
+            np.ascontiguousarray(into),
+            weights,
+            np.array([role, role + 1], dtype=np.int32),
+            cut_value,
+            *self._new_sums(num_sums, 1, 3 if spread else 0),
+        )
+        self._play(queue, rng, max_steps, max_seconds)
+        found = queue.spread.T if spread else np.zeros((3, 0))
+        return PlayoutSums(queue.goals[:, 0], not queue.unfinished.any(), *found)
+
+    def _new_sums(
+        self, size: int, num_roles: int, num_others: int
+    ) -> tuple[FloatArray, FloatArray, IntArray, BoolArray, BoolArray]:
+        """What a `Queue` fills in."""
+        return (
+            np.zeros((size, num_roles)),
+            np.zeros((size, num_others)),
+            np.zeros(size, dtype=np.int64),
+            np.zeros(len(self._queries.playout.goal_values), dtype=np.bool_),
+            np.zeros((len(self.roles), 2), dtype=np.bool_),
+        )
+
+    def _play(
+        self, queue: Queue, rng: np.random.Generator, max_steps: int, max_seconds: float | None
+    ) -> None:
+        player = self._player
+        before = player.visited
+        player.play(queue, rng, max_steps, max_seconds, self._map)
+        self.states_visited += player.visited - before
+        self._say_what_is_unusual(queue)
+
+    @cached_property
+    def _player(self) -> Player:
+        return Player(self._queries.playout)
+
+    @cached_property
+    def _move_places(self) -> list[NDArray[np.int32]]:
+        """For each role `[M]` place of each move among its own, -1 where it has no such."""
+        first = self._queries.first_move_row + self._queries.role_moves[:-1, None]
+        return list(np.where(self._move_rows < 0, -1, self._move_rows - first).astype(np.int32))
 
     # ---------------------------------------------------------------- terms
 
@@ -226,6 +341,28 @@ class PropnetMachine:
             tuple(sorted([*always, *(names[f] for f in np.flatnonzero(lane))])) for lane in held
         ]
 
+    def queue_of(self, states: States) -> Queue:
+        """What plays every lane out once, and tells the goals of all roles."""
+        num = len(states)
+        if num > len(self._each_once[0]):
+            # Kept, because memory that was never touched before costs more than short playouts.
+            size = 2 * num
+            none = np.full(size, -1, dtype=np.int32)
+            self._each_once = np.arange(size), np.ones(size, dtype=np.int64), none, np.ones(size)
+        place, once, none, weight = self._each_once
+        return Queue(
+            self._packed(states),
+            place[:num],
+            once[:num],
+            -1,
+            none[:num],
+            place[:num],
+            weight[:num],
+            np.array([0, len(self.roles)], dtype=np.int32),
+            0.0,
+            *self._new_sums(num, len(self.roles), 1),
+        )
+
     @property
     def playout_plan(self) -> PlayoutPlan:
         """What random playouts evaluate."""
@@ -253,9 +390,12 @@ class PropnetMachine:
         self._ask(self._queries.goals, states.packed)
         legal = [self.legal(states, role, allow_stuck=True) for role in range(len(self.roles))]
         if all(len(moves[0]) for moves in legal):
-            self.step(states, np.array([[moves[0][0] for moves in legal]] * 2))
-        rng = np.random.default_rng(0)
-        play_all(self._queries.playout, states.packed, rng, 2, None, self._map)
+            joint_moves = np.array([[moves[0][0] for moves in legal]] * 2)
+            percepts = self.step(states, joint_moves).percepts
+            for role in range(len(self.roles)):
+                self.step_matching(states, np.arange(2), joint_moves, role, percepts[:, role])
+        # Not `playout`, which may warn of goal values.
+        self._player.play(self.queue_of(states), np.random.default_rng(0), 2, None, self._map)
         self.states_visited = 0
 
     def close(self) -> None:
@@ -302,7 +442,12 @@ class PropnetMachine:
     @cached_property
     def _role_percepts(self) -> list[RowPercepts | None]:
         return [
-            RowPercepts(self._percepts, words_for(len(outputs.names)), _speller(outputs.names))
+            RowPercepts(
+                self._percepts,
+                words_for(len(outputs.names)),
+                _speller(outputs.names),
+                _reader(outputs.names),
+            )
             if outputs.names
             else None
             for outputs in self.circuit.sees
@@ -354,32 +499,29 @@ class PropnetMachine:
             return list(pool.map(function, items))
 
     @cached_property
-    def _unusual_roles(self) -> tuple[int, ...]:
-        """Roles with a goal value that is no number, or outside of the range."""
-        plan, (low, high) = self._queries.playout, self.goal_range
-        usual = (plan.goal_values >= low) & (plan.goal_values <= high)
-        parts = pairwise(plan.role_goals.tolist())
-        return tuple(role for role, (at, end) in enumerate(parts) if not usual[at:end].all())
+    def _unusual_goals(self) -> list[tuple[int, int, float]]:
+        """Role, place and number of goal values that are no number (NaN), or out of range."""
+        low, high = self.goal_range
+        values = [
+            (role, number_or_nan(name))
+            for role, outputs in enumerate(self.circuit.goals)
+            for name in outputs.names
+        ]
+        return [(r, k, v) for k, (r, v) in enumerate(values) if not low <= v <= high]
 
-    def _settle_goals(self, queue: Queue) -> None:
-        """What unusual goal values of playouts count as."""
+    def _say_what_is_unusual(self, queue: Queue) -> None:
+        """Warn of goal values that were met."""
         warn = self._goal_values
         for role in np.flatnonzero(queue.faults[:, 0]).tolist():
             warn.several(role)
         for role in np.flatnonzero(queue.faults[:, 1]).tolist():
             warn.none(role)
-        low, high = self.goal_range
-        # Short playouts take no longer than looking through their goals, so that is for those
-        # roles only that can have unusual ones.
-        for role in self._unusual_roles:
-            values = queue.goals[:, role]
-            no_number = np.isnan(values)
-            if no_number.any():
-                warn.no_number(role)
-                values[no_number] = NO_NUMBER
-            outside = (values < low) | (values > high)
-            if outside.any():
-                warn.outside(role, float(values[np.argmax(outside)]))
+        for role, place, value in self._unusual_goals:
+            if queue.met[place]:
+                if np.isnan(value):
+                    warn.no_number(role)
+                else:
+                    warn.outside(role, value)
 
 
 def _speller(names: tuple[str, ...]) -> Callable[[Packed], tuple[str, ...]]:
@@ -387,3 +529,16 @@ def _speller(names: tuple[str, ...]) -> Callable[[Packed], tuple[str, ...]]:
         return tuple(names[k] for k in np.flatnonzero(unpack(row[None], len(names))[0]))
 
     return spell
+
+
+def _reader(names: tuple[str, ...]) -> Callable[[tuple[str, ...]], Packed | None]:
+    place = {name: k for k, name in enumerate(names)}
+
+    def read(percepts: tuple[str, ...]) -> Packed | None:
+        if not all(name in place for name in percepts):
+            return None
+        bits = np.zeros(len(names), dtype=np.bool_)
+        bits[[place[name] for name in percepts]] = True
+        return pack(bits)
+
+    return read

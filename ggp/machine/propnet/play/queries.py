@@ -21,11 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.gdl.program import RANDOM
-from ggp.machine.goal_values import number_or_nan
+from ggp.machine.goal_values import NO_NUMBER, number_or_nan
 from ggp.machine.propnet.circuit import FALSE, Circuit, Literals, Outputs
 from ggp.machine.propnet.play.blocks import PlayoutPlan
+from ggp.machine.propnet.play.choice import GROUP
 from ggp.machine.propnet.play.layout import I32, U64, Layout, Tape, Wires, cone
-from ggp.machine.propnet.play.packed import words_for
+from ggp.machine.propnet.play.packed import pack, words_for
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,13 @@ class Query:
     wires: Wires
     num_rows: int
     starts: NDArray[np.int64]
+
+    def literals(self, group: int, count: int) -> Wires:
+        """Where the first literals of one group are."""
+        first = 64 * self.starts[group]
+        return Wires(
+            self.wires.rows[first : first + count], self.wires.inverted[first : first + count]
+        )
 
     def part(self, packed: U64, group: int) -> U64:
         """The words of one group of literals."""
@@ -132,23 +140,33 @@ class Queries:
         following.inverted[inputs] = copied.inverted
         row_of = np.full(self._num_fluents, -1, dtype=np.int32)
         row_of[matter] = np.arange(1, 1 + len(matter))
+        values = [number_or_nan(name) for outputs in circuit.goals for name in outputs.names]
+        # Moves of a role are worked on in groups. What fills the last one up is never legal.
+        num_moves = np.diff(self.role_moves)
+        role_moves = np.concatenate([[0], np.cumsum(-(-num_moves // GROUP) * GROUP)])
+        place = np.arange(len(moves)) + np.repeat(role_moves[:-1] - self.role_moves[:-1], num_moves)
+        legal = Wires(
+            np.zeros(role_moves[-1], dtype=np.int32), np.zeros(role_moves[-1], dtype=np.uint64)
+        )
+        legal.rows[place], legal.inverted[place] = seen.rows[1:], seen.inverted[1:]
+        move_rows = np.full(role_moves[-1], layout.num_rows, dtype=np.int32)
+        move_rows[place] = np.arange(1 + len(matter), 1 + len(matter) + len(moves))
         return PlayoutPlan(
             look=looking,
             act=_joined(acting, copies),
             judge=judging,
-            num_rows=layout.num_rows,
+            num_rows=layout.num_rows + 1,
             row_of=row_of,
+            matter=pack(row_of >= 0),
             state_rows=row_of[matter],
             next=following,
             terminal=Wires(seen.rows[:1], seen.inverted[:1]),
-            role_moves=self.role_moves,
-            legal=Wires(seen.rows[1:], seen.inverted[1:]),
-            move_rows=np.arange(1 + len(matter), 1 + len(matter) + len(moves), dtype=np.int32),
+            role_moves=role_moves.astype(np.int32),
+            legal=legal,
+            move_rows=move_rows,
             role_goals=_ends(circuit.goals),
             goals=judged,
-            goal_values=np.array(
-                [number_or_nan(name) for outputs in circuit.goals for name in outputs.names]
-            ),
+            goal_values=np.nan_to_num(np.array(values, dtype=np.float64), nan=NO_NUMBER),
             turns=max(1, sum(role != RANDOM for role in circuit.roles)),
         )
 
@@ -159,7 +177,7 @@ def _ends(groups: tuple[Outputs, ...]) -> I32:
 
 def _joined(first: Tape, second: Tape) -> Tape:
     """One tape after the other."""
-    shift = np.array([len(first.plus), len(first.plus), 0], dtype=np.int32)
+    shift = np.array([len(first.plus), len(first.plus), 0, 0, 0], dtype=np.int32)
     segments = np.concatenate([first.segments, second.segments + shift])
     return Tape(
         segments,

@@ -1,4 +1,4 @@
-"""Playing a whole queue: runs of fixed size, each with a stream of random bits of its own."""
+"""Playing a whole queue: runs of similar size, each with a stream of random bits of its own."""
 
 from __future__ import annotations
 
@@ -9,81 +9,122 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ggp.machine.propnet.play.block_playouts import play
-from ggp.machine.propnet.play.blocks import STEP, USED, Block, PlayoutPlan, Queue, new_block
-from ggp.machine.propnet.play.packed import Packed
+from ggp.machine.propnet.play.blocks import (
+    END,
+    NEXT,
+    PLACED,
+    STEP,
+    VISITED,
+    Block,
+    PlayoutPlan,
+    Queue,
+    begin,
+    new_block,
+)
+from ggp.machine.propnet.play.packed import Packed, unpack
 from ggp.machine.propnet.play.vectors import WIDTH
 
 LANES_A_RUN = 1 << 14
-"""Playouts that share one block, one after the other, and one stream of random bits."""
+"""Playouts that share one block, one after the other, and one stream of random bits; more if they
+are of one entry of the queue."""
 
 LOOK_AT_CLOCK_S = 0.02
 """How long a kernel plays between two looks at the clock."""
+
+_NO_CLOCK = 1 << 62
 
 Map = Callable[[Callable[[Any], None], Sequence[Any]], object]
 """Calls a function for each item, side by side or not."""
 
 
 class _Run(NamedTuple):
-    """Lanes `first .. end` of a queue, and the key their random bits come from."""
+    """Entries `first .. end` of a queue, and the key their random bits come from."""
 
     first: int
     end: int
     key: int
 
 
-def play_all(
-    plan: PlayoutPlan,
-    packed: Packed,
-    rng: np.random.Generator,
-    max_steps: int,
-    max_seconds: float | None,
-    each: Map,
-) -> Queue:
-    """Play every state to its end; what `rng` gives does not depend on how runs are spread."""
-    num_lanes, num_roles = len(packed), len(plan.role_goals) - 1
-    until_s = np.inf if max_seconds is None else time.monotonic() + max_seconds
-    queue = Queue(
-        packed,
-        np.zeros((num_lanes, num_roles)),
-        np.zeros(num_lanes, dtype=np.int64),
-        np.zeros(num_lanes, dtype=np.bool_),
-        np.zeros((num_roles, 2), dtype=np.bool_),
-    )
-    starts = range(0, num_lanes, LANES_A_RUN)
-    # A key for each run, whichever thread plays it: the number of threads changes no result.
-    keys = rng.integers(0, 1 << 64, size=len(starts), dtype=np.uint64)
-    runs = [
-        _Run(first, min(first + LANES_A_RUN, num_lanes), int(key))
-        for first, key in zip(starts, keys, strict=True)
-    ]
-    each(lambda run: _play(plan, queue, run, max_steps, until_s), runs)
-    return queue
+class Player:
+    """Plays queues out.
 
+    Attributes:
+        visited: states stepped so far.
+    """
 
-def _play(plan: PlayoutPlan, queue: Queue, run: _Run, max_steps: int, until_s: float) -> None:
-    block = new_block(plan.num_rows, WIDTH, run.first, run.end, run.key)
-    budget = 1
-    while True:
-        started = time.monotonic()
-        if started >= until_s:
-            _give_up(queue, block)
-            return
-        if play(plan, queue, block, max_steps, budget, WIDTH):
-            return
-        took = time.monotonic() - started
-        # Kernels do not look at the clock. They are called with about as many steps as fit.
-        if took < min(LOOK_AT_CLOCK_S, 0.25 * (until_s - started)):
-            budget *= 2
-        elif took > LOOK_AT_CLOCK_S:
-            budget = max(budget // 2, 1)
+    def __init__(self, plan: PlayoutPlan) -> None:
+        self._plan = plan
+        self._blocks: list[Block] = []
+        # How many steps of a block take about as long as there is between two looks at the clock.
+        self._budget = 1
+        self.visited = 0
+
+    def play(
+        self,
+        queue: Queue,
+        rng: np.random.Generator,
+        max_steps: int,
+        max_seconds: float | None,
+        each: Map,
+    ) -> None:
+        """Play every entry to its end; what `rng` gives does not depend on how runs are spread."""
+        until_s = None if max_seconds is None else time.monotonic() + max_seconds
+        ends = np.cumsum(queue.counts)
+        marks = np.arange(LANES_A_RUN, int(ends[-1]) if len(ends) else 0, LANES_A_RUN)
+        bounds = [0, *dict.fromkeys((np.searchsorted(ends, marks) + 1).tolist())]
+        if bounds[-1] < len(ends):
+            bounds.append(len(ends))
+        # A key for each run, whichever thread plays it: the number of threads changes no result.
+        keys = rng.integers(0, 1 << 64, size=len(bounds) - 1, dtype=np.uint64).tolist()
+        runs = [_Run(*run) for run in zip(bounds, bounds[1:], keys, strict=False)]
+        each(lambda run: self._play(queue, run, max_steps, until_s), runs)
+
+    def _play(self, queue: Queue, run: _Run, max_steps: int, until_s: float | None) -> None:
+        # Threads may take and give back blocks at the same time: both are one operation.
+        block = self._blocks.pop() if self._blocks else new_block(self._plan, WIDTH)
+        begin(block, *run)
+        if until_s is None:
+            play(self._plan, queue, block, max_steps, _NO_CLOCK, WIDTH)
+        else:
+            self._play_until(queue, block, max_steps, until_s)
+        self.visited += int(block.at[VISITED])
+        self._blocks.append(block)
+
+    def _play_until(self, queue: Queue, block: Block, max_steps: int, until_s: float) -> None:
+        started_s = time.monotonic()
+        while started_s < until_s:
+            budget = self._budget
+            if play(self._plan, queue, block, max_steps, budget, WIDTH):
+                return
+            now_s = time.monotonic()
+            took_s = now_s - started_s
+            # Kernels do not look at the clock. They are called with about as many steps as fit.
+            if took_s < min(LOOK_AT_CLOCK_S / 2, 0.25 * (until_s - started_s)):
+                self._budget = max(self._budget, 2 * budget)
+            elif took_s > LOOK_AT_CLOCK_S:
+                self._budget = max(budget // 2, 1)
+            started_s = now_s
+        _give_up(queue, block)
 
 
 def _give_up(queue: Queue, block: Block) -> None:
-    """Note the steps of lanes that are still in the block; none of them is finished."""
+    """Note what is not finished: lanes in the block, and entries that did not get there."""
     words = len(block.masks) // 3
-    for lane in range(int(block.at[USED])):
-        place = block.lane_of[lane]
-        if int(block.masks[lane >> 6]) >> (lane & 63) & 1:
-            queue.steps[place] = block.at[STEP] - block.started[lane]
-        elif int(block.masks[words + (lane >> 6)]) >> (lane & 63) & 1:
-            queue.finished[place] = False
+    at = block.at
+    playing, ended = block.masks[:words], block.masks[words : 2 * words]
+    for lane in _lanes_of(playing | ended):
+        queue.unfinished[queue.into[block.entry_of[lane]]] += 1
+    if queue.spread.shape[1]:
+        for lane in _lanes_of(playing):
+            entry = block.entry_of[lane]
+            steps = at[STEP] - block.started[lane]
+            queue.spread[queue.into[entry], 0] += queue.weights[entry] * steps
+    left = queue.counts[at[NEXT] : at[END]].copy()
+    left[:1] -= at[PLACED]
+    np.add.at(queue.unfinished, queue.into[at[NEXT] : at[END]], left)
+
+
+def _lanes_of(mask: Packed) -> list[int]:
+    """The lanes of a mask."""
+    found: list[int] = np.flatnonzero(unpack(mask[None], 64 * len(mask))[0]).tolist()
+    return found

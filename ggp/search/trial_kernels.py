@@ -1,0 +1,105 @@
+"""The kernel of `trials.plan_trials`: what is tried how often, bag by bag."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.machine.base import FloatArray, IntArray
+from ggp.machine.jit import inlined, kernel
+
+
+@inlined
+def _draw(
+    weights: FloatArray, first: int, size: int, count: int, start: float, out: IntArray
+) -> None:
+    """`out[:size]`: how many of `count` trials each of some weighted entries gets.
+
+    Systematic draws by weight, at (start + k) * total / number for k = 0, 1, ...: of all trials,
+    or, where there are enough, of those left when every entry has one.
+    """
+    enough = size <= count
+    number = count - size if enough else count
+    total = 0.0
+    for i in range(size):
+        wanted = weights[first + i]
+        if enough:
+            wanted = wanted * count - 1.0
+            if wanted < 0.0:
+                wanted = 0.0
+        total += wanted
+    below = 0
+    end = 0.0
+    for i in range(size):
+        wanted = weights[first + i]
+        if enough:
+            wanted = wanted * count - 1.0
+            if wanted < 0.0:
+                wanted = 0.0
+        end += wanted
+        upto = number
+        if end < total:
+            upto = int(np.ceil(end * (number / total) - start))
+            if upto < 0:
+                upto = 0
+            if upto > number:
+                upto = number
+        out[i] = upto - below
+        if enough:
+            out[i] += 1
+        below = upto
+
+
+@kernel
+def plan(
+    set_offsets: IntArray,
+    weights: FloatArray,
+    segment: IntArray,
+    move_offsets: IntArray,
+    chosen: IntArray,
+    count: int,
+    starts: FloatArray,
+    by_entry: bool,
+    repeats: IntArray,
+    entries: IntArray,
+    candidates: IntArray,
+    counts: IntArray,
+    shares: FloatArray,
+) -> int:
+    """`[S]` strata of all chosen bags: entry, candidate, trials, and share in the value.
+
+    Args:
+        weights: of all entries; they sum to 1 in each set.
+        segment: set of each bag.
+        move_offsets: candidates of each bag.
+        starts: a random number for each chosen bag.
+        repeats: scratch, as long as the largest set.
+
+    Returns:
+        S.
+    """
+    at = 0
+    for b in range(len(chosen)):
+        bag = chosen[b]
+        first = set_offsets[segment[bag]]
+        size = set_offsets[segment[bag] + 1] - first
+        _draw(weights, first, size, count, starts[b], repeats)
+        num_moves = move_offsets[bag + 1] - move_offsets[bag]
+        num_used = 0
+        for i in range(size):
+            if repeats[i]:
+                num_used += 1
+        used = 0
+        for i in range(size):
+            if repeats[i] == 0:
+                continue
+            # Drawn entries count as often as they were drawn: the draws had their weights already.
+            share = weights[first + i] if size <= count else repeats[i] / count
+            for c in range(num_moves):
+                place = at + (used * num_moves + c if by_entry else c * num_used + used)
+                entries[place] = first + i
+                candidates[place] = move_offsets[bag] + c
+                counts[place] = repeats[i]
+                shares[place] = share
+            used += 1
+        at += num_used * num_moves
+    return at
