@@ -72,7 +72,7 @@ def kernel(function: Callable[_P, _R]) -> Callable[_P, _R]:
     # numba looks at the file of the kernel only, but parts of others are compiled into it.
     if hasattr(disk, "_cache_file"):
         _files.append(Path(disk._cache_file._index_path))
-        disk._cache_file._source_stamp = kernels_version(function.__code__.co_filename)
+        disk._cache_file._source_stamp = kernels_version()
     disk.load_overload = _or_none(partial(_loaded, disk))
     disk.save_overload = _or_none(disk.save_overload)
     result: Callable[_P, _R] = compiled

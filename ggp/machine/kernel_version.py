@@ -17,20 +17,15 @@ FILES = (
         for name in ("block_playouts", "blocks", "choice", "kernels", "layout", "vectors")
     ),
     "../search/trial_kernels",
+    "../study/tree_kernels",
 )
 """Modules beside this one that kernels are made of."""
 
 
 @cache
-def kernels_version(own_file: str | None = None) -> str:
-    """Changes whenever a file changes that kernels are made of.
-
-    Args:
-        own_file: the file of one kernel, where that may be another than `FILES`.
-    """
+def kernels_version() -> str:
+    """Changes whenever a file changes that kernels are made of."""
     digest = blake2b(digest_size=16)
     for name in FILES:
         digest.update((Path(__file__).parent / f"{name}.py").read_bytes())
-    if own_file is not None:
-        digest.update(Path(own_file).read_bytes())
     return digest.hexdigest()
