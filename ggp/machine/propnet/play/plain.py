@@ -27,7 +27,7 @@ def _rows(asked: Query, held: list[bool]) -> list[bool]:
     plus, minus, outputs = tape.plus.tolist(), tape.minus.tolist(), tape.outputs.tolist()
     inputs, initial = tape.inputs.tolist(), (tape.initial != 0).tolist()
     at = 0
-    for first, end, loop in tape.segments.tolist():
+    for first, end, loop, *_ in tape.segments.tolist():
         if loop:
             for gate in range(first, end):
                 rows[outputs[gate]] = initial[gate]
