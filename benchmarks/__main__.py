@@ -13,14 +13,17 @@ from typing import Any
 
 import click
 
+from benchmarks.decisions import GAMES as DECISIONS
+from benchmarks.decisions import measure_decision
 from benchmarks.evaluation import measure_evaluation
+from benchmarks.operations import measure_operations
 from benchmarks.profile import measure_profile, vector_limit
 from benchmarks.speed import GAMES, measure_speed
 from benchmarks.start import measure_start
 from benchmarks.system import describe_system
 from ggp.console import print_rich, spinner, table_of
 
-PARTS = ("speed", "profile", "evaluation", "start")
+PARTS = ("speed", "profile", "decisions", "operations", "evaluation", "start")
 
 
 @click.command()
@@ -59,6 +62,16 @@ def main(
             rows = [measure_profile(game, rulesheets, results["vector_limit"]) for game in GAMES]
         results["profile"] = [row for row in rows if row is not None]
         show("nanoseconds a state", results["profile"])
+    if "decisions" in wanted:
+        results["decisions"] = []
+        for name in DECISIONS:
+            with spinner(f"first decisions in {name}"):
+                results["decisions"].append(measure_decision(name, size, rounds))
+        show(f"first decision of hyperplay2:n={size}", results["decisions"])
+    if "operations" in wanted:
+        with spinner("operations"):
+            results["operations"] = [measure_operations(lanes) for lanes in (1024, 128)]
+        show("microseconds a lane", results["operations"])
     if "evaluation" in wanted:
         with spinner(f"hyperplay2:n={size} on both backends, which takes minutes"):
             results["evaluation"] = measure_evaluation(size)

@@ -15,10 +15,12 @@ from ggp.console import print_json, print_rich, table_of
 @click.argument("before", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("after", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--backend", default="propnet", show_default=True, help="Whose speed to compare.")
+@click.option("--decisions", is_flag=True, help="Compare first decisions, as decisions a second.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def main(before: Path, after: Path, backend: str, as_json: bool) -> None:
-    """Ratios of states a second, AFTER to BEFORE, and their geometric mean."""
-    old, new = (_speeds(path, backend) for path in (before, after))
+def main(before: Path, after: Path, backend: str, decisions: bool, as_json: bool) -> None:
+    """How many times as fast AFTER is as BEFORE: states a second, or, with `--decisions`, first
+    decisions; and the geometric mean."""
+    old, new = (_decisions(p) if decisions else _speeds(p, backend) for p in (before, after))
     ratios = {game: new[game] / old[game] for game in old if game in new}
     if not ratios:
         raise click.UsageError(f"the two have no game in common on {backend}")
@@ -26,7 +28,9 @@ def main(before: Path, after: Path, backend: str, as_json: bool) -> None:
     if as_json:
         print_json({"ratios": ratios, "geometric_mean": mean})
         return
-    rows = [[game, f"{old[game]:,}", f"{new[game]:,}", f"{r:.3f}"] for game, r in ratios.items()]
+    rows = [
+        [game, f"{old[game]:,.4g}", f"{new[game]:,.4g}", f"{r:.3f}"] for game, r in ratios.items()
+    ]
     rows.append(["geometric mean", "", "", f"{mean:.3f}"])
     print_rich(table_of(["game", "#before", "#after", "#ratio"], rows))
 
@@ -34,6 +38,11 @@ def main(before: Path, after: Path, backend: str, as_json: bool) -> None:
 def _speeds(path: Path, backend: str) -> dict[str, float]:
     rows = json.loads(path.read_text()).get("speed", [])
     return {row["game"]: row[backend] for row in rows if backend in row}
+
+
+def _decisions(path: Path) -> dict[str, float]:
+    rows = json.loads(path.read_text()).get("decisions", [])
+    return {row["game"]: 1 / row["seconds"] for row in rows}
 
 
 if __name__ == "__main__":

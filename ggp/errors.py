@@ -180,5 +180,9 @@ class MatchError(GGPError):
     """A match that cannot be played or replayed."""
 
 
+class SolvingError(GGPError):
+    """A game that cannot be solved exactly; the message says why."""
+
+
 class ConfigError(GGPError):
     """An unknown game, role, player, option or history; the message says what is possible."""

@@ -443,8 +443,10 @@ def _contains(lists: Ragged, values: IntArray) -> BoolArray:
 
 def _possible(chance: Chance) -> tuple[Ragged, FloatArray]:
     """The moves of `random` that are not impossible, and the logs of their probabilities."""
-    keep = chance.probabilities > 0
     options = Ragged(chance.offsets, chance.moves)
+    if len(chance.moves) == np.count_nonzero(options.counts):  # one move where there is any
+        return options, np.zeros(len(chance.moves))
+    keep = chance.probabilities > 0
     if keep.all():
         return options, np.log(chance.probabilities)
     owner = segment_ids(options.offsets)[keep]

@@ -11,10 +11,12 @@ import click
 from ggp.cli.arguments import verbose_option
 from ggp.cli.bench import bench
 from ggp.cli.evaluate import evaluate
+from ggp.cli.exploit import exploit
 from ggp.cli.game_list import games
 from ggp.cli.players import players
 from ggp.cli.rulesheets import convert, info, validate
 from ggp.cli.serve import serve
+from ggp.cli.solve import solve
 from ggp.cli.tracing import trace
 from ggp.console import CommandGroup, installed_version
 
@@ -34,5 +36,9 @@ def main(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for _command in (games, players, validate, info, convert, trace, evaluate, bench, serve):
+_COMMANDS = (
+    games, players, validate, info, convert, trace, evaluate, solve, exploit, bench, serve
+)  # fmt: skip
+
+for _command in _COMMANDS:
     main.add_command(_command)

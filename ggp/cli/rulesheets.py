@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,10 +25,12 @@ from ggp.console import (
     print_rich,
     show_diagnostics,
     show_error,
+    spinner,
     table_of,
 )
 from ggp.errors import ConfigError, GDLSyntaxError
 from ggp.gdl.source import Diagnostic, errors, printable
+from ggp.launch import preload
 
 if TYPE_CHECKING:
     from ggp.gdl.program import Program
@@ -142,14 +145,33 @@ def _shown(value: object) -> str:
 @click.command()
 @click.argument("game")
 @click.option(
-    "--to", "syntax", type=click.Choice(["kif", "infix"]), required=True, help="The syntax wanted."
+    "--to",
+    "form",
+    type=click.Choice(["kif", "infix", "efg"]),
+    required=True,
+    help="A syntax of rules, or efg: the tree of a small game, for Gambit and OpenSpiel.",
 )
 @verbose_option
-def convert(game: str, syntax: str) -> None:
-    """Print a rulesheet in the other syntax; comments are lost."""
+def convert(game: str, form: str) -> None:
+    """Print a rulesheet in the other syntax, or the tree of its game; comments are lost."""
+    if form == "efg":
+        _print_tree(game)
+        return
     from ggp.gdl import print_infix, print_kif, read_rulesheet
 
     sheet = read_rulesheet(game)
     hint_at_warnings(game, sheet.diagnostics)
-    text = (print_kif if syntax == "kif" else print_infix)(sheet.rules)
+    text = (print_kif if form == "kif" else print_infix)(sheet.rules)
     click.echo(text.encode(), nl=False)
+
+
+def _print_tree(game: str) -> None:
+    preload("ggp.solve")
+    from ggp.solve import build_tree, efg_lines
+
+    machine = open_game(game, "auto").machine
+    with spinner(f"playing {game} out"):
+        # All lines before the first is printed: a tree that is too large prints nothing.
+        lines = list(efg_lines(build_tree(machine, keep_layers=True), Path(game).stem))
+    for line in lines:
+        click.echo(line.encode())

@@ -67,3 +67,38 @@ def number_rows(
             slot = (slot + np.uint64(1)) & mask
         found[lane] = number
     return len(rows), size
+
+
+@kernel
+def group_rows(
+    rows: NDArray[np.uint64],
+    slots: NDArray[np.int64],
+    group: NDArray[np.int64],
+    first: NDArray[np.int64],
+) -> int:
+    """Number distinct rows by first appearance: `group` of each row, `first` row of each group.
+
+    All slots must be free (-1), and more than there are rows. Returns the number of groups.
+    """
+    mask = np.uint64(len(slots) - 1)
+    size = 0
+    for lane in range(len(rows)):
+        slot = _hash(rows, lane) & mask
+        while True:
+            number = slots[slot]
+            if number < 0:
+                slots[slot] = size
+                first[size] = lane
+                number = size
+                size += 1
+                break
+            same = True
+            for k in range(rows.shape[1]):
+                if rows[first[number], k] != rows[lane, k]:
+                    same = False
+                    break
+            if same:
+                break
+            slot = (slot + np.uint64(1)) & mask
+        group[lane] = number
+    return size

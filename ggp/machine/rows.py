@@ -5,7 +5,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.machine.row_kernels import group_rows, number_rows, place_rows
+
 _FIRST_ROWS = 64
+
+
+def grouped(rows: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Distinct rows of `[L, K]`, in order of first appearance.
+
+    Returns:
+        `[G]` where each distinct row first appears, and `[L]` number of the one of each row.
+    """
+    if len(rows) < 2:  # a kernel would have to be loaded
+        return np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
+    rows = np.ascontiguousarray(rows)
+    # A power of two: slots are found by masking the hash. Half of them stay free.
+    slots = np.full(1 << (2 * len(rows)).bit_length(), -1, dtype=np.int64)
+    group, first = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
+    return first[: group_rows(rows, slots, group, first)], group
 
 
 class RowTable:
@@ -26,8 +43,6 @@ class RowTable:
 
     def numbers(self, rows: NDArray[np.uint64]) -> NDArray[np.int64]:
         """`[L]` the number of each row; new ones are added."""
-        from ggp.machine.row_kernels import number_rows  # brings numba, which is slow to import
-
         rows = np.ascontiguousarray(rows)
         found = np.zeros(len(rows), dtype=np.int64)
         done = 0
@@ -44,6 +59,4 @@ class RowTable:
         rows[: self._size] = self.rows
         self._rows = rows
         self._slots = np.full(4 * size, -1, dtype=np.int64)
-        from ggp.machine.row_kernels import place_rows
-
         place_rows(rows, self._slots, self._size)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -54,6 +54,8 @@ class BeliefPlayer(ABC):
         self._observed_s = 0.0
         self._fault: str | None = None
         self._candidates: list[int] = []
+        self.probabilities: Mapping[str, float] | None = None
+        """For `Decision.probabilities`: `decide` may set it."""
         self.tracker = Tracker(
             self.sampler(PathTree(self.machine)),
             self.machine,
@@ -139,6 +141,7 @@ class BeliefPlayer(ABC):
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         self._started_s = self.context.clock()
+        self.probabilities = None
         fault = self._fault
         move: int | None = None
         values: tuple[MoveValue, ...] = ()
@@ -205,6 +208,7 @@ class BeliefPlayer(ABC):
             states_visited=self.visited_since_decision,
             seconds=self.context.clock() - self._started_s + self._observed_s,
             fault=fault,
+            probabilities=self.probabilities,
         )
 
     # ---------------------------------------------------------------- how it never fails

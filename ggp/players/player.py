@@ -6,7 +6,7 @@ process than the referee.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -47,6 +47,9 @@ class Decision:
         states_visited: lanes stepped for this decision, belief updates before it included.
         seconds: wall time of the decision, belief updates before it included.
         fault: what went wrong where the move is a fallback, else None.
+        probabilities: with which probability the player makes each move, where it mixes moves or
+            chooses among equals by lot, and says so. Moves that are not named have none. None
+            where the player does not say.
     """
 
     move: str
@@ -56,6 +59,7 @@ class Decision:
     states_visited: int
     seconds: float
     fault: str | None = None
+    probabilities: Mapping[str, float] | None = None
 
     @property
     def is_sound(self) -> bool:

@@ -20,4 +20,14 @@ class RandomLegal(BeliefPlayer):
         state = bag.states_of(0).take(np.array([entry]))
         legal = self.machine.legal(state, self.role, allow_stuck=True).values
         pick = legal[self.rng.integers(len(legal))] if len(legal) else moves[0]
+        self.probabilities = self._probabilities(bag)
         return int(pick), self.unvalued(moves)
+
+    def _probabilities(self, bag: Bags) -> dict[str, float] | None:
+        """How likely each move is; None where it is not told because some state has no move."""
+        legal = self.machine.legal(bag.states_of(0), self.role, allow_stuck=True)
+        counts = legal.counts
+        if not counts.all():
+            return None
+        shares = np.bincount(legal.values, np.repeat(bag.weights_of(0) / counts, counts))
+        return {self.machine.move_text(int(m)): float(shares[m]) for m in np.flatnonzero(shares)}

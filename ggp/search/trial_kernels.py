@@ -60,10 +60,12 @@ def plan(
     starts: FloatArray,
     by_entry: bool,
     repeats: IntArray,
-    strata: IntArray,
+    entries: IntArray,
+    candidates: IntArray,
+    counts: IntArray,
     shares: FloatArray,
 ) -> int:
-    """Strata of all chosen bags: `strata[S, 3]` entry, candidate and trials; `shares[S]`.
+    """`[S]` strata of all chosen bags: entry, candidate, trials, and share in the value.
 
     Args:
         weights: of all entries; they sum to 1 in each set.
@@ -94,9 +96,9 @@ def plan(
             share = weights[first + i] if size <= count else repeats[i] / count
             for c in range(num_moves):
                 place = at + (used * num_moves + c if by_entry else c * num_used + used)
-                strata[place, 0] = first + i
-                strata[place, 1] = move_offsets[bag] + c
-                strata[place, 2] = repeats[i]
+                entries[place] = first + i
+                candidates[place] = move_offsets[bag] + c
+                counts[place] = repeats[i]
                 shares[place] = share
             used += 1
         at += num_used * num_moves

@@ -85,7 +85,8 @@ def plan_trials(
     sizes = sets.counts[bags.segment[chosen]]
     # No more entries are used than there are trials.
     most = int((np.minimum(sizes, count) * moves.counts[chosen]).sum())
-    strata, shares = np.empty((most, 3), dtype=np.int64), np.empty(most)
+    lanes, candidates, counts = (np.empty(most, dtype=np.int64) for _ in range(3))
+    shares = np.empty(most)
     repeats = np.empty(sizes.max(initial=0), dtype=np.int64)
     starts = rng.random(len(chosen))
     found = plan(
@@ -98,11 +99,14 @@ def plan_trials(
         starts,
         by_entry,
         repeats,
-        strata,
+        lanes,
+        candidates,
+        counts,
         shares,
     )
-    lanes, candidate, counts = strata[:found].T
-    return Trials(offsets_of(counts), candidate, shares[:found], lanes, moves.values[candidate])
+    tried = moves.values[candidates[:found]]
+    offsets = offsets_of(counts[:found])
+    return Trials(offsets, candidates[:found], shares[:found], lanes[:found], tried)
 
 
 class Results:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from functools import partial
 from typing import Any, TypeVar, get_args
 from weakref import WeakKeyDictionary
@@ -65,8 +65,10 @@ def read_answer(line: bytes) -> Answer:
 
 
 def decision_json(decision: Decision) -> dict[str, Any]:
-    """A decision for JSON; of very many candidates only the best are kept."""
-    values = decision.values
+    """A decision for JSON; of very many candidates only the best are kept, or none."""
+    values, probabilities = decision.values, decision.probabilities
+    if probabilities is not None and len(probabilities) > MAX_SHOWN_VALUES:
+        decision = replace(decision, probabilities=None)
     if len(values) > MAX_SHOWN_VALUES:
         best = sorted(values, key=lambda v: -1e300 if v.value is None else v.value)
         values = tuple(sorted(best[-MAX_SHOWN_VALUES:], key=lambda v: v.move))
@@ -85,7 +87,14 @@ def _read(line: bytes, kinds: Mapping[str, type[_T]]) -> _T:
     try:
         told = json.loads(line)
         return _made(kinds[told["kind"]], told)
-    except (TypeError, KeyError, ValueError, OverflowError, RecursionError) as error:
+    except (
+        AttributeError,
+        TypeError,
+        KeyError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise LocalProtocolError(f"a malformed line: {line[:80]!r}: {error!r}") from error
 
 
@@ -119,6 +128,9 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "float | None": _or_none(float),
     "tuple[str, ...]": _each(str),
     "tuple[str, ...] | None": _or_none(_each(str)),
+    "Mapping[str, float] | None": _or_none(
+        lambda told: {str(name): float(value) for name, value in told.items()}
+    ),
     "tuple[MoveValue, ...]": _each(partial(_made, MoveValue)),
     "History": _each(partial(_made, PathTurn)),
     "Decision": _decision,

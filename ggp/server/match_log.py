@@ -21,7 +21,8 @@ A `decision` has `turn` (turns played before it), `move` (canonical KIF), `sourc
 `understudy`, `last resort`), `final` (false if it is the best so far, because time was up),
 `reading` (0, or which other reading of the messages it fits: see `Ask.doubts`) and the fields
 of `ggp.players.Decision`: `values` (a list of `move`, `value`, `stderr`, `visits`),
-`particles`, `exact`, `states_visited`, `seconds`, `fault`; null where nobody decided.
+`particles`, `exact`, `states_visited`, `seconds`, `fault`, `probabilities` (by move, or null);
+null where nobody decided.
 
 The last line may be torn, if the server was killed. Match ids come from strangers: the name of
 a file is made of letters, digits, `-` and `_` only.

@@ -221,6 +221,9 @@ class _Fields:
             raise MatchError(f"field {where} is missing")
         return read(self._data[name], where)
 
+    def get_if_there(self, name: str, read: _Reader[_T]) -> _T | None:
+        return self.get(name, read) if name in self._data else None
+
 
 def _text(data: object, where: str) -> str:
     if not isinstance(data, str):
@@ -314,6 +317,8 @@ def decision_from_json(data: object, where: str) -> Decision:
         states_visited=fields.get("states_visited", _whole),
         seconds=fields.get("seconds", _number),
         fault=fields.get("fault", _optional(_text)),
+        # Records made before players could tell are without it.
+        probabilities=fields.get_if_there("probabilities", _optional(_map_of(_number))),
     )
 
 

@@ -108,6 +108,19 @@ def test_a_file_that_is_not_json_is_a_config_error(text: str, tmp_path: Path) ->
         read_record(path)
 
 
+def test_decisions_without_probabilities_are_still_read() -> None:
+    record = play_match(arena_of("kuhn_poker", "player1=random", "player2=random"), 2)
+    data = json.loads(json.dumps(record.to_json()))
+    told = [each["probabilities"] for t in data["turns"] for each in t["decisions"].values()]
+    assert {"bet": 0.5, "check": 0.5} in told
+    assert record_from_json(data) == record
+    for turn in data["turns"]:
+        for decision in turn["decisions"].values():
+            del decision["probabilities"]
+    for turn in record_from_json(data).turns:
+        assert all(decision.probabilities is None for decision in turn.decisions.values())
+
+
 def _without(data: Any, *path: Any) -> Any:
     for key in path[:-1]:
         data = data[key]

@@ -288,3 +288,35 @@ def test_a_player_without_particles_finds_others(monkeypatch: pytest.MonkeyPatch
     assert "(king 3 3)" not in moves
     assert "(king 2 4)" in moves
     assert decision.move in moves
+
+
+# ---------------------------------------------------------------- probabilities
+
+
+def test_random_tells_how_likely_its_moves_are() -> None:
+    machine = machine_of_rules(HIDDEN_BIT)
+    seer = player("random", machine)
+    seer.observe("wait", None)
+    assert seer.choose().probabilities is None  # it has no choice
+    seer.observe("wait", ())
+    assert seer.choose().probabilities == {"(guess 0)": 0.5, "(guess 1)": 0.5}
+
+
+def test_moves_that_may_be_illegal_are_as_likely_as_the_states_say() -> None:
+    rules = HIDDEN_BIT.replace(
+        "(<= (legal seer (guess ?b)) (bit ?b) (true (at 2)))",
+        "(<= (legal seer (guess ?b)) (bit ?b) (true (at 2)))"
+        "(<= (legal seer pass) (true (at 2)) (true (picked 1)))",
+    )
+    seer = player("random", machine_of_rules(rules))
+    seer.observe("wait", None)
+    seer.observe("wait", ())
+    told = seer.choose().probabilities
+    assert told == pytest.approx({"(guess 0)": 5 / 12, "(guess 1)": 5 / 12, "pass": 1 / 6})
+
+
+def test_players_that_do_not_mix_tell_no_probabilities() -> None:
+    machine = machine_of_game("kuhn_poker")
+    first = player("hyperplay:n=2", machine)
+    first.observe("noop", ["(dealt queen)"])
+    assert first.choose().probabilities is None

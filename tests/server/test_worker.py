@@ -46,7 +46,13 @@ from tests.support.programs import MANY_MOVES
 MEMORY = 2 << 30
 QUICK = "hyperplay:n=2,states=500"
 DECISION = Decision(
-    "m", (MoveValue("m", 50.0, 1.5, 3), MoveValue("n", None, None, 0)), 2, True, 9, 0.5
+    "m",
+    (MoveValue("m", 50.0, 1.5, 3), MoveValue("n", None, None, 0)),
+    2,
+    True,
+    9,
+    0.5,
+    probabilities={"m": 0.25, "n": 0.75},
 )
 
 ANSWERS: list[Answer] = [
@@ -384,3 +390,18 @@ def test_large_value_tables_are_cut_to_the_best() -> None:
 def test_nonsense_of_a_worker_is_told_from_answers(line: bytes) -> None:
     with suppress(LocalProtocolError):  # and nothing else
         read_answer(line)
+
+
+def test_probabilities_of_very_many_moves_are_left_out() -> None:
+    told = {f"m{n}": 1 / (2 * MAX_SHOWN_VALUES) for n in range(2 * MAX_SHOWN_VALUES)}
+    answer = read_answer(to_line(MoveReport(1, True, replace(DECISION, probabilities=told))))
+    assert isinstance(answer, MoveReport)
+    assert answer.decision == replace(DECISION, probabilities=None)
+
+
+@pytest.mark.parametrize("told", [[], "even", {"m": "much"}, {"m": None}])
+def test_probabilities_that_are_none_are_a_malformed_line(told: object) -> None:
+    line = json.loads(to_line(MoveReport(1, True, DECISION)))
+    line["decision"]["probabilities"] = told
+    with pytest.raises(LocalProtocolError, match="a malformed line"):
+        read_answer(json.dumps(line).encode())

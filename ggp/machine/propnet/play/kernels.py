@@ -225,7 +225,8 @@ def advance_matching(
     packed: U64,
     lanes: NDArray[np.int64],
     row_of: I32,
-    moves: I32,
+    moves: NDArray[np.int64],
+    move_rows: I32,
     tape: Tape,
     wires: Wires,
     seen: Wires,
@@ -242,6 +243,7 @@ def advance_matching(
     Args:
         packed: `[L, ...]` states.
         lanes: `[K]` state of each joint move; `moves[K, R]`.
+        move_rows: `[R, M]` row of each move of each role.
         seen: the literals that are compared.
         wanted: `[L, ceil(len(seen) / 64)]` what they must be after a move in each state.
         told: `[L]` whether they must.
@@ -250,9 +252,14 @@ def advance_matching(
         out: `[K, ceil(len(wires) / 64)]` the other literals, of those that match.
 
     Returns:
-        how many match.
+        how many match; -1 where a role has no such move.
     """
     words = words_of(width)
+    for k in range(len(moves)):
+        for role in range(moves.shape[1]):
+            move = moves[k, role]
+            if move < 0 or move >= move_rows.shape[1] or move_rows[role, move] < 0:
+                return -1
     num_inputs = 1 + len(row_of)
     num_literals = len(wires.rows)
     found = 0
@@ -263,7 +270,7 @@ def advance_matching(
         _load_runs(packed, lanes, first, count, row_of, rows, words)
         for lane in range(count):
             for role in range(moves.shape[1]):
-                row = np.int64(moves[first + lane, role])
+                row = np.int64(move_rows[role, moves[first + lane, role]])
                 rows[row * words + (lane >> 6)] |= np.uint64(1) << np.uint64(lane & 63)
         run_tape(tape, rows, width)
         for word in range((count + 63) >> 6):
@@ -293,7 +300,7 @@ def advance_matching(
         # Not before: a literal may be a move.
         for lane in range(count):
             for role in range(moves.shape[1]):
-                row = np.int64(moves[first + lane, role])
+                row = np.int64(move_rows[role, moves[first + lane, role]])
                 rows[row * words + (lane >> 6)] = np.uint64(0)
     return found
 

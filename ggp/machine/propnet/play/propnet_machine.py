@@ -42,7 +42,7 @@ from ggp.machine.propnet.play.queries import Queries, Query
 from ggp.machine.propnet.play.runs import LANES_A_RUN, Player
 from ggp.machine.propnet.play.vectors import WIDTH, words_of
 from ggp.machine.propnet.reports import PassReport
-from ggp.machine.rows import RowTable
+from ggp.machine.rows import RowTable, grouped
 
 _PLAIN_ANSWERS = 100
 """So many questions about single states are answered without kernels, before any is loaded: who
@@ -116,8 +116,7 @@ class PropnetMachine:
         return self._states(np.ascontiguousarray(joined))
 
     def groups(self, states: States) -> IntArray:
-        packed = self._packed(states)
-        return RowTable(packed.shape[1]).numbers(packed)
+        return grouped(self._packed(states))[1]
 
     # ---------------------------------------------------------------- semantics
 
@@ -196,14 +195,14 @@ class PropnetMachine:
         wanted, possible = table.rows_of(percepts)
         if (told & ~possible).any():
             return None
-        rows = self._rows_of_moves(joint_moves, len(lanes))
         matches = np.empty(len(lanes), dtype=np.int64)
         out = np.empty((len(lanes), packed.shape[1]), dtype=np.uint64)
         found = advance_matching(
             packed,
             lanes,
             asked.row_of,
-            rows,
+            joint_moves,
+            self._move_rows,
             asked.tape,
             asked.literals(0, len(self.circuit.next)),
             asked.literals(1 + role, len(self.circuit.sees[role].names)),
@@ -214,6 +213,8 @@ class PropnetMachine:
             out,
             WIDTH,
         )
+        if found < 0:
+            self._rows_of_moves(joint_moves, len(lanes))  # raises, and says what is wrong
         self.states_visited += len(lanes)
         return matches[:found], self._states(out[:found].copy())
 
@@ -384,9 +385,12 @@ class PropnetMachine:
         self._ask(self._queries.goals, states.packed)
         legal = [self.legal(states, role, allow_stuck=True) for role in range(len(self.roles))]
         if all(len(moves[0]) for moves in legal):
-            self.step(states, np.array([[moves[0][0] for moves in legal]] * 2))
-        rng = np.random.default_rng(0)
-        self.playout(states, rng, 2)
+            joint_moves = np.array([[moves[0][0] for moves in legal]] * 2)
+            percepts = self.step(states, joint_moves).percepts
+            for role in range(len(self.roles)):
+                self.step_matching(states, np.arange(2), joint_moves, role, percepts[:, role])
+        # Not `playout`, which may warn of goal values.
+        self._player.play(self.queue_of(states), np.random.default_rng(0), 2, None, self._map)
         self.states_visited = 0
 
     def close(self) -> None:

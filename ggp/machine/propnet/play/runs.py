@@ -71,7 +71,7 @@ class Player:
         until_s = None if max_seconds is None else time.monotonic() + max_seconds
         ends = np.cumsum(queue.counts)
         marks = np.arange(LANES_A_RUN, int(ends[-1]) if len(ends) else 0, LANES_A_RUN)
-        bounds = [0, *np.unique(np.searchsorted(ends, marks) + 1).tolist()]
+        bounds = [0, *dict.fromkeys((np.searchsorted(ends, marks) + 1).tolist())]
         if bounds[-1] < len(ends):
             bounds.append(len(ends))
         # A key for each run, whichever thread plays it: the number of threads changes no result.

@@ -1,0 +1,32 @@
+"""A bar on standard error for what takes long."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from ggp.console import console_on
+
+
+@contextmanager
+def bar_of(total: int, text: str) -> Iterator[Callable[[], None]]:
+    """Shown only if standard error is a terminal; yields what is called when a part is done."""
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    screen = console_on(sys.stderr)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        task = bar.add_task(text, total=total)
+        yield lambda: bar.advance(task)

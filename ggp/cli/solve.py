@@ -1,0 +1,167 @@
+"""`ggp solve`: what optimal play is worth."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ggp.cli.arguments import (
+    backend_option,
+    json_option,
+    limits_option,
+    open_game,
+    seed_option,
+    verbose_option,
+)
+from ggp.cli.solving import DIGITS, counting, seconds_option, states_option
+from ggp.console import print_json, print_rich, table_of
+from ggp.launch import preload
+
+if TYPE_CHECKING:
+    from ggp.machine import Limits
+    from ggp.solve import GameTree, Profile, Solution
+
+
+@click.command()
+@click.argument("game")
+@click.option("--strategy", is_flag=True, help="Show the probabilities of all moves, too.")
+@states_option
+@seconds_option
+@seed_option("the search for more than one equilibrium")
+@backend_option
+@limits_option
+@json_option
+@verbose_option
+def solve(
+    game: str,
+    strategy: bool,
+    states: int,
+    seconds: float,
+    seed: int,
+    backend: str,
+    limits: Limits,
+    as_json: bool,
+) -> None:
+    """Solve a game: what optimal play is worth to each role.
+
+    With one player this is the optimum, with two and constant sum the value of an equilibrium. In
+    other games it is a profile found by CFR+, with what each role would gain by deviating from it,
+    and equilibria with other values, as far as they are found.
+    """
+    preload("ggp.solve")
+    from ggp.solve import solve as solve_game
+
+    machine = open_game(game, backend, limits=limits).machine
+    with counting(f"solving {game}") as progress:
+        solution = solve_game(
+            machine, seed=seed, most_states=states, most_seconds=seconds, progress=progress
+        )
+    if as_json:
+        print_json(_solution_json(game, solution, strategy))
+    else:
+        _show_solution(solution, strategy)
+
+
+def _solution_json(game: str, solution: Solution, strategy: bool) -> dict[str, Any]:
+    tree, profile = solution.tree, solution.profile
+    result: dict[str, Any] = {
+        "game": game,
+        "method": profile.method,
+        "values": _rounded(profile.values),
+        "nash_conv": round(profile.nash_conv, DIGITS),
+        "states": tree.num_states,
+        "information_sets": _set_counts(tree),
+        "seconds": round(solution.seconds, 3),
+    }
+    if not solution.is_certain:
+        result["gains"] = _rounded(profile.gains)
+        result["equilibria"] = [
+            {
+                "method": each.method,
+                "values": _rounded(each.values),
+                "nash_conv": round(each.nash_conv, DIGITS),
+                **({"strategy": _strategy_json(tree, each)} if strategy else {}),
+            }
+            for each in solution.others
+        ]
+    if strategy:
+        result["strategy"] = _strategy_json(tree, profile)
+    return result
+
+
+def _set_counts(tree: GameTree) -> dict[str, int]:
+    return {name: len(sets) for name, sets in zip(tree.names, tree.sets, strict=True)}
+
+
+def _rounded(values: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, DIGITS) for name, value in values.items()}
+
+
+def _strategy_json(tree: GameTree, profile: Profile) -> dict[str, list[dict[str, Any]]]:
+    """The probabilities of moves after each history, in the form `ggp evaluate` takes."""
+    from ggp.solve import history_of
+
+    found: dict[str, list[dict[str, Any]]] = {}
+    for player, (name, sets) in enumerate(zip(tree.names, tree.sets, strict=True)):
+        strategy = profile.strategies[player]
+        found[name] = [
+            {
+                "history": [
+                    {"move": move, "percepts": list(percepts)}
+                    for move, percepts in history_of(tree, player, number)
+                ],
+                "moves": {
+                    tree.machine.move_text(move): round(float(share), DIGITS)
+                    for move, share in zip(
+                        sets.moves_of(number).tolist(),
+                        strategy[sets.offsets[number] : sets.offsets[number + 1]],
+                        strict=True,
+                    )
+                },
+            }
+            for number in range(len(sets))
+        ]
+    return found
+
+
+def _show_solution(solution: Solution, strategy: bool) -> None:
+    tree, profile = solution.tree, solution.profile
+    counts = _set_counts(tree)
+    columns = ["role", "#value", "#information sets"]
+    certain = solution.is_certain
+    if not certain:
+        columns.insert(2, "#gains by deviating")
+    rows = []
+    for name, value in profile.values.items():
+        row = [name, f"{value:.6f}", f"{counts[name]:,}"]
+        if not certain:
+            row.insert(2, f"{profile.gains[name]:.6f}")
+        rows.append(row)
+    print_rich(table_of(columns, rows))
+    click.echo(
+        f"{profile.method}; NashConv {profile.nash_conv:.2g}; {tree.num_states:,} states in "
+        f"{solution.seconds:.2f} s"
+    )
+    if not certain:
+        click.echo(
+            "This is one profile of the game, and no more than the gains say: other equilibria "
+            "may have other values."
+        )
+    for each in solution.others:
+        values = ", ".join(f"{name} {value:.6f}" for name, value in each.values.items())
+        click.echo(f"another equilibrium: {values} ({each.method}; NashConv {each.nash_conv:.2g})")
+    if strategy:
+        _show_strategy(tree, profile)
+
+
+def _show_strategy(tree: GameTree, profile: Profile) -> None:
+    rows = []
+    for name, sets in _strategy_json(tree, profile).items():
+        for each in sets:
+            turns = (f"{t['move']} ({' '.join(t['percepts'])})" for t in each["history"])
+            history = " | ".join(turns) or "start of the game"
+            for move, share in each["moves"].items():
+                rows.append((name, history, move, f"{share:.4f}"))
+    click.echo()
+    print_rich(table_of(["role", "after", "move", "#probability"], rows))

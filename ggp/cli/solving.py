@@ -1,0 +1,53 @@
+"""What `ggp solve` and `ggp exploit` share: limits, and progress."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from ggp.cli.arguments import FiniteRange
+from ggp.console import console_on
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+MOST_STATES, MOST_SECONDS = 1_000_000, 60.0
+"""As in `ggp.solve`, which is slow to import."""
+
+DIGITS = 9
+"""Digits after the point; what comes after them is rounding."""
+
+
+def states_option(command: _F) -> _F:
+    """`--states`."""
+    return click.option(
+        "--states",
+        type=click.IntRange(min=1),
+        default=MOST_STATES,
+        show_default=True,
+        help="Refuse trees with more states than this.",
+    )(command)
+
+
+def seconds_option(command: _F) -> _F:
+    """`--seconds`."""
+    return click.option(
+        "--seconds",
+        type=FiniteRange(min=0, min_open=True),
+        default=MOST_SECONDS,
+        show_default=True,
+        help="About how long to solve linear programs, and as long again for CFR+ where they fail.",
+    )(command)
+
+
+@contextmanager
+def counting(text: str) -> Iterator[Callable[[int, int], None]]:
+    """A spinner that shows how large the tree is by now."""
+    if not sys.stderr.isatty():
+        yield lambda turns, states: None
+        return
+    with console_on(sys.stderr).status(text) as status:
+        yield lambda turns, states: status.update(f"{text}: {turns} turns, {states:,} states")

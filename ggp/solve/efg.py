@@ -1,0 +1,108 @@
+"""A game's tree in Gambit's format for extensive games (`.efg`), which OpenSpiel reads, too.
+
+Nodes are written before what follows them. Forced moves vanish. Of a joint move, chance comes
+first, then the players in the order of the rules; who moves later does not see what was chosen,
+for its nodes are in one information set. Nodes that were merged are written once for every way
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from ggp.errors import SolvingError
+from ggp.solve.tree import GameTree, Layer
+
+MOST_NODES = 1_000_000
+"""Nodes that are written."""
+
+
+def efg_lines(tree: GameTree, title: str, most_nodes: int = MOST_NODES) -> Iterator[str]:
+    """The lines of the file.
+
+    Args:
+        tree: with its layers, and without subgames split off.
+        title: of the game.
+
+    Raises:
+        SolvingError: there are more nodes than that.
+    """
+    yield f"EFG 2 R {_quoted(title)} {{ {' '.join(map(_quoted, tree.names))} }}"
+    yield _quoted("")
+    writer = _Writer(tree)
+    # What is still to be written: layer, node, the actors that have chosen, the joint move so far.
+    waiting = [(0, 0, 0, 0)]
+    num_nodes = 0
+    while waiting:
+        line, after = writer.node(*waiting.pop())
+        if line is not None:
+            num_nodes += 1
+            if num_nodes > most_nodes:
+                raise SolvingError(
+                    f"the tree of {title} has more than {most_nodes:,} nodes; "
+                    "it is too large for a file"
+                )
+            yield line
+        waiting += reversed(after)
+
+
+_Place = tuple[int, int, int, int]
+
+
+class _Writer:
+    def __init__(self, tree: GameTree) -> None:
+        self._tree = tree
+        chance = tree.machine.random_role
+        self._actors = ([] if chance is None else [chance]) + list(tree.players)
+        self._outcomes: dict[tuple[float, ...], int] = {}
+        self._num_chance = 0
+
+    def node(self, depth: int, node: int, done: int, joint: int) -> tuple[str | None, list[_Place]]:
+        """The line of a node, None where nobody has a choice, and what comes after it."""
+        layer = self._tree.layers[depth]
+        counts = layer.counts[node]
+        if not counts.any():
+            return self._end(layer.goals[node].tolist()), []
+        if done == len(self._actors):
+            return None, [(depth + 1, int(layer.children[layer.offsets[node] + joint]), 0, 0)]
+        role = self._actors[done]
+        stride = int(np.prod(counts[role + 1 :]))
+        after = [
+            (depth, node, done + 1, joint + stride * choice) for choice in range(int(counts[role]))
+        ]
+        if counts[role] == 1:
+            return None, after
+        if role == self._tree.machine.random_role:
+            return self._chance(layer, node), after
+        return self._choice(layer, node, self._tree.players.index(role)), after
+
+    def _end(self, goals: Sequence[float]) -> str:
+        number = self._outcomes.setdefault(tuple(goals), len(self._outcomes) + 1)
+        return f't "" {number} "" {{ {", ".join(map(_number, goals))} }}'
+
+    def _chance(self, layer: Layer, node: int) -> str:
+        self._num_chance += 1
+        shares = zip(self._texts(layer.chance_moves[node]), layer.chance[node], strict=True)
+        body = " ".join(f"{text} {share}" for text, share in shares)
+        return f'c "" {self._num_chance} "" {{ {body} }} 0'
+
+    def _choice(self, layer: Layer, node: int, player: int) -> str:
+        number = int(layer.sets[node, player])
+        sets = self._tree.sets[player]
+        history = " | ".join(self._tree.paths.texts(int(sets.paths[number])))
+        moves = " ".join(self._texts(sets.moves_of(number).tolist()))
+        return f'p "" {player + 1} {number + 1} {_quoted(history)} {{ {moves} }} 0'
+
+    def _texts(self, moves: Sequence[int]) -> list[str]:
+        return [_quoted(self._tree.machine.move_text(move)) for move in moves]
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', "'") + '"'
+
+
+def _number(goal: float) -> str:
+    return str(Fraction(goal).limit_denominator(1_000_000))

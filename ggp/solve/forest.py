@@ -1,0 +1,203 @@
+"""Strategies on some subgames of a tree: what they are worth, many subgames at once.
+
+A forest is a set of subgames whose continuations are known: each leaf is worth a number to each
+player. Numbers of subgames, sets and sequences are those of the forest; `Side.sets` and
+`Side.sequences` say which they are in the tree. `walk` goes through the forests of a tree, the
+last first, and backs up what they are worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ggp.machine.arrays import first_seen
+from ggp.machine.base import FloatArray, IntArray
+from ggp.solve.side import Side
+from ggp.solve.tree import GameTree
+
+Strategies = Sequence[FloatArray]
+"""Strategies or plans, one of each player."""
+
+LEAVES_AT_ONCE = 2_000
+"""Subgames for linear programs are put together up to this size: the time for a program grows
+faster than its size."""
+
+
+@dataclass(frozen=True)
+class Forest:
+    """G subgames with known continuations.
+
+    Attributes:
+        subgames: `[G]` their numbers in the tree.
+        sides: of the P players.
+        sequences: `[K, P]` sequences of leaves; no two leaves have the same.
+        roots: `[K]` subgame of each leaf.
+        worth: `[K, P]` what leaves are worth to each player, times the probability that chance
+            plays its part.
+        best: `[K, P]` the same where the player plays a best response after the leaf.
+    """
+
+    subgames: IntArray
+    sides: tuple[Side, ...]
+    sequences: IntArray
+    roots: IntArray
+    worth: FloatArray
+    best: FloatArray
+
+    def plans(self, strategies: Strategies) -> list[FloatArray]:
+        """`[S]` of each player."""
+        return [side.plan(each) for side, each in zip(self.sides, strategies, strict=True)]
+
+    def gains(self, player: int, plans: Strategies, worth: FloatArray) -> FloatArray:
+        """`[S]` what leaves right after a player's sequences are worth to it.
+
+        Args:
+            plans: of all players; that of the player itself does not matter.
+            worth: `[K]` of each leaf.
+        """
+        for other, plan in enumerate(plans):
+            if other != player:
+                worth = worth * plan[self.sequences[:, other]]
+        size = self.sides[player].num_sequences
+        return np.bincount(self.sequences[:, player], worth, size).astype(np.float64, copy=False)
+
+    def values(self, plans: Strategies) -> FloatArray:
+        """`[G, P]` what the subgames are worth to each player."""
+        reach = np.ones(len(self.sequences))
+        for player, plan in enumerate(plans):
+            reach = reach * plan[self.sequences[:, player]]
+        size = len(self.subgames)
+        return np.stack([np.bincount(self.roots, reach * w, size) for w in self.worth.T], axis=1)
+
+    def best_values(self, plans: Strategies) -> FloatArray:
+        """`[G, P]` what they are worth to each player with a best response to the others."""
+        return np.stack(
+            [
+                side.best(self.gains(player, plans, self.best[:, player]))
+                for player, side in enumerate(self.sides)
+            ],
+            axis=1,
+        )
+
+
+@dataclass(frozen=True)
+class Walked:
+    """A whole profile of strategies, evaluated.
+
+    Attributes:
+        strategies: `[S]` of each player, numbered as in the tree.
+        values: `[P]` what the game is worth to each player.
+        best: `[P]` what it is worth with a best response to the others' strategies.
+    """
+
+    strategies: tuple[FloatArray, ...]
+    values: FloatArray
+    best: FloatArray
+
+    @property
+    def gains(self) -> FloatArray:
+        """`[P]` what each player gains by deviating alone."""
+        return np.maximum(self.best - self.values, 0.0)
+
+    @property
+    def nash_conv(self) -> float:
+        """What all players gain by deviating, each alone, summed; 0 in an equilibrium."""
+        return float(self.gains.sum())
+
+
+def walk(tree: GameTree, play: Callable[[Forest], Strategies]) -> Walked:
+    """Find strategies for all subgames, the last first, and back up what they are worth.
+
+    Args:
+        play: strategies of all players for a forest whose continuations are settled. Either at
+            most one player has a choice in each of its subgames, or several in each.
+    """
+    num_subgames, num_players = tree.num_subgames, len(tree.players)
+    values, best = np.zeros((2, num_subgames, num_players))
+    strategies = [np.ones(int(sets.offsets[-1])) for sets in tree.sets]
+    kinds = _kinds(tree)
+    leaves_of = _Buckets(kinds[tree.leaves.owners])
+    sets_of = [_Buckets(kinds[sets.owners]) for sets in tree.sets]
+    subgames_of = _Buckets(kinds)
+    weights = tree.leaves.weights[:, None]
+    for kind in np.unique(kinds)[::-1].tolist():
+        subgames, leaves = subgames_of[kind], leaves_of[kind]
+        goals, then = tree.leaves.goals[leaves], tree.leaves.subgames[leaves][:, None]
+        forest = _forest(
+            subgames,
+            [Side(s, subgames, b[kind]) for s, b in zip(tree.sets, sets_of, strict=True)],
+            tree.leaves.owners[leaves],
+            tree.leaves.sequences[leaves],
+            weights[leaves] * np.where(then < 0, goals, values[then[:, 0]]),
+            weights[leaves] * np.where(then < 0, goals, best[then[:, 0]]),
+        )
+        found = play(forest)
+        for kept, side, strategy in zip(strategies, forest.sides, found, strict=True):
+            kept[side.sequences] = strategy
+        plans = forest.plans(found)
+        values[subgames], best[subgames] = forest.values(plans), forest.best_values(plans)
+    return Walked(tuple(strategies), values[0], best[0])
+
+
+def num_parts(tree: GameTree, *, several: bool = False) -> int:
+    """How many forests `walk` makes of a tree; `several`: only where several have a choice."""
+    chosen = tree.actors.sum(axis=1) > 1 if several else slice(None)
+    return len(np.unique(_kinds(tree)[chosen]))
+
+
+def _kinds(tree: GameTree) -> IntArray:
+    """`[G]` equal for subgames that are played together; those with greater numbers come later."""
+    several = tree.actors.sum(axis=1) > 1
+    sizes = np.bincount(tree.leaves.owners, minlength=len(several))
+    sizes = np.where(several & tree.is_constant_sum, sizes, 0)
+    keys = 2 * tree.root_turns + several
+    order = np.argsort(keys, kind="stable")
+    parts = np.cumsum(sizes[order]) // LEAVES_AT_ONCE
+    kinds = np.zeros(len(keys), dtype=np.int64)
+    kinds[order] = np.cumsum(
+        (np.diff(keys[order], prepend=0) != 0) | (np.diff(parts, prepend=0) != 0)
+    )
+    return kinds
+
+
+def evaluate(tree: GameTree, strategies: Strategies) -> Walked:
+    """What strategies, numbered as in the tree, are worth."""
+
+    def play(forest: Forest) -> Strategies:
+        return [s[side.sequences] for s, side in zip(strategies, forest.sides, strict=True)]
+
+    return walk(tree, play)
+
+
+def _forest(
+    subgames: IntArray,
+    sides: list[Side],
+    owners: IntArray,
+    sequences: IntArray,
+    worth: FloatArray,
+    best: FloatArray,
+) -> Forest:
+    """Leaves with the same sequences are put together."""
+    local = np.stack([s.local(c) for s, c in zip(sides, sequences.T, strict=True)], axis=1)
+    first, group = first_seen(local)
+
+    def summed(parts: FloatArray) -> FloatArray:
+        return np.stack([np.bincount(group, part, len(first)) for part in parts.T], axis=1)
+
+    roots = np.searchsorted(subgames, owners[first])
+    return Forest(subgames, tuple(sides), local[first], roots, summed(worth), summed(best))
+
+
+class _Buckets:
+    """Places by key, each bucket in increasing order."""
+
+    def __init__(self, keys: IntArray) -> None:
+        self._order = np.argsort(keys, kind="stable")
+        self._keys = keys[self._order]
+
+    def __getitem__(self, key: int) -> IntArray:
+        start, end = np.searchsorted(self._keys, [key, key + 1])
+        return self._order[start:end]

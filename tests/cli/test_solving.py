@@ -1,0 +1,90 @@
+"""`ggp solve`, `ggp exploit` and `ggp convert --to efg`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.solve.games import BLIND_PILE
+from tests.support.commands import error_line, json_of, run, text_file
+
+PROLOG = ("--backend", "prolog")
+
+
+def test_solve_prints_values_and_certainty() -> None:
+    found = json_of("solve", "kuhn_poker", *PROLOG)
+    assert list(found) == [
+        *("game", "method", "values", "nash_conv", "states", "information_sets", "seconds")
+    ]
+    assert found["game"] == "kuhn_poker"
+    assert found["method"] == "sequence form LP"
+    assert found["values"] == pytest.approx({"player1": 875 / 18, "player2": 925 / 18}, abs=1e-6)
+    assert found["nash_conv"] == pytest.approx(0, abs=1e-6)
+    assert (found["states"], found["information_sets"]) == (55, {"player1": 6, "player2": 6})
+    assert found["seconds"] < 1
+
+
+def test_solve_names_both_equilibria_of_the_spies() -> None:
+    found = json_of("solve", "cooperative_spies", *PROLOG)
+    assert found["values"] == {"spy1": 50, "spy2": 50}
+    assert found["gains"] == {"spy1": 0, "spy2": 0}
+    (other,) = found["equilibria"]
+    assert (other["values"], other["nash_conv"]) == ({"spy1": 100, "spy2": 100}, 0)
+    shown = run("solve", "cooperative_spies", *PROLOG).stdout
+    assert "another equilibrium: spy1 100.000000, spy2 100.000000" in shown
+    assert "no more than the gains say" in shown
+
+
+def test_solve_shows_strategies_by_history() -> None:
+    found = json_of("solve", "exploding_bomb", "--strategy", *PROLOG)["strategy"]
+    start = {"move": "noop", "percepts": []}
+    assert found["agent"][0] == {"history": [start], "moves": {"ask": 1.0, "wait": 0.0}}
+    asked = {"move": "ask", "percepts": ["red"]}
+    by_history = {str(each["history"]): each["moves"] for each in found["agent"]}
+    assert by_history[str([start, asked])] == {"(cut blue)": 0.0, "(cut red)": 1.0}
+    shown = run("solve", "exploding_bomb", "--strategy", *PROLOG).stdout.splitlines()
+    row = ["agent", "noop", "()", "|", "ask", "(red)", "(cut", "red)", "1.0000"]
+    assert row in [line.split() for line in shown]
+
+
+def test_solve_says_why_it_refuses(tmp_path: Path) -> None:
+    line = error_line("solve", "krieg_tic_tac_toe", "--states", "1000", *PROLOG, code=1)
+    assert line.startswith(
+        "error: the tree of the game is too large: it has more than 1,000 states"
+    )
+    blind = text_file(tmp_path, BLIND_PILE)
+    line = error_line("solve", blind, *PROLOG, code=1)
+    assert line.startswith("error: digger cannot tell its legal moves")
+
+
+def test_exploit_measures_random_play() -> None:
+    found = json_of("exploit", "kuhn_poker", "--player", "random", "--samples", "2", *PROLOG)
+    assert list(found) == ["player", "samples", "roles", "nash_conv"]
+    assert (found["player"], found["samples"]) == ("random", 2)
+    assert found["nash_conv"] == pytest.approx(22 + 11 / 12)
+    assert list(found["roles"]) == ["player1", "player2"]
+    first = found["roles"]["player1"]
+    assert list(first) == ["value", "best_response", "ci99"]
+    assert first["value"] == pytest.approx(50 - 25 / 6)
+    assert first["ci99"] == [pytest.approx(50 - 25 * 5 / 12)] * 2
+
+
+def test_exploit_shows_a_table() -> None:
+    args = ("exploit", "monty_hall", "--player", "legal", "--samples", "1", *PROLOG)
+    shown = run(*args).stdout
+    assert "against a best response" in shown
+    assert "legal: NashConv 33.3333; 1 sample at each information set" in shown
+
+
+def test_convert_prints_the_tree_of_a_game() -> None:
+    lines = run("convert", "kuhn_poker", "--to", "efg").stdout.splitlines()
+    assert lines[0] == 'EFG 2 R "kuhn_poker" { "player1" "player2" }'
+    deals = " ".join(
+        f'"(deal {a} {b})" 1/6'
+        for a in ("jack", "king", "queen")
+        for b in ("jack", "king", "queen")
+        if a != b
+    )
+    assert lines[2] == f'c "" 1 "" {{ {deals} }} 0'
+    assert sum(line.startswith("t") for line in lines) == 30
