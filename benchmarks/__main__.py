@@ -79,7 +79,7 @@ def main(
     if "start" in wanted:
         with spinner("starts"):
             results["start"] = measure_start()
-        show("starts", [results["start"]])
+        show("starts, CPU seconds", results["start"])
     if out is not None:
         out.write_text(json.dumps(results, indent=1) + "\n")
 

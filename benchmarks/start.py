@@ -1,51 +1,73 @@
-"""How long it takes until a game can be played, in processes of their own."""
+"""What it costs until a game can be played, in processes of their own.
+
+CPU seconds (user and system, children included), the start of Python too: how long people wait
+also depends on what else the computer does.
+"""
 
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
-import time
 from typing import Any
 
 GAME = "krieg_tic_tac_toe"
+ROUNDS = 5
 
-_PLAY = (
-    "import time; started = time.perf_counter();"
-    "import numpy as np; from ggp.gdl.normalize import load; from ggp.machine import build_machine;"
-    f"m = build_machine(load({GAME!r}), 'propnet');"
-    "m.step(m.initial(), np.array([[m.legal(m.initial(), r).values[0] for r in range(2)]]));"
-    "m.playout(m.initial(100), np.random.default_rng(0));"
-    "print(time.perf_counter() - started)"
+_EVALUATE = (
+    *("-m", "ggp", "evaluate", GAME),
+    *("--role", "xplayer", "--player", "hyperplay:n=2"),
 )
-_IMPORT = (
-    "import time; started = time.perf_counter(); import ggp; print(time.perf_counter() - started)"
-)
+COMMANDS = {
+    "import numpy": ("-c", "import numpy"),
+    "import numba": ("-c", "import numba"),
+    "import ggp": ("-c", "import ggp"),
+    "ggp --help": ("-m", "ggp", "--help"),
+    "match-runner --help": ("-m", "match_runner", "--help"),
+    "ggp info": ("-m", "ggp", "info", GAME),
+    "ggp evaluate": _EVALUATE,
+    "match-runner play": ("-m", "match_runner", "play", GAME),
+}
+"""What is measured when all is compiled and cached."""
 
 
-def measure_start() -> dict[str, Any]:
-    """Seconds to import the package, and to the end of the first playouts of a game."""
+def measure_start() -> list[dict[str, Any]]:
+    """CPU seconds of commands, the best of some rounds."""
+    rows = []
     with tempfile.TemporaryDirectory() as folder:
-        fresh = {
-            **os.environ,
-            "NUMBA_CACHE_DIR": os.path.join(folder, "kernels"),
-            "GGP_CACHE_DIR": os.path.join(folder, "circuits"),
-        }
-        first = _seconds(_PLAY, fresh)
-        kernels = {**fresh, "GGP_CACHE_DIR": os.path.join(folder, "others")}
-        new_game = _seconds(_PLAY, kernels)
-        cached = min(_seconds(_PLAY, fresh) for _ in range(3))
-    return {
-        "import_s": round(min(_seconds(_IMPORT, dict(os.environ)) for _ in range(3)), 3),
-        "first_ever_s": round(first, 2),
-        "new_game_s": round(new_game, 2),
-        "cached_game_s": round(cached, 2),
-    }
+        for name, kernels, circuits in (
+            ("first use ever", "kernels {}", "circuits {}"),
+            ("a game never seen", "kernels 0", "others {}"),
+        ):
+            tries = [
+                _cpu_seconds(
+                    _EVALUATE,
+                    NUMBA_CACHE_DIR=os.path.join(folder, kernels.format(number)),
+                    GGP_CACHE_DIR=os.path.join(folder, circuits.format(number)),
+                )
+                for number in range(ROUNDS)
+            ]
+            rows.append({"what": f"ggp evaluate, {name}", "cpu_s": round(min(tries), 2)})
+    for name, command in COMMANDS.items():
+        # One more: the first may have to compile.
+        best = min(_cpu_seconds(command) for _ in range(1 + ROUNDS))
+        rows.append({"what": name, "cpu_s": round(best, 3)})
+    return rows
 
 
-def _seconds(code: str, environment: dict[str, str]) -> float:
-    """Wall time of a process, the start of Python included."""
-    started = time.perf_counter()
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True)
-    return time.perf_counter() - started
+def _cpu_seconds(command: tuple[str, ...], **environment: str) -> float:
+    before = _children_s()
+    subprocess.run(
+        [sys.executable, *command],
+        env={**os.environ, **environment},
+        check=True,
+        capture_output=True,
+    )
+    return _children_s() - before
+
+
+def _children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

@@ -27,7 +27,8 @@ from numba.extending import (
     unbox,
 )
 
-_BYTES = ir.IntType(8).as_pointer()
+ADDRESS = ir.IntType(8).as_pointer()
+"""LLVM's type of a record in a kernel."""
 
 
 class Record(types.Type):
@@ -54,7 +55,7 @@ class Record(types.Type):
 @register_model(Record)
 class _RecordModel(models.PrimitiveModel):
     def __init__(self, manager: Any, record: Record) -> None:
-        super().__init__(manager, record, _BYTES)
+        super().__init__(manager, record, ADDRESS)
 
 
 def type_of_record(value: Any, context: Any) -> Record:
@@ -82,14 +83,14 @@ def _get(context: Any, builder: Any, record: Record, pointer: Any, name: str) ->
     kind = record.fields[number]
     place = _field(context, builder, record, pointer, number)
     if isinstance(kind, Record):
-        return builder.bitcast(place, _BYTES)
+        return builder.bitcast(place, ADDRESS)
     return builder.load(place)
 
 
 @unbox(Record)
 def _unbox(record: Record, obj: Any, c: Any) -> Any:
     place = cgutils.alloca_once(c.builder, record.struct(c.context), zfill=True)
-    pointer = c.builder.bitcast(place, _BYTES)
+    pointer = c.builder.bitcast(place, ADDRESS)
     failed = _fill(record, obj, pointer, c, cgutils.false_bit)
     return NativeValue(pointer, is_error=failed)
 
@@ -100,11 +101,11 @@ def _fill(record: Record, obj: Any, pointer: Any, c: Any, failed: Any) -> Any:
         item = c.pyapi.tuple_getitem(obj, number)
         place = _field(c.context, builder, record, pointer, number)
         if isinstance(kind, Record):
-            failed = _fill(kind, item, builder.bitcast(place, _BYTES), c, failed)
+            failed = _fill(kind, item, builder.bitcast(place, ADDRESS), c, failed)
         elif isinstance(kind, types.Array):
-            signature = ir.FunctionType(ir.IntType(32), [c.pyapi.pyobj, _BYTES])
+            signature = ir.FunctionType(ir.IntType(32), [c.pyapi.pyobj, ADDRESS])
             adapt = cgutils.get_or_insert_function(builder.module, signature, "numba_adapt_ndarray")
-            error = builder.call(adapt, (item, builder.bitcast(place, _BYTES)))
+            error = builder.call(adapt, (item, builder.bitcast(place, ADDRESS)))
             failed = builder.or_(failed, cgutils.is_not_null(builder, error))
         else:
             native = c.unbox(kind, item)

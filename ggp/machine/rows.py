@@ -16,7 +16,7 @@ def grouped(rows: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int
     Returns:
         `[G]` where each distinct row first appears, and `[L]` number of the one of each row.
     """
-    if len(rows) < 2:
+    if len(rows) < 2:  # a kernel would have to be loaded
         return np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
     rows = np.ascontiguousarray(rows)
     # A power of two: slots are found by masking the hash. Half of them stay free.

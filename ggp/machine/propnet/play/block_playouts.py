@@ -63,7 +63,7 @@ def play(
     at = block.at
     if at[STEP] == 0:
         seed_words(block.rng[0], block.rng)
-        _fill(plan, queue, block, width)
+        fill(plan, queue, block, width)
     for _ in range(budget):
         run_tape(plan.look, block.rows, width)
         if _end_lanes(block.masks, block.rows, plan.terminal, width) and queue.spread.shape[1]:
@@ -92,23 +92,7 @@ def play(
             # Lanes that ended earlier still hold their last states, so that one evaluation judges
             # all.
             run_tape(plan.judge, block.rows, width)
-            _judge(
-                block.rows,
-                plan.goals,
-                plan.goal_values,
-                plan.role_goals,
-                queue.judged,
-                block.masks,
-                block.entry_of,
-                block.started,
-                queue.into,
-                queue.weights,
-                queue.goals,
-                queue.spread,
-                queue.met,
-                queue.faults,
-                words,
-            )
+            _judge(plan, queue, block, words)
         if alive:
             move_lanes(plan, queue, block, width)
             at[VISITED] += _count(block.masks, words)
@@ -119,29 +103,8 @@ def play(
                     return True
                 at[TOGETHER] = at[STEP]
                 at[OLDEST] = at[STEP]
-            _fill(plan, queue, block, width)
+            fill(plan, queue, block, width)
     return False
-
-
-@inlined
-def _fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:
-    fill(
-        plan.state_rows,
-        plan.row_of,
-        plan.matter,
-        queue.packed,
-        queue.lanes,
-        queue.counts,
-        queue.moves,
-        block.rows,
-        block.masks,
-        block.entry_of,
-        block.started,
-        block.given,
-        block.square,
-        block.at,
-        width,
-    )
 
 
 @inlined
@@ -288,25 +251,13 @@ def _lose(queue: Queue, block: Block, words: int) -> None:
 
 
 @inlined
-def _judge(
-    rows: U64,
-    wires: Wires,
-    values: NDArray[np.float64],
-    role_goals: I32,
-    judged: I32,
-    masks: U64,
-    entry_of: NDArray[np.int64],
-    steps: NDArray[np.int64],
-    into: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    goals: NDArray[np.float64],
-    spread: NDArray[np.float64],
-    met: NDArray[np.bool_],
-    faults: NDArray[np.bool_],
-    words: int,
-) -> None:
+def _judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
     """Write down the goals of the lanes of the second mask."""
     out_of_line()
+    rows, masks, entry_of, steps = block.rows, block.masks, block.entry_of, block.started
+    wires, values, role_goals = plan.goals, plan.goal_values, plan.role_goals
+    judged, into, weights, met = queue.judged, queue.into, queue.weights, queue.met
+    goals, spread, faults = queue.goals, queue.spread, queue.faults
     for role in range(judged[0], judged[1]):
         first, end = role_goals[role], role_goals[role + 1]
         for w in range(words):

@@ -176,26 +176,14 @@ def begin(block: Block, first: int, end: int, key: int) -> None:
 
 
 @inlined
-def fill(
-    state_rows: I32,
-    row_of: I32,
-    matter: U64,
-    packed: U64,
-    lanes: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    moves: I32,
-    rows: U64,
-    masks: U64,
-    entry_of: NDArray[np.int64],
-    started: NDArray[np.int64],
-    given: U64,
-    filled: U64,
-    at: NDArray[np.int64],
-    width: tuple[int, ...],
-) -> None:
+def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:
     """Let lanes of the queue in where no lane plays on: see `PlayoutPlan`, `Queue`, `Block`."""
     out_of_line()
     words = words_of(width)
+    state_rows, row_of, matter = plan.state_rows, plan.row_of, plan.matter
+    packed, lanes, counts, moves = queue.packed, queue.lanes, queue.counts, queue.moves
+    rows, masks, entry_of, started = block.rows, block.masks, block.entry_of, block.started
+    given, filled, at = block.given, block.square, block.at
     if at[NEXT] == at[END]:
         return
     if at[FRESH]:
