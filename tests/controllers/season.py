@@ -27,6 +27,7 @@ from tests.support.games import REPOSITORY, SHARED
 
 SHARED_SHEETS = (
     "gdl1/blocksWorldSerial.kif",
+    "gdl1/breakthrough.kif",
     "gdl1/buttons.kif",
     "gdl1/coloredtrails.kif",
     "gdl1/connectFour.kif",
@@ -40,11 +41,14 @@ SHARED_SHEETS = (
     "gdl1/minichess.kif",
     "gdl1/nim4.kif",
     "gdl1/ticTacToe.kif",
+    "gdl2/blind_breakthrough_5x5.gdl",
+    "gdl2/dominion.kif",
     "gdl2/guessSix.gdl",
     "gdl2/kriegTTT_4x4.gdl",
     "gdl2/mastermind.gdl",
     "gdl2/montyhall.gdl",
     "gdl2/transit.gdl",
+    "gdl2/vis_pacman3p.gdl",
 )
 """Those of other authors that the reference evaluates fast enough."""
 
