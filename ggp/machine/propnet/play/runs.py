@@ -45,7 +45,7 @@ class _Run(NamedTuple):
     key: int
 
 
-class Player:
+class QueuePlayer:
     """Plays queues out.
 
     Attributes:
