@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
+from ggp.gdl.normalize import load
+from ggp.machine import build_machine
+from ggp.players import make_player, parse_spec
 from tests.support.commands import end_started
 
 # The machine may be busy, and kernels may have to be compiled.
@@ -38,3 +42,13 @@ def nothing_survives() -> Iterator[None]:
     """Commands that a test started end with it, also where it failed."""
     yield
     end_started()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled(own_cache: None) -> None:
+    """Machine code is there before a test begins that looks at everything a command says.
+
+    Otherwise the first command would also say that it compiles.
+    """
+    machine = build_machine(load("exploding_bomb"), "propnet", ready=True)
+    make_player(parse_spec("hyperplay2:n=2"), machine, 0, np.random.default_rng(0)).choose()

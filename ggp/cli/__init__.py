@@ -14,6 +14,7 @@ from ggp.cli.evaluate import evaluate
 from ggp.cli.exploit import exploit
 from ggp.cli.game_list import games
 from ggp.cli.players import players
+from ggp.cli.properties import properties
 from ggp.cli.rulesheets import convert, info, validate
 from ggp.cli.serve import serve
 from ggp.cli.solve import solve
@@ -37,7 +38,8 @@ def main(ctx: click.Context) -> None:
 
 
 _COMMANDS = (
-    games, players, validate, info, convert, trace, evaluate, solve, exploit, bench, serve
+    games, players, validate, info, properties, convert, trace, evaluate, solve, exploit, bench,
+    serve,
 )  # fmt: skip
 
 for _command in _COMMANDS:

@@ -20,6 +20,7 @@ FILES = (
         )
     ),
     "../search/trial_kernels",
+    "../study/tree_kernels",
 )
 """Modules beside this one that kernels are made of."""
 

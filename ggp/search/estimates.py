@@ -11,6 +11,7 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.machine.arrays import first_seen_columns, offsets_of, segment_ids, take_segments
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, Ragged
+from ggp.search.trial_kernels import pick_best
 from ggp.search.trials import Results
 
 Policy = Callable[[Bags, np.random.Generator], IntArray]
@@ -77,15 +78,11 @@ def best_moves(moves: Ragged, values: FloatArray, rng: np.random.Generator) -> I
         moves: the candidates of each bag.
         values: `[C]` of the candidates.
     """
-    chosen = np.full(len(moves.offsets) - 1, UNKNOWN, dtype=np.int64)
-    bags = np.flatnonzero(moves.counts)
-    if not len(bags):
-        return chosen
-    ties = np.flatnonzero(_is_best(moves, values))
-    first = np.searchsorted(ties, moves.offsets[:-1][bags])
-    num_ties = np.diff(np.append(first, len(ties)))
-    chosen[bags] = moves.values[ties[first + rng.integers(0, num_ties)]]
-    return chosen
+    best = np.empty(len(moves.offsets) - 1, dtype=np.int64)
+    pick_best(moves.offsets, values, TIE_TOLERANCE, rng.random(len(best)), best)
+    if not len(values):
+        return best
+    return np.where(best < 0, UNKNOWN, moves.values[best])
 
 
 def _is_best(moves: Ragged, values: FloatArray) -> BoolArray:

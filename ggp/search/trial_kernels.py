@@ -1,4 +1,4 @@
-"""The kernel of `trials.plan_trials`: what is tried how often, bag by bag."""
+"""The kernels of trials: what is tried how often, bag by bag, and which move came out best."""
 
 from __future__ import annotations
 
@@ -103,3 +103,39 @@ def plan(
             used += 1
         at += num_used * num_moves
     return at
+
+
+@kernel
+def pick_best(
+    offsets: IntArray, values: FloatArray, tolerance: float, points: FloatArray, best: IntArray
+) -> None:
+    """`best[B]`: place of the best candidate of each bag, -1 where it has none.
+
+    Args:
+        offsets: `[B + 1]` candidates of each bag.
+        tolerance: values are equal if they differ by this, relative to the larger one.
+        points: `[B]` from 0 to 1: which of several equal ones.
+    """
+    for bag in range(len(best)):
+        best[bag] = -1
+        first, end = offsets[bag], offsets[bag + 1]
+        if first == end:
+            continue
+        highest, scale = values[first], abs(values[first])
+        for k in range(first, end):
+            if values[k] > highest:
+                highest = values[k]
+        for k in range(first, end):
+            if abs(values[k]) > scale:
+                scale = abs(values[k])
+        least = highest - tolerance * scale
+        ties = 0
+        for k in range(first, end):
+            if values[k] >= least:
+                ties += 1
+        nth = int(points[bag] * ties)
+        for k in range(first, end):
+            if values[k] >= least:
+                if nth == 0:
+                    best[bag] = k
+                nth -= 1

@@ -18,6 +18,7 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, PlayoutSums, Ragged
+from ggp.search.trial_kernels import plan
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,6 @@ def plan_trials(
         by_entry: all trials of one entry are neighbours, which makes them cheaper; else all of
             one candidate, so that some are complete where the time runs out.
     """
-    from ggp.search.trial_kernels import plan  # brings numba, which is slow to import
-
     chosen = np.arange(len(bags)) if chosen is None else chosen
     sets = bags.sets
     set_of = segment_ids(sets.offsets)

@@ -33,19 +33,22 @@ from match_runner.reproduce.figure3 import FIGURE_3
 from match_runner.reproduce.figure4 import FIGURE_4
 from match_runner.reproduce.figure5 import FIGURE_5
 from match_runner.reproduce.figures import score_text
+from match_runner.reproduce.kuhn_table import KuhnTable
 from match_runner.reproduce.others import LargerGames, Limitation
 from match_runner.reproduce.report import begin_run, verdict, write_results
 from match_runner.reproduce.results import Experiment, Result, Settings, Tell
 from match_runner.reproduce.tables import TABLE_1, TABLE_2
+from match_runner.reproduce.tree_figures import TREE_FIGURES
 from match_runner.workers.places import open_executor
 
-ALL = "all"
+ALL, ALL_003, EVERYTHING = "all", "003", "everything"
 EXPERIMENTS: Mapping[str, Experiment] = {
     e.name: e for e in (TABLE_1, TABLE_2, FIGURE_3, FIGURE_4, FIGURE_5, Limitation(), LargerGames())
 }
+PAPER_003: Mapping[str, Experiment] = {e.name: e for e in (*TREE_FIGURES, KuhnTable())}
 
 REPORT = "report"
-"""Name of the files about all experiments; of a single one, it is that one's name."""
+"""Name of the files about all experiments of the first paper; else it is what was asked for."""
 
 MATCHES = 100
 QUICK_MATCHES = 10
@@ -58,13 +61,14 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
 
 
 @click.command()
-@click.argument("what", type=click.Choice([*EXPERIMENTS, ALL]))
+@click.argument("what", type=click.Choice([*EXPERIMENTS, ALL, *PAPER_003, ALL_003, EVERYTHING]))
 @click.option(
     "--matches",
     type=click.IntRange(min=2),
     callback=_even,
     show_default=f"{MATCHES}, with --quick {QUICK_MATCHES}",
-    help="Matches for each point, and decisions for each row of a table.",
+    help="Matches for each point, decisions for each row of a table, synthetic trees for each "
+    "cell of a heat map.",
 )
 @click.option(
     "--quick", is_flag=True, help="Play few matches: all takes minutes, and intervals are wide."
@@ -87,19 +91,20 @@ def reproduce(
     as_json: bool,
     **asked: Any,
 ) -> int:
-    """Reproduce the tables and figures of the paper on HyperPlay-II.
+    """Reproduce the tables and figures of papers.
 
-    WHAT is one of them, or all: table1, table2, figure3, figure4, figure5, the known
-    limitation (cooperative spies), and larger games, for which the paper has no numbers.
-    A CSV and a PNG of each are written to DIR, and one report with the paper's numbers,
-    ours, and whether they agree.
+    WHAT is one of them, or all of a paper. For the paper on HyperPlay-II that is all: table1,
+    table2, figure3, figure4, figure5, the known limitation (cooperative spies), and larger
+    games, for which the paper has no numbers. For the paper on perfect information Monte Carlo
+    search it is 003: heat maps of synthetic trees, and Kuhn's poker. A CSV and a PNG of each are
+    written to DIR, and one report with the paper's numbers, ours, and whether they agree.
     """
     place = read_place(asked)
     assert place.folder is not None  # the option is required
     count = matches or (QUICK_MATCHES if quick else MATCHES)
     settings = Settings(count, long, seed, backend, place.folder, limits)
     begin_run(settings)
-    wanted = list(EXPERIMENTS.values()) if what == ALL else [EXPERIMENTS[what]]
+    experiments = wanted(what)
     jobs = place.jobs
     if jobs is None and place.scheduler is None:
         jobs = len(os.sched_getaffinity(0))
@@ -109,16 +114,16 @@ def reproduce(
     try:
         with (
             open_executor(jobs, place.scheduler, place.match_seconds) as executor,
-            _progress(wanted, settings) as begin,
+            _progress(experiments, settings) as begin,
         ):
-            for experiment in wanted:
+            for experiment in experiments:
                 results.append(experiment.run(settings, executor, begin(experiment)))
     except KeyboardInterrupt:
         interrupted = True
     except GGPError as error:
         failed = error  # what is made so far is shown first
     name = REPORT if what == ALL else what
-    if len(results) < len(wanted):
+    if len(results) < len(experiments):
         name += ".partial"
     files = write_results(results, settings, installed_version(), name) if results else ()
     if as_json:
@@ -129,7 +134,7 @@ def reproduce(
             click.echo(f"report: {files[0]}")
     if interrupted:
         click.echo(
-            f"interrupted after {len(results)} of {len(wanted)}; the same command continues",
+            f"interrupted after {len(results)} of {len(experiments)}; the same command continues",
             err=True,
         )
         return EXIT_INTERRUPTED
@@ -139,6 +144,18 @@ def reproduce(
     for failure in failures:
         show_error(f"{failure}; the same command tries again")
     return EXIT_FAILED if failures else 0
+
+
+def wanted(what: str) -> list[Experiment]:
+    """The experiments that a name stands for, in order."""
+    groups = {
+        ALL: EXPERIMENTS,
+        ALL_003: PAPER_003,
+        EVERYTHING: {**EXPERIMENTS, **PAPER_003},
+    }
+    if what in groups:
+        return list(groups[what].values())
+    return [groups[EVERYTHING][what]]
 
 
 def _show(results: Sequence[Result]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from match_runner.reproduce.heat_maps import draw_heat_maps
 from match_runner.reproduce.results import Point, Result
 from match_runner.series.intervals import Interval
 
@@ -27,6 +28,9 @@ def draw(result: Result, path: Path) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    if result.panels:
+        draw_heat_maps(result, path)
+        return
     figure = Figure(figsize=_SIZE_INCHES, dpi=_DPI, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
@@ -38,8 +42,10 @@ def draw(result: Result, path: Path) -> None:
     for line, style in zip(result.lines, _LINES, strict=False):
         label = f"{line.label} ({round(line.value, 2):g})"
         axes.axhline(line.value, color="0.4", linestyle=style, linewidth=1, label=label)
-    axes.set_ylim(-3, 108)
-    axes.set_ylabel(f"{result.measure}, with 99 % intervals")
+    low, high = result.span
+    axes.set_ylim(low - 0.03 * (high - low), high + 0.08 * (high - low))
+    sure = all(point.value.low == point.value.high for point in points)
+    axes.set_ylabel(result.measure if sure else f"{result.measure}, with 99 % intervals")
     axes.set_title(result.title)
     axes.legend(fontsize="small", framealpha=0.8)
     figure.savefig(path, metadata={"Software": None})

@@ -1,5 +1,6 @@
-"""Numbers of the paper: M. Schofield and M. Thielscher, Lifting Model Sampling for General Game
-Playing to Incomplete-Information Models, AAAI 2015. Each with its 99 % half-width.
+"""Numbers of the papers: M. Schofield and M. Thielscher, Lifting Model Sampling for General Game
+Playing to Incomplete-Information Models, AAAI 2015, each with its 99 % half-width; and below,
+of paper 003.
 """
 
 from __future__ import annotations
@@ -43,3 +44,15 @@ BANKER_AND_THIEF = (40.0 + 100.0) / 2
 
 BATTLESHIPS = 100.0 - 9.4
 """Share of battleships won by HyperPlay-II, HyperPlay's chance being 9.4 %."""
+
+KUHN: Mapping[tuple[str, str], float] = {
+    ("random, player 1", "against an equilibrium"): -0.161,
+    ("random, player 1", "against a best response"): -0.417,
+    ("random, player 2", "against an equilibrium"): -0.130,
+    ("random, player 2", "against a best response"): -0.500,
+    ("PIMC, player 1", "against an equilibrium"): -0.056,
+    ("PIMC, player 1", "against a best response"): -0.083,
+    ("PIMC, player 2", "against an equilibrium"): 0.056,
+    ("PIMC, player 2", "against a best response"): -0.166,
+}
+"""Table 1 of Long, Sturtevant, Buro and Furtak (AAAI 2010): bets a game."""

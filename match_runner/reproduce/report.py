@@ -128,12 +128,13 @@ def _states_csv(rows: Sequence[StatesRow]) -> str:
 
 
 def _report(results: Sequence[Result], settings: Settings, version: str) -> Iterator[str]:
-    yield "# The experiments of Schofield & Thielscher (AAAI 2015) again"
+    papers = dict.fromkeys(result.paper for result in results)
+    yield f"# The experiments of {', and of '.join(papers)} again"
     yield ""
     yield (
-        f"ggp {version}, seed {settings.seed}, {settings.matches} matches a point, backend "
-        f"{settings.backend}. Brackets and error bars are 99 % confidence intervals, the "
-        "paper's too."
+        f"ggp {version}, seed {settings.seed}, {settings.matches} matches (or synthetic trees) a "
+        f"point, backend {settings.backend}. Brackets and error bars are 99 % confidence "
+        "intervals, also those of the papers."
     )
     yield ""
     yield (
@@ -163,7 +164,10 @@ def _section(result: Result) -> Iterator[str]:
                 for c in result.claims
             ),
         )
-    if not any(point.paper for point in result.points):
+    if result.panels:
+        yield ""
+        yield f"All {len(result.points):,} points: `{result.name}.csv`."
+    elif not any(point.paper for point in result.points):
         yield ""
         yield from _table(
             ("series", "at", result.measure, "matches", "player", "opponent", "states", "of other"),
@@ -171,7 +175,7 @@ def _section(result: Result) -> Iterator[str]:
         )
     if result.states:
         yield ""
-        yield f"StatesRow visited for each decision, by role and turn: `{result.name}-states.csv`."
+        yield f"States visited for each decision, by role and turn: `{result.name}-states.csv`."
     for failure in result.failures:
         yield ""
         yield f"**Not played:** {failure}"

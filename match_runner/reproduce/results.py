@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ggp.machine import Limits
-from match_runner.series.intervals import Interval
+from match_runner.series.intervals import GOALS, Interval
 from match_runner.workers.executor import Executor
 
 BY_LOT = ",ties=random"
 """The papers do not tell equal moves apart, so their players must not."""
+
+PAPER_004 = "Schofield & Thielscher (AAAI 2015)"
+PAPER_003 = "Long, Sturtevant, Buro & Furtak (AAAI 2010)"
 
 FEWEST_ROUNDS = 20
 """Rounds from which on means are judged."""
@@ -26,7 +29,7 @@ class Settings:
     """What all experiments of a run share.
 
     Attributes:
-        matches: a point, and decisions a row of a table.
+        matches: a point, decisions a row of a table, and trees a cell of a heat map.
         long: whether the points that take hours are made too.
         seed: of everything.
         backend: of the machines.
@@ -50,7 +53,7 @@ class Point:
         series: which curve, or which column of a table.
         at: which point of the curve (the resource index), or which row of the table.
         value: with its 99 % confidence interval.
-        count: matches, or decisions, that it is the mean of.
+        count: matches, decisions or trees that it is the mean of.
         rounds: how many of them are independent.
         player: spec of the player that was measured.
         opponent: spec of the other one, empty if there is none.
@@ -92,7 +95,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class StatesRow:
-    """StatesRow visited for decisions of one role at one turn, where they should be equal.
+    """States visited for decisions of one role at one turn, where they should be equal.
 
     Attributes:
         series, at: the point.
@@ -121,6 +124,27 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Panel:
+    """One heat map of a figure.
+
+    Attributes:
+        row: what is shown, the same for all panels side by side; they share their colours.
+        title: what is the same for all of the panel.
+        x, y: labels of the axes.
+        xs, ys: values along them.
+        values: one row for each of `ys`.
+    """
+
+    row: str
+    title: str
+    x: str
+    y: str
+    xs: tuple[float, ...]
+    ys: tuple[float, ...]
+    values: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """All of one experiment.
 
@@ -134,6 +158,10 @@ class Result:
         lines: levels to show in the figure.
         states: of all points with equal states.
         failures: matches that could not be played, one line each.
+        panels: heat maps; where there are any, they are the figure, and the points are as many
+            as their cells.
+        paper: whose experiment it is.
+        span: what values may be at least and at most.
     """
 
     name: str
@@ -145,6 +173,9 @@ class Result:
     lines: tuple[Line, ...] = ()
     states: tuple[StatesRow, ...] = ()
     failures: tuple[str, ...] = ()
+    panels: tuple[Panel, ...] = ()
+    paper: str = PAPER_004
+    span: tuple[float, float] = GOALS
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""

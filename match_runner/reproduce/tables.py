@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from statistics import fmean, stdev
 
 import numpy as np
 
@@ -14,7 +12,7 @@ from ggp.players.player import KnownTurn
 from match_runner.reproduce.published import HYPERPLAY, HYPERPLAY2, TABLE1, TABLE2, Number
 from match_runner.reproduce.results import BY_LOT, Claim, Point, Result, Settings, Tell
 from match_runner.reproduce.thoughts import Thought, think
-from match_runner.series.intervals import LEVEL, Interval
+from match_runner.series.intervals import student_interval
 from match_runner.workers.executor import Executor
 from match_runner.workers.tries import run_all
 
@@ -80,8 +78,9 @@ class ValueTable:
             for move, row in question.rows(colour).items():
                 found[row, question.player].append(values[move])
         points = tuple(
+            # As the paper has them. Each value is itself a mean of many playouts, so nearly normal.
             Point(
-                *(player, row, _interval(values), len(values), len(values), PLAYERS[player]),
+                *(player, row, student_interval(values), len(values), len(values), PLAYERS[player]),
                 states=sum(states[player]) / len(states[player]),
                 paper=self.paper[row, player],
             )
@@ -132,21 +131,6 @@ class ValueTable:
             history=question.history(colour),
             seed=int(sequence.generate_state(1, np.uint32)[0]),
         )
-
-
-def _interval(values: Sequence[float]) -> Interval:
-    """Mean of decisions and its interval by Student's t, as the paper has them.
-
-    Each value is itself a mean of many playouts, so nearly normal; all may be equal.
-    """
-    from scipy.stats import t
-
-    mean = fmean(values)
-    if len(values) == 1:
-        return Interval(mean)
-    error = stdev(values) / math.sqrt(len(values))
-    half = error * float(t.ppf((1 + LEVEL) / 2, len(values) - 1))
-    return Interval(mean, mean - half, mean + half)
 
 
 def _claim(point: Point) -> Claim:

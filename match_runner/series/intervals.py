@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import statistics
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -83,6 +85,28 @@ def mean_interval(
         others = share_interval(0, num).high or 0.0
         return Interval(mean, mean - others * (mean - low), mean + others * (high - mean))
     return Interval(mean, *_bootstrap(np.asarray(values, dtype=np.float64), seed))
+
+
+def student_interval(values: Sequence[float]) -> Interval:
+    """A mean and its interval by Student's t, for values that are nearly normal.
+
+    All may be equal; then there is no doubt.
+    """
+    num = len(values)
+    if not num:
+        return Interval(None)
+    mean = math.fsum(values) / num
+    if num == 1:
+        return Interval(mean)
+    half = _student_quantile(num - 1) * statistics.stdev(values) / math.sqrt(num)
+    return Interval(mean, mean - half, mean + half)
+
+
+@cache
+def _student_quantile(degrees: int) -> float:
+    from scipy.stats import t
+
+    return float(t.ppf((1 + LEVEL) / 2, degrees))
 
 
 def _bootstrap(values: np.ndarray[tuple[int], np.dtype[np.float64]], seed: int) -> list[float]:

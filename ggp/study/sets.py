@@ -1,0 +1,44 @@
+"""Information sets that are small enough to be enumerated."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.belief import UNIFORM, Bags, PathTree, never
+from ggp.belief.completions import lanes_at_once
+from ggp.belief.exact import ExactSets
+from ggp.machine.base import IntArray, Machine
+
+
+class KnownSets:
+    """The information sets of all roles of a machine, as far as they are small.
+
+    Args:
+        tree: names the incomplete paths.
+        most_states: largest set that is enumerated; nor is what comes after a larger one.
+    """
+
+    def __init__(self, machine: Machine, tree: PathTree, most_states: int) -> None:
+        self.machine, self.tree = machine, tree
+        self._exact = ExactSets(
+            *(machine, tree, most_states),
+            keep_views=False,
+            model=UNIFORM,
+            stop=never,
+            at_once=lanes_at_once,
+        )
+
+    def find(self, role: int, paths: IntArray) -> tuple[IntArray, Bags | None]:
+        """The sets of `[B]` paths of equal length.
+
+        Returns:
+            the indices of the paths whose sets are known, increasing, and these sets; None if there
+            are none.
+        """
+        self._exact.trim()
+        self._exact.enumerate_with_beginnings(role, paths)
+        known = np.flatnonzero(self._exact.holds(paths))
+        if not len(known):
+            return known, None
+        sets = self._exact.get(paths[known])
+        return known, Bags(role, paths[known], np.arange(len(known)), sets)

@@ -1,0 +1,122 @@
+"""The synthetic trees of paper 003 ("Synthetic Trees").
+
+Two players move in turn, left or right, and both see every move. A chance node at the root draws
+one of W worlds for each of them, and each is told its own only. So there are W * W worlds, and the
+tree of moves is the same in all of them:
+
+    node 1 (depth 0, player 1), its children 2 and 3 (depth 1, player 2), theirs 4 to 7, ...
+
+A node holds an information set for every set of worlds that its player cannot tell apart. These
+are, for each world of its own, runs of worlds of the other player, which break in half time and
+again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ggp.errors import ConfigError
+from ggp.machine.base import FloatArray, IntArray
+
+DEPTH, WORLDS = 8, 8
+"""Moves of a game, and worlds of each player, in the paper's experiments."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeModel:
+    """How trees are drawn.
+
+    Attributes:
+        leaf_correlation: probability that two sibling leaves have the same payoff.
+        bias: probability that such a pair is won by the first player.
+        disambiguation: probability that an information set breaks in half when its owner is to
+            move, the first time too; then each half may break in the same way.
+        depth: moves of a game.
+        worlds: of each player, a power of 2.
+
+    Raises:
+        ConfigError: a probability is none, or trees of this shape cannot be drawn.
+    """
+
+    leaf_correlation: float
+    bias: float
+    disambiguation: float
+    depth: int = DEPTH
+    worlds: int = WORLDS
+
+    def __post_init__(self) -> None:
+        for name in ("leaf_correlation", "bias", "disambiguation"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ConfigError(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
+        if self.depth < 1:
+            raise ConfigError(f"depth is {self.depth}; it must be at least 1")
+        if self.worlds < 1 or self.worlds & (self.worlds - 1):
+            raise ConfigError(f"worlds is {self.worlds}; it must be a power of 2")
+
+
+@dataclass(frozen=True, slots=True)
+class SyntheticTree:
+    """A tree; node n has the children 2n and 2n + 1, and the players take turns by depth.
+
+    World w = i * W + j is world i of the first player and j of the second.
+
+    Attributes:
+        depth: moves of a game.
+        payoffs: `[2^depth, W * W]` of the first player, 1 or -1, at each leaf (from left to right)
+            in each world.
+        set_of: `[2^depth, W * W]` at each node the first world of the information set that a world
+            belongs to. Row 0 is not used.
+    """
+
+    depth: int
+    payoffs: FloatArray
+    set_of: IntArray
+
+
+def draw_tree(model: TreeModel, rng: np.random.Generator) -> SyntheticTree:
+    """A tree of the model."""
+    return SyntheticTree(model.depth, _payoffs(model, rng), _information_sets(model, rng))
+
+
+def _payoffs(model: TreeModel, rng: np.random.Generator) -> FloatArray:
+    shape = (1 << (model.depth - 1), model.worlds**2)
+    equal = rng.random(shape) < model.leaf_correlation
+    won = rng.random(shape) < model.bias
+    left_wins = rng.random(shape) < 0.5
+    left = np.where(equal, won, left_wins)
+    right = np.where(equal, won, ~left_wins)
+    return np.stack([left, right], axis=1).reshape(-1, shape[1]) * 2.0 - 1.0
+
+
+def _information_sets(model: TreeModel, rng: np.random.Generator) -> IntArray:
+    """Runs of worlds break as the nodes of a binary tree do: run k into 2k and 2k + 1."""
+    worlds, shape = model.worlds, (1 << model.depth, model.worlds, model.worlds)
+    # [node, own world, run]; run 1 is all worlds of the other player.
+    broken = np.zeros(shape, dtype=np.bool_)
+    for depth in range(model.depth):
+        nodes = np.arange(1 << depth, 2 << depth)
+        breaks = rng.random((len(nodes), *shape[1:])) < model.disambiguation
+        if depth >= 2:  # what was broken at its player's last move stays so
+            breaks |= broken[nodes // 4]
+        for run in range(2, worlds):
+            breaks[:, :, run] &= breaks[:, :, run // 2]
+        broken[nodes] = breaks
+    places, level = np.arange(worlds), worlds.bit_length() - 1
+    first = np.zeros(shape, dtype=np.int64)
+    for shift in reversed(range(level)):
+        parents = (worlds + places) >> (shift + 1)
+        first = np.where(broken[:, :, parents], places >> shift << shift, first)
+    own = np.arange(worlds)[:, None]
+    return np.concatenate(
+        [np.zeros((1, worlds**2), dtype=np.int64)]
+        + [
+            # The second player's own world is the second part of a world's number.
+            first[1 << depth : 2 << depth].transpose(0, 2, 1).reshape(1 << depth, -1) * worlds
+            + own.repeat(worlds, axis=1).T.ravel()
+            if depth % 2
+            else (first[1 << depth : 2 << depth] + own * worlds).reshape(1 << depth, -1)
+            for depth in range(model.depth)
+        ]
+    )

@@ -1,0 +1,228 @@
+"""Kernels that play synthetic trees: see `tree_play` for what they give.
+
+A *profile* is `left[2^depth, W * W]`: the probability of going left at a node in a world. It is the
+same in all worlds of an information set. Nodes of even depth are player 0's, the others player 1's,
+so one array holds the strategies of both.
+
+All work goes through the nodes in order: from the root on, the probability with which a player
+lets the game come to a node, world by world; and back, values.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.machine.base import FloatArray, IntArray
+from ggp.machine.jit import inlined, kernel
+
+
+@inlined
+def _reach(left: FloatArray, depth: int, player: int, reach: FloatArray) -> None:
+    """Fill in how likely a player's own moves are to lead to each node `[2^(depth + 1), w]`."""
+    num_worlds = left.shape[1]
+    reach[1, :] = 1.0
+    for level in range(depth):
+        for node in range(1 << level, 2 << level):
+            if level % 2 == player:
+                for w in range(num_worlds):
+                    reach[2 * node, w] = reach[node, w] * left[node, w]
+                    reach[2 * node + 1, w] = reach[node, w] * (1.0 - left[node, w])
+            else:
+                for w in range(num_worlds):
+                    reach[2 * node, w] = reach[node, w]
+                    reach[2 * node + 1, w] = reach[node, w]
+
+
+@inlined
+def _leaf_values(
+    payoffs: FloatArray, depth: int, player: int, reach: FloatArray, values: FloatArray
+) -> None:
+    """Values of leaves for a player, weighed by how the other one gets there."""
+    sign = 1.0 if player == 0 else -1.0
+    first = 1 << depth
+    for leaf in range(first):
+        for w in range(payoffs.shape[1]):
+            values[first + leaf, w] = sign * payoffs[leaf, w] * reach[first + leaf, w]
+
+
+@kernel
+def score(payoffs: FloatArray, depth: int, left: FloatArray) -> float:
+    """The expected payoff of the first player under a profile."""
+    num_worlds = payoffs.shape[1]
+    first = 1 << depth
+    values = np.empty((2 * first, num_worlds))
+    values[first:] = payoffs
+    for node in range(first - 1, 0, -1):
+        for w in range(num_worlds):
+            p = left[node, w]
+            values[node, w] = p * values[2 * node, w] + (1.0 - p) * values[2 * node + 1, w]
+    mean: float = values[1].sum() / num_worlds
+    return mean
+
+
+@kernel
+def best_response(
+    payoffs: FloatArray, set_of: IntArray, depth: int, left: FloatArray, player: int
+) -> float:
+    """What a player gets at best against the other one's part of a profile."""
+    num_worlds = payoffs.shape[1]
+    first = 1 << depth
+    reach = np.empty((2 * first, num_worlds))
+    values = np.empty((2 * first, num_worlds))
+    gain = np.zeros(num_worlds)
+    _reach(left, depth, 1 - player, reach)
+    _leaf_values(payoffs, depth, player, reach, values)
+    for level in range(depth - 1, -1, -1):
+        for node in range(1 << level, 2 << level):
+            one, two = 2 * node, 2 * node + 1
+            if level % 2 != player:
+                for w in range(num_worlds):
+                    values[node, w] = values[one, w] + values[two, w]
+                continue
+            gain[:] = 0.0
+            for w in range(num_worlds):
+                gain[set_of[node, w]] += values[one, w] - values[two, w]
+            for w in range(num_worlds):
+                values[node, w] = values[one, w] if gain[set_of[node, w]] > 0 else values[two, w]
+    mean: float = values[1].sum() / num_worlds
+    return mean
+
+
+@inlined
+def _update(
+    payoffs: FloatArray,
+    set_of: IntArray,
+    depth: int,
+    left: FloatArray,
+    player: int,
+    other_reach: FloatArray,
+    values: FloatArray,
+    regrets: FloatArray,
+    gain: FloatArray,
+) -> None:
+    """Add to the regrets `[2, node, first world of a set]` of a player what it did not gain."""
+    num_worlds = payoffs.shape[1]
+    _leaf_values(payoffs, depth, player, other_reach, values)
+    for level in range(depth - 1, -1, -1):
+        for node in range(1 << level, 2 << level):
+            one, two = 2 * node, 2 * node + 1
+            if level % 2 != player:
+                for w in range(num_worlds):
+                    values[node, w] = values[one, w] + values[two, w]
+                continue
+            gain[:] = 0.0
+            for w in range(num_worlds):
+                gain[set_of[node, w]] += values[one, w] - values[two, w]
+                p = left[node, w]
+                values[node, w] = p * values[one, w] + (1.0 - p) * values[two, w]
+            for w in range(num_worlds):
+                # Going left gains (1 - p) * gain, going right loses p * gain.
+                p = left[node, w]
+                more = regrets[0, node, w] + (1.0 - p) * gain[w]
+                regrets[0, node, w] = max(more, 0.0)
+                regrets[1, node, w] = max(regrets[1, node, w] - p * gain[w], 0.0)
+
+
+@inlined
+def _match_regrets(
+    set_of: IntArray, depth: int, player: int, regrets: FloatArray, left: FloatArray
+) -> None:
+    """Set a player's part of a profile to what its regrets say."""
+    for level in range(player, depth, 2):
+        for node in range(1 << level, 2 << level):
+            for w in range(left.shape[1]):
+                s = set_of[node, w]
+                both = regrets[0, node, s] + regrets[1, node, s]
+                left[node, w] = regrets[0, node, s] / both if both > 0 else 0.5
+
+
+@inlined
+def _add_to_average(
+    depth: int,
+    player: int,
+    weight: float,
+    left: FloatArray,
+    own_reach: FloatArray,
+    sums: FloatArray,
+) -> None:
+    for level in range(player, depth, 2):
+        for node in range(1 << level, 2 << level):
+            for w in range(left.shape[1]):
+                reached = weight * own_reach[node, w]
+                sums[0, node, w] += reached * left[node, w]
+                sums[1, node, w] += reached * (1.0 - left[node, w])
+
+
+@kernel
+def cfr_plus(
+    payoffs: FloatArray,
+    set_of: IntArray,
+    depth: int,
+    epsilon: float,
+    max_rounds: int,
+    alternating: bool,
+) -> tuple[FloatArray, float, int]:
+    """An equilibrium by CFR+ (Tammelin 2014): regrets stay above 0, averages weigh rounds by t.
+
+    Returns:
+        the average profile, 1/2 where it never comes; what both players together could still gain;
+        and the rounds it took.
+    """
+    num_nodes, num_worlds = set_of.shape
+    regrets = np.zeros((2, num_nodes, num_worlds))
+    sums = np.zeros((2, num_nodes, num_worlds))
+    left = np.full((num_nodes, num_worlds), 0.5)
+    average = np.full((num_nodes, num_worlds), 0.5)
+    reach = np.empty((2, 2 * num_nodes, num_worlds))
+    values = np.empty((2 * num_nodes, num_worlds))
+    gain = np.empty(num_worlds)
+    _reach(left, depth, 0, reach[0])
+    _reach(left, depth, 1, reach[1])
+    nash_conv = np.inf
+    rounds = 0
+    while rounds < max_rounds and nash_conv > epsilon:
+        for _ in range(min(_ROUNDS_AT_ONCE, max_rounds - rounds)):
+            rounds += 1
+            for player in range(2):
+                _update(
+                    *(payoffs, set_of, depth, left, player, reach[1 - player], values),
+                    *(regrets, gain),
+                )
+                if alternating:
+                    _match_regrets(set_of, depth, player, regrets, left)
+                    _reach(left, depth, player, reach[player])
+            for player in range(2):
+                if not alternating:
+                    _match_regrets(set_of, depth, player, regrets, left)
+                    _reach(left, depth, player, reach[player])
+                _add_to_average(depth, player, float(rounds), left, reach[player], sums)
+        for node in range(1, num_nodes):
+            for w in range(num_worlds):
+                both = sums[0, node, w] + sums[1, node, w]
+                average[node, w] = sums[0, node, w] / both if both > 0 else 0.5
+        nash_conv = 0.0
+        for player in range(2):
+            nash_conv += best_response(payoffs, set_of, depth, average, player)
+    return average, nash_conv, rounds
+
+
+_ROUNDS_AT_ONCE = 16
+"""Rounds between two looks at what could still be gained."""
+
+
+@kernel
+def clairvoyant_votes(payoffs: FloatArray, set_of: IntArray, depth: int) -> FloatArray:
+    """`[node, first world of a set]` the sum over the worlds of a set of the value of going left
+    less that of going right, for the player to move, where everybody knows the world."""
+    num_nodes, num_worlds = set_of.shape
+    values = np.empty((2 * num_nodes, num_worlds))
+    votes = np.zeros((num_nodes, num_worlds))
+    values[num_nodes:] = payoffs
+    for level in range(depth - 1, -1, -1):
+        sign = -1.0 if level % 2 else 1.0
+        for node in range(1 << level, 2 << level):
+            for w in range(num_worlds):
+                one, two = sign * values[2 * node, w], sign * values[2 * node + 1, w]
+                votes[node, set_of[node, w]] += one - two
+                values[node, w] = sign * max(one, two)
+    return votes

@@ -1,0 +1,108 @@
+"""Players of synthetic trees, and what they score: all of it exact, but for the equilibrium.
+
+Nothing is sampled. A player is its strategy, and scores are expectations over worlds and moves, so
+a tree stands for as many games as one likes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.machine.base import FloatArray
+from ggp.study import tree_kernels as kernels
+from ggp.study.synthetic import SyntheticTree
+
+EPSILON = 0.005
+"""What both players of an equilibrium together may still gain, of payoffs from -1 to 1. A score
+against it is wrong by no more than half of that."""
+
+MAX_ROUNDS = 20_000
+
+
+class Equilibrium(NamedTuple):
+    """A profile near an equilibrium.
+
+    Attributes:
+        profile: of both players.
+        nash_conv: what both together gain if each changes to a best response.
+        rounds: of CFR+.
+    """
+
+    profile: FloatArray
+    nash_conv: float
+    rounds: int
+
+
+class Scores(NamedTuple):
+    """What a strategy scores on a tree, mean of both sides, where the equilibrium scores 0.
+
+    Attributes:
+        equilibrium: against the equilibrium.
+        best_response: against a best response to it.
+    """
+
+    equilibrium: float
+    best_response: float
+
+
+def uniform(tree: SyntheticTree) -> FloatArray:
+    """The profile that goes left or right by lot."""
+    return np.full(tree.set_of.shape, 0.5)
+
+
+def pimc(tree: SyntheticTree) -> FloatArray:
+    """The profile of perfect information Monte Carlo search that looks at every world.
+
+    Every world of an information set is as likely as another to it, whatever happened before. The
+    move with the better mean of clairvoyant values is made; equal ones are told apart by lot, as in
+    the paper's Figure 1(b).
+    """
+    votes = kernels.clairvoyant_votes(tree.payoffs, tree.set_of, tree.depth)
+    left = 0.5 + 0.5 * np.sign(votes)
+    return np.take_along_axis(left, tree.set_of, axis=1)
+
+
+def equilibrium(
+    tree: SyntheticTree, epsilon: float = EPSILON, *, alternating: bool = True
+) -> Equilibrium:
+    """An equilibrium by CFR+.
+
+    How it plays where it never lets the game come to is not determined by being an equilibrium, but
+    by how it was found. It hardly matters against good players, and much against random ones.
+
+    Args:
+        epsilon: what may be left to gain.
+        alternating: whether the second player already answers the first one's new strategy.
+    """
+    return Equilibrium(
+        *kernels.cfr_plus(
+            *(tree.payoffs, tree.set_of, tree.depth, epsilon, MAX_ROUNDS, alternating)
+        )
+    )
+
+
+def score(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> float:
+    """What the first player gets if the players follow these profiles."""
+    return float(kernels.score(tree.payoffs, tree.depth, combined(tree, first, second)))
+
+
+def best_response(tree: SyntheticTree, profile: FloatArray, player: int) -> float:
+    """What a player (0 or 1) gets at best against the other one's part of a profile."""
+    return float(kernels.best_response(tree.payoffs, tree.set_of, tree.depth, profile, player))
+
+
+def combined(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> FloatArray:
+    """The profile in which the players follow two."""
+    nodes = np.arange(len(tree.set_of))
+    depths = np.frexp(np.maximum(nodes, 1))[1] - 1
+    return np.where(depths[:, None] % 2, second, first)
+
+
+def scores(tree: SyntheticTree, profile: FloatArray, against: FloatArray) -> Scores:
+    """What a strategy scores in both roles, against an equilibrium and against a best response."""
+    return Scores(
+        (score(tree, profile, against) - score(tree, against, profile)) / 2,
+        -(best_response(tree, profile, 0) + best_response(tree, profile, 1)) / 2,
+    )

@@ -1,0 +1,64 @@
+"""Figures of heat maps: a row of panels for each thing that is shown, dark where it is low."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from match_runner.reproduce.results import Panel, Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
+
+_PANEL_INCHES = (3.2, 3.0)
+_DPI = 150
+
+
+def draw_heat_maps(result: Result, path: Path) -> None:
+    """Write the panels of an experiment as a PNG file.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    rows = [list(panels) for _, panels in groupby(result.panels, lambda panel: panel.row)]
+    columns = max(map(len, rows))
+    width, height = _PANEL_INCHES
+    figure = Figure(
+        figsize=(width * columns + 1.0, height * len(rows) + 0.4), dpi=_DPI, layout="constrained"
+    )
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(len(rows), columns, squeeze=False)
+    for places, panels in zip(grid, rows, strict=True):
+        values = [value for panel in panels for line in panel.values for value in line]
+        low, high = min(values), max(values)
+        for axes, panel in zip(places, panels, strict=True):
+            image = _draw_panel(axes, panel, low, max(high, low + 1e-9))
+        bar = figure.colorbar(image, ax=list(places))
+        bar.set_label(panels[0].row)
+    figure.suptitle(result.title)
+    figure.savefig(path, metadata={"Software": None})
+
+
+def _draw_panel(axes: Axes, panel: Panel, low: float, high: float) -> AxesImage:
+    half_x, half_y = ((at[-1] - at[0]) / (2 * max(len(at) - 1, 1)) for at in (panel.xs, panel.ys))
+    image = axes.imshow(
+        panel.values,
+        cmap="gray",
+        vmin=low,
+        vmax=high,
+        origin="lower",
+        aspect="auto",
+        extent=(
+            *(panel.xs[0] - half_x, panel.xs[-1] + half_x),
+            *(panel.ys[0] - half_y, panel.ys[-1] + half_y),
+        ),
+    )
+    axes.set_xlabel(panel.x)
+    axes.set_ylabel(panel.y)
+    axes.set_title(panel.title, fontsize="medium")
+    return image

@@ -1,0 +1,170 @@
+"""Cells of paper 003's heat maps: what strategies score on synthetic trees, tree by tree.
+
+Trees are kept as they come, one line of JSON for a few, in the folder of the run. So figures share
+them, and a run that was stopped goes on. Tree k of every cell is drawn with the same random
+numbers: cells then differ by their parameters more than by luck.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, TextIO
+
+import numpy as np
+
+from ggp.errors import ConfigError, MatchError
+from match_runner.reproduce.results import Settings, Tell
+from match_runner.workers.executor import Executor
+from match_runner.workers.tries import run_all
+
+FILE = "003-trees.jsonl"
+
+TREES_AT_ONCE = 25
+"""Trees of one piece of work, about a second."""
+
+_STREAM = 7
+
+
+class Cell(NamedTuple):
+    """Parameters of trees, see `TreeModel`."""
+
+    leaf_correlation: float
+    bias: float
+    disambiguation: float
+
+    def __str__(self) -> str:
+        return f"lc={self[0]:g} b={self[1]:g} df={self[2]:g}"
+
+
+class TreeScores(NamedTuple):
+    """What was measured on one tree: see `ggp.study.tree_play.Scores`."""
+
+    pimc: float
+    pimc_best_response: float
+    random: float
+    random_best_response: float
+    nash_conv: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """A piece of work: trees `first` to `first + count - 1` of a cell."""
+
+    cell: Cell
+    first: int
+    count: int
+    seed: int
+
+
+def measure(trees: Trees) -> list[TreeScores]:
+    """The scores of trees, in order."""
+    # Importing numba takes as long as all of a command that does not need it.
+    from ggp.study.synthetic import TreeModel, draw_tree
+    from ggp.study.tree_play import equilibrium, pimc, scores, uniform
+
+    model = TreeModel(*trees.cell)
+    found = []
+    for number in range(trees.first, trees.first + trees.count):
+        sequence = np.random.SeedSequence(trees.seed, spawn_key=(_STREAM, number))
+        tree = draw_tree(model, np.random.default_rng(sequence))
+        best = equilibrium(tree)
+        found.append(
+            TreeScores(
+                *scores(tree, pimc(tree), best.profile),
+                *scores(tree, uniform(tree), best.profile),
+                best.nash_conv,
+            )
+        )
+    return found
+
+
+def measure_cells(
+    cells: Sequence[Cell], settings: Settings, executor: Executor, tell: Tell
+) -> Mapping[Cell, Sequence[TreeScores]]:
+    """`settings.matches` trees of each cell; only those that are not kept are measured.
+
+    Args:
+        tell: called for each tree.
+
+    Raises:
+        ConfigError: the file of trees cannot be used.
+        MatchError: workers fail.
+    """
+    path = settings.folder / FILE
+    try:
+        kept = _kept(path)
+        for cell in cells:
+            for number in range(settings.matches):
+                if (cell, number) in kept:
+                    tell()
+        with open(path, "a", encoding="utf-8") as file:
+
+            def keep(trees: Trees, found: list[TreeScores]) -> None:
+                _write(file, trees, found)
+                for _ in range(_add(kept, trees.cell, trees.first, found)):
+                    tell()
+
+            failures = run_all(
+                executor,
+                measure,
+                ((trees, trees) for trees in _missing(cells, kept, settings)),
+                keep,
+                lambda trees: f"the trees with {trees.cell}",
+            )
+    except OSError as error:
+        raise ConfigError(f"cannot use {path}: {error.strerror or error}") from error
+    if failures:
+        raise MatchError(failures[0])
+    return {cell: [kept[cell, number] for number in range(settings.matches)] for cell in cells}
+
+
+_Kept = dict[tuple[Cell, int], TreeScores]
+
+
+def _missing(cells: Iterable[Cell], kept: _Kept, settings: Settings) -> list[Trees]:
+    work = []
+    for cell in cells:
+        for start in range(0, settings.matches, TREES_AT_ONCE):
+            end = min(start + TREES_AT_ONCE, settings.matches)
+            numbers = [k for k in range(start, end) if (cell, k) not in kept]
+            if numbers:  # some between the first and the last may be measured again
+                work.append(Trees(cell, numbers[0], 1 + numbers[-1] - numbers[0], settings.seed))
+    return work
+
+
+def _write(file: TextIO, trees: Trees, found: Sequence[TreeScores]) -> None:
+    line = {"cell": trees.cell, "first": trees.first, "scores": found}
+    file.write(json.dumps(line) + "\n")
+    file.flush()
+
+
+def _kept(path: Path) -> _Kept:
+    """What was measured before; a line that was cut off counts as nothing."""
+    kept: _Kept = {}
+    if not path.exists():
+        return kept
+    text = path.read_text(encoding="utf-8")
+    if text and not text.endswith("\n"):
+        text = text[: text.rfind("\n") + 1]
+        path.write_text(text, encoding="utf-8")
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            read = json.loads(line)
+            found = [TreeScores(*map(float, values)) for values in read["scores"]]
+            _add(kept, Cell(*map(float, read["cell"])), int(read["first"]), found)
+        except (ValueError, KeyError, TypeError) as error:
+            raise ConfigError(
+                f"{path}, line {number}, holds no trees; remove the line or give another --out"
+            ) from error
+    return kept
+
+
+def _add(kept: _Kept, cell: Cell, first: int, found: Sequence[TreeScores]) -> int:
+    """Keep trees; how many of them are new."""
+    before = len(kept)
+    for number, each in enumerate(found, first):
+        kept[cell, number] = each
+    return len(kept) - before

@@ -1,0 +1,385 @@
+"""Properties of games: walks, information sets and clairvoyant values against plain twins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from ggp.belief import PathTree
+from ggp.machine import Machine
+from ggp.machine.base import Ragged, States
+from ggp.study.clairvoyance import gap_of, is_tied, table_of, views_of
+from ggp.study.clairvoyant import ClairvoyantValues, clairvoyant_values
+from ggp.study.matches import Decisions, decisions_of, random_matches
+from ggp.study.properties import Properties, measure_properties
+from ggp.study.sets import KnownSets
+from ggp.study.shrinking import shares_left
+from ggp.study.walks import is_equal, pre_terminal_nodes
+from tests.support.enumeration import Path, complete_paths
+from tests.support.games import machine_of_game, machine_of_rules
+
+TWO_AT_ONCE = """
+(role left) (role right)
+(init start)
+(<= (legal ?r up) (role ?r) (true start))
+(<= (legal ?r down) (role ?r) (true start))
+(<= (legal ?r noop) (role ?r) (true wait))
+(<= (next wait) (true start))
+(<= (next same) (true start) (does left ?m) (does right ?m))
+(<= (next same) (true same))
+(<= (next over) (true wait))
+(<= terminal (true over))
+(<= (goal left 100) (true same))
+(<= (goal left 0) (not (true same)))
+(<= (goal right 50) (true over))
+"""
+"""Both choose at once; then there is a turn in which nobody has a choice."""
+
+MOVER_WINS = """
+(role x) (role y)
+(init (control x 1))
+(init (control y 0))
+(<= (legal x a) (true (control x 1)))
+(<= (legal x b) (true (control x 1)))
+(<= (legal x noop) (true (control x 0)))
+(<= (legal y a) (true (control y 1)))
+(<= (legal y b) (true (control y 1)))
+(<= (legal y noop) (true (control y 0)))
+(<= (next (control x 0)) (true (control x 1)))
+(<= (next (control y 1)) (true (control x 1)))
+(<= (next (control x 0)) (true (control y 1)))
+(<= (next over) (true (control y 1)))
+(<= terminal (true over))
+(goal x 0)
+(goal y 100)
+"""
+"""x moves, then y, who wins whatever it does."""
+
+
+MOST = 100_000
+"""Joint moves that are enough to solve the games here."""
+
+
+def fast(name: str) -> Machine:
+    return machine_of_game(name, "propnet")
+
+
+# ---------------------------------------------------------------- walks
+
+
+def test_walks_stop_where_every_move_ends_the_game() -> None:
+    nodes = pre_terminal_nodes(fast("kuhn_poker"), 600, np.random.default_rng(0))
+    assert len(nodes) == nodes.walks == 600
+    assert (np.diff(nodes.offsets) == 2).all()
+    assert not nodes.by_chance.any()
+    assert not nodes.cut.any()
+    assert (nodes.decides.sum(axis=1) == 1).all()
+    goals = nodes.goals.reshape(600, 2, 3)
+    # Half of the walks begin with a bet, that player 2 faces; the others check and bet.
+    assert nodes.decides[:, 1].mean() == pytest.approx(0.5, abs=0.1)
+    facing = goals[np.arange(600), :, nodes.decides.argmax(axis=1)]
+    assert {tuple(sorted(pair)) for pair in facing.tolist()} == {(0.0, 25.0), (25.0, 100.0)}
+
+
+def test_forced_turns_are_no_nodes_and_choices_at_once_are_one() -> None:
+    machine = machine_of_rules(TWO_AT_ONCE)
+    nodes = pre_terminal_nodes(machine, 5, np.random.default_rng(0))
+    assert (np.diff(nodes.offsets) == 4).all()
+    assert nodes.decides.all()
+    for children in nodes.goals[:, 0].reshape(5, 4):
+        assert sorted(children) == [0, 0, 100, 100]
+    assert not is_equal(nodes, nodes.goals[:, 0]).any()
+    assert is_equal(nodes, nodes.goals[:, 1]).all()
+
+
+def test_chance_after_the_last_move_is_noted() -> None:
+    found = measure_properties(fast("meier"), 50, 0)
+    assert any("chance has a say after the last move" in note for note in found.notes)
+
+
+def test_correlation_where_the_mover_always_wins_means_nothing() -> None:
+    found = measure_properties(machine_of_rules(MOVER_WINS), 20, 0)
+    assert found.roles["x"].leaf_correlation == 1
+    assert (found.roles["x"].bias, found.roles["y"].bias) == (0, 1)
+    assert any("it ends with the mover's win" in note for note in found.notes)
+
+
+# ---------------------------------------------------------------- clairvoyant values
+
+
+def by_move(machine: Machine, state: States, role: int) -> dict[str, float]:
+    found = clairvoyant_values(machine, state, role, np.random.default_rng(0), MOST)
+    assert found.solved
+    moves = found.moves[0].tolist()
+    return {machine.move_text(m): v for m, v in zip(moves, found.values.tolist(), strict=True)}
+
+
+def after(machine: Machine, *turns: Mapping[str, str]) -> States:
+    """The state after moves; roles that are not named do nothing."""
+    state = machine.initial(1)
+    for turn in turns:
+        joint = [machine.move_id(turn.get(role, "noop")) for role in machine.roles]
+        state = machine.step(state, np.array([joint])).states
+    return state
+
+
+@pytest.mark.parametrize(
+    ("cards", "expected"),
+    [
+        (("jack", "queen"), {"check": 25, "bet": 0}),
+        (("queen", "jack"), {"check": 75, "bet": 75}),
+        (("queen", "king"), {"check": 25, "bet": 0}),
+        (("king", "queen"), {"check": 75, "bet": 75}),
+    ],
+)
+def test_kuhn_poker_with_open_cards(cards: tuple[str, str], expected: dict[str, float]) -> None:
+    machine = machine_of_game("kuhn_poker")
+    state = after(machine, {"random": f"(deal {' '.join(cards)})"})
+    assert by_move(machine, state, 0) == expected
+
+
+def test_a_bomb_whose_wire_is_known_needs_no_question() -> None:
+    machine = machine_of_game("exploding_bomb")
+    state = after(machine, {"random": "(arm red)"})
+    assert by_move(machine, state, 0) == {"wait": 100, "ask": 90}
+
+
+def test_a_clairvoyant_banker_can_save_nothing() -> None:
+    machine = machine_of_game("banker_and_thief")
+    state = machine.initial(1)
+    while len(machine.legal(state, 0)[0]) == 1:
+        joint = [machine.legal(state, role)[0][0] for role in range(len(machine.roles))]
+        state = machine.step(state, np.array([joint])).states
+    assert set(by_move(machine, state, machine.roles.index("banker")).values()) == {0.0}
+
+
+def test_tic_tac_toe_is_a_draw() -> None:
+    machine = fast("tic_tac_toe")
+    assert set(by_move(machine, machine.initial(1), 0).values()) == {50.0}
+    states = machine.initial(3)
+    found = clairvoyant_values(machine, states, 1, np.random.default_rng(0), MOST)
+    assert found.moves.counts.tolist() == [1, 1, 1]
+    assert found.values.tolist() == [50.0] * 3
+
+
+def recursive(machine: Machine, state: States, role: int) -> list[float]:
+    """Goals of all roles, by plain recursion: our role first, then the others, then chance."""
+    if machine.terminal(state)[0]:
+        return list(machine.goals(state)[0])
+    others = [r for r in range(len(machine.roles)) if r not in (role, machine.random_role)]
+
+    def choose(order: list[int], chosen: dict[int, int]) -> list[float]:
+        if not order:
+            if machine.random_role is None:
+                return step(chosen, 1.0)
+            _, moves, chances = machine.chance(state)
+            parts = [
+                step({**chosen, machine.random_role: m}, p)
+                for m, p in zip(moves.tolist(), chances.tolist(), strict=True)
+            ]
+            return [sum(column) for column in zip(*parts, strict=True)]
+        mover = order[0]
+        values = [
+            choose(order[1:], {**chosen, mover: m}) for m in machine.legal(state, mover)[0].tolist()
+        ]
+        best = max(value[mover] for value in values)
+        top = [value for value in values if value[mover] >= best - 1e-9]
+        return [sum(column) / len(top) for column in zip(*top, strict=True)]
+
+    def step(chosen: dict[int, int], weight: float) -> list[float]:
+        joint = np.array([[chosen[r] for r in range(len(machine.roles))]])
+        goals = recursive(machine, machine.step(state, joint).states, role)
+        return [weight * goal for goal in goals]
+
+    return choose([role, *others], {})
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "spy_vs_spy", "monty_hall", "cooperative_spies"])
+def test_values_are_those_of_plain_recursion(game: str) -> None:
+    machine = fast(game)
+    for role in range(len(machine.roles)):
+        if role == machine.random_role:
+            continue
+        start = machine.initial(1)
+        found = clairvoyant_values(machine, start, role, np.random.default_rng(0), MOST)
+        assert found.values.max() == pytest.approx(recursive(machine, start, role)[role])
+
+
+def test_what_is_too_large_is_played_out() -> None:
+    machine = fast("tic_tac_toe")
+    found = clairvoyant_values(machine, machine.initial(1), 0, np.random.default_rng(0), 100)
+    assert not found.solved
+    assert found.values.min() < found.values.max()  # a draw, if it were solved
+
+
+def test_answers_that_are_too_many_are_drawn() -> None:
+    machine = machine_of_rules(TWO_AT_ONCE)
+    states = machine.initial(400)
+    found = clairvoyant_values(machine, states, 1, np.random.default_rng(0), 3)
+    assert not found.solved
+    assert found.values.tolist() == [50.0] * 800
+    found = clairvoyant_values(machine, states, 0, np.random.default_rng(0), 3)
+    assert set(found.values.tolist()) <= {0.0, 100.0}
+
+
+# ---------------------------------------------------------------- gaps
+
+
+def test_a_move_that_is_illegal_in_a_world_counts_as_the_mean_of_the_legal_ones() -> None:
+    legal = Ragged(np.array([0, 2, 3]), np.array([7, 8, 8]))
+    seen = ClairvoyantValues(legal, np.array([100.0, 20.0, 60.0]), True)
+    table = table_of(seen, np.arange(2), np.array([7, 8]))
+    assert table.tolist() == [[100, 20], [60, 60]]
+    assert gap_of([table, table], np.array([0.5, 0.5])) == 0
+    assert not is_tied(np.array([0.5, 0.5]) @ table)
+
+
+def test_who_must_match_the_world_gains_from_knowing_it() -> None:
+    table = np.array([[100.0, 0.0], [0.0, 100.0]])
+    weights = np.array([0.5, 0.5])
+    assert gap_of([table, table], weights) == 50
+    assert is_tied(weights @ table)
+
+
+def test_noise_opens_no_gap() -> None:
+    rng = np.random.default_rng(0)
+    weights = np.full(8, 1 / 8)
+    gaps = [gap_of(list(rng.normal(size=(2, 8, 5))), weights) for _ in range(500)]
+    assert np.mean(gaps) == pytest.approx(0, abs=0.1)  # the best of 5 is 1.16 above the mean
+
+
+def test_gap_of_kuhn_poker_is_that_of_a_queen_that_faces_a_bet() -> None:
+    machine = fast("kuhn_poker")
+    tree = PathTree(machine)
+    turns = random_matches(machine, tree, 300, np.random.default_rng(1))
+    known = KnownSets(machine, tree, 100)
+    for role in range(2):
+        decisions = decisions_of(role, turns)
+        found = views_of(known, role, decisions, np.random.default_rng(2), MOST)
+        texts = [" ".join(tree.texts(path)) for path in decisions.paths.tolist()]
+        faces = np.array(["queen" in text and " (bet)" in text.split("/")[-1] for text in texts])
+        # Folded 25; called 100 against the jack, 0 against the king: 62.5 for who knows, else 50.
+        assert found.gaps == pytest.approx(np.where(faces, 12.5, 0.0))
+        assert (found.sizes == 2).all()
+        assert found.solved
+
+
+# ---------------------------------------------------------------- information sets
+
+
+def share_by_enumeration(
+    machine: Machine, tree: PathTree, role: int, node: int, before: int
+) -> tuple[float, int]:
+    """What is left of the set at turn `before`, by listing complete paths."""
+    path: Path = []
+    for (each,) in tree.beginnings(np.array([node]))[1:]:
+        move, percepts, _ = tree.last_turns(np.array([each]))[0].tolist()
+        path.append((machine.move_text(move), machine.percept_texts(percepts)))
+
+    def states(length: int) -> set[tuple[str, ...]]:
+        """States at turn `before` of all complete paths that agree with so many turns."""
+        found = set()
+        for _, _, turns in complete_paths(machine, role, path[:length]):
+            state = machine.initial(1)
+            for row, _ in turns[:before]:
+                state = machine.step(state, np.array([row])).states
+            found.add(machine.fluents(state)[0])
+        return found
+
+    return len(states(len(path))) / len(states(before)), len(states(before))
+
+
+@pytest.mark.parametrize(
+    ("game", "role", "last"),
+    [
+        ("exploding_bomb", "agent", 9),
+        ("monty_hall", "candidate", 9),
+        ("krieg_tic_tac_toe", "xplayer", 4),
+        ("krieg_tic_tac_toe", "oplayer", 5),
+    ],
+)
+def test_what_is_left_of_a_set_is_what_enumeration_says(game: str, role: str, last: int) -> None:
+    machine = fast(game)
+    number = machine.roles.index(role)
+    tree = PathTree(machine)
+    turns = random_matches(machine, tree, 40, np.random.default_rng(3))
+    known = KnownSets(machine, tree, 1000)
+    decisions = decisions_of(number, turns)
+    pairs = decisions.take(np.flatnonzero((decisions.before >= 0) & (decisions.turns <= last)))
+    pairs = pairs.some(5, np.random.default_rng(0))
+    assert len(pairs)
+    shares, sizes = shares_left(known, number, pairs)
+    for row in range(len(pairs)):
+        node, before = int(pairs.paths[row]), int(pairs.before[row])
+        expected = share_by_enumeration(machine, tree, number, node, before)
+        assert (shares[row], sizes[row]) == pytest.approx(expected)
+
+
+def test_sets_that_are_too_large_are_left_out() -> None:
+    machine = fast("krieg_tic_tac_toe")
+    tree = PathTree(machine)
+    turns = random_matches(machine, tree, 10, np.random.default_rng(3))
+    known = KnownSets(machine, tree, 2)
+    decisions = decisions_of(0, turns)
+    pairs = decisions.take(np.flatnonzero(decisions.before >= 4))
+    shares, sizes = shares_left(known, 0, pairs)
+    assert np.isnan(shares[sizes == 0]).all()
+    assert (sizes == 0).any()
+    assert not np.isnan(shares[sizes > 0]).any()
+
+
+def test_a_decision_knows_the_one_before_it() -> None:
+    machine = fast("tic_tac_toe")
+    turns = random_matches(machine, PathTree(machine), 3, np.random.default_rng(0))
+    found: Decisions = decisions_of(0, turns)
+    first = found.turns == 0
+    assert (found.before[first] == -1).all()
+    assert (found.before[~first] == found.turns[~first] - 2).all()
+
+
+# ---------------------------------------------------------------- all together
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_properties_of_kuhn_poker(seed: int) -> None:
+    found = measure_properties(fast("kuhn_poker"), 2000, seed)
+    for role in ("player1", "player2"):
+        each = found.roles[role]
+        assert each.leaf_correlation == pytest.approx(0.5, abs=0.05)
+        assert each.bias == pytest.approx(0.5, abs=0.05)
+        assert each.disambiguation == 0
+        assert each.leaf_correlation_goals == 0
+        assert each.information_sets.mean == 2
+    assert set(found.roles) == {"player1", "player2"}
+
+
+def test_a_seed_measures_the_same() -> None:
+    def measure(seed: int) -> Properties:
+        return measure_properties(fast("number_guessing"), 20, seed)
+
+    assert measure(1) == measure(1)
+    assert measure(1) != measure(2)
+
+
+def test_sets_that_cannot_shrink_are_noted() -> None:
+    found = measure_properties(fast("tic_tac_toe"), 50, 0)
+    assert found.roles["xplayer"].clairvoyance_gap == 0
+    assert found.roles["xplayer"].information_sets.singletons == 1
+    text = "disambiguation of xplayer means nothing: it always knows the state"
+    assert any(note.startswith(text) for note in found.notes)
+
+
+def test_asking_disambiguates_the_bomb_and_waiting_does_not() -> None:
+    found = measure_properties(fast("exploding_bomb"), 500, 0)
+    # Half of the time it asks, and then one of two states is left.
+    assert found.roles["agent"].disambiguation == pytest.approx(0.25, abs=0.05)
+
+
+def test_a_role_without_a_choice_has_no_figures() -> None:
+    rules = MOVER_WINS.replace("(<= (legal x b) (true (control x 1)))", "")
+    found = measure_properties(machine_of_rules(rules), 20, 0)
+    x = found.roles["x"]
+    assert (x.disambiguation, x.clairvoyance_gap, x.ties) == (None, None, None)
+    assert any(note.startswith("x never has a choice") for note in found.notes)
