@@ -40,7 +40,7 @@ from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, unpack,
 from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.play.queries import Queries, Query
 from ggp.machine.propnet.play.queues import Queues
-from ggp.machine.propnet.play.runs import LANES_A_RUN, QueuePlayer
+from ggp.machine.propnet.play.runs import LANES_A_RUN, Map, QueuePlayer
 from ggp.machine.propnet.play.vectors import WIDTH, words_of
 from ggp.machine.propnet.reports import PassReport
 from ggp.machine.rows import RowTable, grouped
@@ -227,7 +227,7 @@ class PropnetMachine:
         max_seconds: float | None = None,
     ) -> Playouts:
         queue = self.queue_of(states)
-        self._play(queue, rng, max_steps, max_seconds)
+        self._play(queue, rng, max_steps, max_seconds, self._map)
         return Playouts(queue.goals, queue.spread[:, 0].astype(np.int64), queue.unfinished == 0)
 
     def playouts_after(
@@ -246,16 +246,21 @@ class PropnetMachine:
         queue = self._queues.of_trials(
             self._packed(states), role, trials, places, cut_value, spread=spread
         )
-        self._play(queue, rng, max_steps, max_seconds)
+        self._play(queue, rng, max_steps, max_seconds, _one_by_one)
         found = queue.spread.T if spread else np.zeros((3, 0))
         return PlayoutSums(queue.goals[:, 0], not queue.unfinished.any(), *found)
 
     def _play(
-        self, queue: Queue, rng: np.random.Generator, max_steps: int, max_seconds: float | None
+        self,
+        queue: Queue,
+        rng: np.random.Generator,
+        max_steps: int,
+        max_seconds: float | None,
+        each: Map,
     ) -> None:
         player = self._player
         before = player.visited
-        player.play(queue, rng, max_steps, max_seconds, self._map)
+        player.play(queue, rng, max_steps, max_seconds, each)
         self.states_visited += player.visited - before
         self._queues.warn_of_goals(queue)
 
@@ -470,9 +475,14 @@ class PropnetMachine:
 
     def _map(self, function: Callable[[_T], _U], items: Sequence[_T]) -> list[_U]:
         if self._threads == 1 or len(items) < 2:
-            return [function(item) for item in items]
+            return _one_by_one(function, items)
         with ThreadPoolExecutor(self._threads) as pool:
             return list(pool.map(function, items))
+
+
+def _one_by_one(function: Callable[[_T], _U], items: Sequence[_T]) -> list[_U]:
+    """What comes of a function for each item."""
+    return [function(item) for item in items]
 
 
 def _speller(names: tuple[str, ...]) -> Callable[[Packed], tuple[str, ...]]:
