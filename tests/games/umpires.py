@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 Cell = tuple[int, int]
 Seen = dict[str, set[str]]
@@ -279,7 +279,7 @@ class ConnectFour:
 
 class Breakthrough:
     roles: tuple[str, ...] = ("white", "black")
-    last_row = {"white": 6, "black": 1}
+    last_row: ClassVar[dict[str, int]] = {"white": 6, "black": 1}
 
     def __init__(self) -> None:
         self.board = dict.fromkeys(cells(6), "")
