@@ -1,4 +1,4 @@
-"""Board games in which the other's moves are not seen: against umpires, and by script."""
+"""Board games, most with moves that the other does not see: against umpires, and by script."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ def play_alike(game: str, umpire: Umpire, seed: int) -> tuple[dict[str, int], Co
     ("game", "announcements"),
     [
         ("blind_breakthrough", {"refused", "captured", "lost", "your_move"}),
+        ("breakthrough", {"did"}),
+        ("connect_four", {"did"}),
         ("kriegspiel_king_rook", {"placed", "refused", "your_move", "check"}),
         ("phantom_connect_four", {"landed", "refused", "your_move"}),
     ],
@@ -107,6 +109,75 @@ class TestBlindBreakthrough:
             if len(results) == 2:
                 return
         raise AssertionError(f"only {results}")
+
+
+class TestBreakthrough:
+    def test_a_piece_straight_ahead_blocks_and_one_diagonally_ahead_is_taken(self) -> None:
+        match = Match("breakthrough")
+        assert len(match.legal("white")) == 16
+        assert match.legal("black") == {"noop"}
+        for white, black in (("3 2 3 3", "3 5 3 4"), ("1 2 1 3", "2 5 2 4")):
+            match.play(white=f"(move {white})")
+            match.play(black=f"(move {black})")
+        assert "(move 3 3 3 4)" not in match.legal("white")
+        match.play(white="(move 3 3 2 4)")
+        assert "(cell 2 4 white)" in match.fluents
+        assert "(cell 2 4 black)" not in match.fluents
+        assert "(move 1 5 2 4)" in match.legal("black")
+
+    def test_the_last_row_wins(self) -> None:
+        match = Match("breakthrough")
+        for white, black in (
+            ("1 2 1 3", "6 5 6 4"),
+            ("1 3 1 4", "5 5 5 4"),
+            ("1 4 2 5", "4 5 4 4"),
+        ):
+            match.play(white=f"(move {white})")
+            match.play(black=f"(move {black})")
+        assert not match.terminal
+        match.play(white="(move 2 5 3 6)")
+        assert match.terminal
+        assert match.goals == {"white": 100, "black": 0}
+
+    def test_the_last_piece_taken_wins(self) -> None:
+        results = set()
+        for seed in range(1, 600, 2):
+            umpire = UMPIRES["breakthrough"]()
+            scores, _ = play_alike("breakthrough", umpire, seed)
+            if len(set(umpire.board.values())) == 2:  # type: ignore[attr-defined]
+                results.add(scores["white"])
+            if len(results) == 2:
+                return
+        raise AssertionError(f"only {results}")
+
+
+class TestConnectFour:
+    @pytest.mark.parametrize(
+        ("drops", "winner"),
+        [
+            ("8787878", "first"),
+            ("83848516", "second"),
+            ("34455656686", "first"),
+            ("87766565535", "first"),
+        ],
+        ids=["column", "row", "rising", "falling"],
+    )
+    def test_four_in_a_line_win(self, drops: str, winner: str) -> None:
+        match = Match("connect_four")
+        for turn, column in enumerate(drops):
+            assert not match.terminal
+            match.play(**{("first", "second")[turn % 2]: f"(drop {column})"})
+        assert match.terminal
+        assert match.goals == {role: 100 * (role == winner) for role in ("first", "second")}
+
+    def test_a_full_column_is_closed_to_both(self) -> None:
+        match = Match("connect_four")
+        for _ in range(3):
+            match.play(first="(drop 4)")
+            match.play(second="(drop 4)")
+        assert match.legal("first") == {f"(drop {x})" for x in (1, 2, 3, 5, 6, 7, 8)}
+        match.play(first="(drop 1)")
+        assert match.legal("second") == {f"(drop {x})" for x in (1, 2, 3, 5, 6, 7, 8)}
 
 
 class TestPhantomConnectFour:

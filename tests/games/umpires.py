@@ -107,6 +107,23 @@ class BlindBreakthrough:
         return v != LAST_ROW[self.on_turn] and (u, v) in self.pieces[self.other]
 
 
+def all_told(moves: Mapping[str, str]) -> Seen:
+    """What roles see in a game whose rules hide nothing: the whole joint move."""
+    return {role: {f"(did {each} {move})" for each, move in moves.items()} for role in moves}
+
+
+def line_scores(
+    columns: list[list[str]], roles: tuple[str, ...], size: int
+) -> dict[str, int] | None:
+    """Scores where four discs in a line win and a full board of `size` cells is a draw."""
+    at = {(x, y): role for x, column in enumerate(columns) for y, role in enumerate(column)}
+    for (x, y), (dx, dy) in product(at, ((1, 0), (0, 1), (1, 1), (1, -1))):
+        four = {at.get((x + i * dx, y + i * dy)) for i in range(4)}
+        if len(four) == 1:
+            return {role: 100 if role in four else 0 for role in roles}
+    return dict.fromkeys(roles, 50) if len(at) == size else None
+
+
 class PhantomConnectFour:
     roles: tuple[str, ...] = ("first", "second")
 
@@ -136,12 +153,7 @@ class PhantomConnectFour:
         return seen
 
     def scores(self) -> dict[str, int] | None:
-        at = {(x, y): role for x, each in enumerate(self.columns) for y, role in enumerate(each)}
-        for (x, y), (dx, dy) in product(at, ((1, 0), (0, 1), (1, 1), (1, -1))):
-            four = {at.get((x + i * dx, y + i * dy)) for i in range(4)}
-            if len(four) == 1:
-                return {role: 100 if role in four else 0 for role in self.roles}
-        return dict.fromkeys(self.roles, 50) if len(at) == 30 else None
+        return line_scores(self.columns, self.roles, size=30)
 
     def tempting(self, move: str) -> bool:
         (number,) = numbers(move)
@@ -239,8 +251,77 @@ class KriegspielKingRook:
         return abs(x - king[0]) + abs(y - king[1]) < 4
 
 
+class ConnectFour:
+    roles: tuple[str, ...] = ("first", "second")
+
+    def __init__(self) -> None:
+        self.columns: list[list[str]] = [[] for _ in range(8)]
+        self.on_turn, self.other = self.roles
+
+    def legal(self, role: str) -> set[str]:
+        if role != self.on_turn:
+            return {"noop"}
+        return {f"(drop {x})" for x, column in enumerate(self.columns, 1) if len(column) < 6}
+
+    def play(self, moves: Mapping[str, str]) -> Seen:
+        (number,) = numbers(moves[self.on_turn])
+        self.columns[number - 1].append(self.on_turn)
+        self.on_turn, self.other = self.other, self.on_turn
+        return all_told(moves)
+
+    def scores(self) -> dict[str, int] | None:
+        return line_scores(self.columns, self.roles, size=48)
+
+    def tempting(self, move: str) -> bool:
+        (number,) = numbers(move)
+        return self.columns[number - 1][-1:] != [self.on_turn]
+
+
+class Breakthrough:
+    roles: tuple[str, ...] = ("white", "black")
+    last_row = {"white": 6, "black": 1}
+
+    def __init__(self) -> None:
+        self.board = {cell: "" for cell in cells(6)}
+        for x, y in self.board:
+            self.board[x, y] = "white" if y < 3 else "black" if y > 4 else ""
+        self.on_turn, self.other = self.roles
+
+    def legal(self, role: str) -> set[str]:
+        if role != self.on_turn:
+            return {"noop"}
+        moves = set()
+        for (x, y), owner in self.board.items():
+            for dx in (-1, 0, 1) if owner == role else ():
+                to = x + dx, y + FORWARD[role]
+                # What is off the board is nobody's, and not empty either.
+                if self.board.get(to) in (("",) if dx == 0 else ("", self.other)):
+                    moves.add(f"(move {x} {y} {to[0]} {to[1]})")
+        return moves
+
+    def play(self, moves: Mapping[str, str]) -> Seen:
+        x, y, u, v = numbers(moves[self.on_turn])
+        self.board[x, y], self.board[u, v] = "", self.on_turn
+        self.on_turn, self.other = self.other, self.on_turn
+        return all_told(moves)
+
+    def scores(self) -> dict[str, int] | None:
+        owners = set(self.board.values())
+        for role, rival in (self.roles, self.roles[::-1]):
+            arrived = any(self.board[x, self.last_row[role]] == role for x in range(1, 7))
+            if arrived or rival not in owners:
+                return {role: 100, rival: 0}
+        return None
+
+    def tempting(self, move: str) -> bool:
+        _, _, u, v = numbers(move)
+        return v != self.last_row[self.on_turn] and self.board[u, v] == self.other
+
+
 UMPIRES: dict[str, type[Umpire]] = {
     "blind_breakthrough": BlindBreakthrough,
+    "breakthrough": Breakthrough,
+    "connect_four": ConnectFour,
     "kriegspiel_king_rook": KriegspielKingRook,
     "phantom_connect_four": PhantomConnectFour,
 }

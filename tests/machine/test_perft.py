@@ -20,6 +20,8 @@ PATHS: dict[str, tuple[int, list[int]]] = {
     "banker_and_thief_sequential": (4, [5, 25, 125, 625, 3125, 15625, 78125]),
     "battleships_in_fog": (2, [16, 256, 5120, 97280]),
     "blind_breakthrough": (2, [13, 169, 2318]),
+    "breakthrough": (2, [16, 256, 4308, 71478]),
+    "connect_four": (3, [8, 64, 512, 4096, 32768]),
     "cooperative_spies": (3, [2, 4, 8]),
     "exploding_bomb": (3, [2, 4, 8]),
     "krieg_tic_tac_toe": (3, [9, 81, 648, 5112, 36288]),

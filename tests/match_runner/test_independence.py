@@ -22,7 +22,7 @@ from ggp.search.moves import random_moves
 from tests.support.enumeration import complete_paths
 from tests.support.games import GAMES, backend_for_search, machine_of_game
 
-NOTHING_HIDDEN = {"tic_tac_toe"}
+NOTHING_HIDDEN = {"breakthrough", "connect_four", "tic_tac_toe"}
 NUM_WALKS = 400
 NUM_SEARCHES = 5
 

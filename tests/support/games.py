@@ -23,6 +23,8 @@ BACKENDS = ("prolog", "propnet")
 LARGE_GAMES = {
     "battleships_in_fog",
     "blind_breakthrough",
+    "breakthrough",
+    "connect_four",
     "kriegspiel_king_rook",
     "mastermind",
     "number_guessing",
