@@ -23,10 +23,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from ggp.belief.completion_kernels import joint_of, keep_known
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.shuffle import MAX_SIZE, shuffled
 from ggp.machine.arrays import chunks, offsets_of, segment_ids
@@ -82,19 +84,20 @@ class OpenMoves:
 
     def joint(self, lanes: IntArray, numbers: IntArray) -> tuple[IntArray, FloatArray]:
         """`[K, R]` completions numbered within their lanes, and `[K]` log of their priors."""
-        chosen = np.empty((len(lanes), len(self.moves)), dtype=np.int64)
-        log_priors = np.zeros(len(lanes))
-        # The number of a completion, written with a digit for each role: roles without a choice
-        # need none.
-        for j in reversed(range(len(self.moves))):
-            at = self.moves[j].offsets[lanes]
-            sizes = self.moves[j].counts
-            if sizes.max(initial=0) > 1:
-                numbers, digits = np.divmod(numbers, sizes[lanes])
-                at += digits
-            chosen[:, j] = self.moves[j].values[at]
-            log_priors += self.log_probabilities[j][at]
-        return chosen, log_priors
+        joint_moves = np.empty((len(lanes), len(self.moves)), dtype=np.int64)
+        log_priors = np.empty(len(lanes))
+        joint_of(lanes, numbers, *self._end_to_end, joint_moves, log_priors)
+        return joint_moves, log_priors
+
+    @cached_property
+    def _end_to_end(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """The lists of all roles, one after the other: `[R, L + 1]` offsets, moves, logs."""
+        starts = offsets_of(np.array([len(moves.values) for moves in self.moves]))
+        offsets = np.stack(
+            [at + lists.offsets for at, lists in zip(starts, self.moves, strict=False)]
+        )
+        values = np.concatenate([moves.values for moves in self.moves])
+        return offsets, values, np.concatenate(self.log_probabilities)
 
     def random(self, lanes: IntArray, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
         """Like `joint`, for completions drawn with replacement."""
@@ -456,8 +459,7 @@ def _possible(chance: Chance) -> tuple[Ragged, FloatArray]:
 
 def _only_known(lists: Ragged, logs: FloatArray, known: IntArray) -> tuple[Ragged, FloatArray]:
     """The known move alone, where it is legal; all moves where unknown."""
-    owner = segment_ids(lists.offsets)
-    target = known[owner]
-    keep = np.flatnonzero((target == UNKNOWN) | (lists.values == target))
-    offsets = offsets_of(np.bincount(owner[keep], minlength=len(known)))
-    return Ragged(offsets, lists.values[keep]), logs[keep]
+    offsets, values = np.empty_like(lists.offsets), np.empty_like(lists.values)
+    new_logs = np.empty_like(logs)
+    found = keep_known(*lists, logs, known, offsets, values, new_logs)
+    return Ragged(offsets, values[:found]), new_logs[:found]

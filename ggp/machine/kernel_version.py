@@ -19,6 +19,7 @@ FILES = (
             "vector_code",
         )
     ),
+    "../belief/completion_kernels",
     "../search/trial_kernels",
     "../study/tree_kernels",
 )

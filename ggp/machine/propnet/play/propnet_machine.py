@@ -29,7 +29,7 @@ from ggp.machine.base import (
     Stepped,
     TrialBatch,
 )
-from ggp.machine.goal_values import GoalValues, number_or_nan
+from ggp.machine.goal_values import GoalValues
 from ggp.machine.jit import is_compiler_loaded
 from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.propnet.circuit import Circuit
@@ -39,7 +39,8 @@ from ggp.machine.propnet.play.kernels import advance_matching, count_bits, list_
 from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, unpack, words_for
 from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.play.queries import Queries, Query
-from ggp.machine.propnet.play.runs import LANES_A_RUN, Player
+from ggp.machine.propnet.play.queues import Queues
+from ggp.machine.propnet.play.runs import LANES_A_RUN, Map, QueuePlayer
 from ggp.machine.propnet.play.vectors import WIDTH, words_of
 from ggp.machine.propnet.reports import PassReport
 from ggp.machine.rows import RowTable, grouped
@@ -97,12 +98,6 @@ class PropnetMachine:
         name = PLAIN if not is_gdl2 else told_by
         self._told = None if name is None else JointMovesTold(name)
         self._goal_values = GoalValues(self.roles, self.random_role)
-        self._each_once: tuple[IntArray, IntArray, NDArray[np.int32], FloatArray] = (
-            np.zeros(0, dtype=np.int64),
-            np.zeros(0, dtype=np.int64),
-            np.zeros(0, dtype=np.int32),
-            np.zeros(0),
-        )
 
     # ---------------------------------------------------------------- batches
 
@@ -232,7 +227,7 @@ class PropnetMachine:
         max_seconds: float | None = None,
     ) -> Playouts:
         queue = self.queue_of(states)
-        self._play(queue, rng, max_steps, max_seconds)
+        self._play(queue, rng, max_steps, max_seconds, self._map)
         return Playouts(queue.goals, queue.spread[:, 0].astype(np.int64), queue.unfinished == 0)
 
     def playouts_after(
@@ -247,47 +242,35 @@ class PropnetMachine:
         max_steps: int = DEFAULT_MAX_STEPS,
         max_seconds: float | None = None,
     ) -> PlayoutSums:
-        lanes, moves, counts, into, weights, num_sums = trials
-        queue = Queue(
-            self._packed(states),
-            np.ascontiguousarray(lanes),
-            np.ascontiguousarray(counts),
-            role,
-            self._move_places[role][moves],
-            np.ascontiguousarray(into),
-            weights,
-            np.array([role, role + 1], dtype=np.int32),
-            cut_value,
-            *self._new_sums(num_sums, 1, 3 if spread else 0),
+        places = self._move_places[role][trials.moves]
+        queue = self._queues.of_trials(
+            self._packed(states), role, trials, places, cut_value, spread=spread
         )
-        self._play(queue, rng, max_steps, max_seconds)
+        self._play(queue, rng, max_steps, max_seconds, _one_by_one)
         found = queue.spread.T if spread else np.zeros((3, 0))
         return PlayoutSums(queue.goals[:, 0], not queue.unfinished.any(), *found)
 
-    def _new_sums(
-        self, size: int, num_roles: int, num_others: int
-    ) -> tuple[FloatArray, FloatArray, IntArray, BoolArray, BoolArray]:
-        """What a `Queue` fills in."""
-        return (
-            np.zeros((size, num_roles)),
-            np.zeros((size, num_others)),
-            np.zeros(size, dtype=np.int64),
-            np.zeros(len(self._queries.playout.goal_values), dtype=np.bool_),
-            np.zeros((len(self.roles), 2), dtype=np.bool_),
-        )
-
     def _play(
-        self, queue: Queue, rng: np.random.Generator, max_steps: int, max_seconds: float | None
+        self,
+        queue: Queue,
+        rng: np.random.Generator,
+        max_steps: int,
+        max_seconds: float | None,
+        each: Map,
     ) -> None:
         player = self._player
         before = player.visited
-        player.play(queue, rng, max_steps, max_seconds, self._map)
+        player.play(queue, rng, max_steps, max_seconds, each)
         self.states_visited += player.visited - before
-        self._say_what_is_unusual(queue)
+        self._queues.warn_of_goals(queue)
 
     @cached_property
-    def _player(self) -> Player:
-        return Player(self._queries.playout)
+    def _queues(self) -> Queues:
+        return Queues(self._queries, self._goal_values, self.goal_range)
+
+    @cached_property
+    def _player(self) -> QueuePlayer:
+        return QueuePlayer(self._queries.playout)
 
     @cached_property
     def _move_places(self) -> list[NDArray[np.int32]]:
@@ -327,25 +310,7 @@ class PropnetMachine:
 
     def queue_of(self, states: States) -> Queue:
         """What plays every lane out once, and tells the goals of all roles."""
-        num = len(states)
-        if num > len(self._each_once[0]):
-            # Kept, because memory that was never touched before costs more than short playouts.
-            size = 2 * num
-            none = np.full(size, -1, dtype=np.int32)
-            self._each_once = np.arange(size), np.ones(size, dtype=np.int64), none, np.ones(size)
-        place, once, none, weight = self._each_once
-        return Queue(
-            self._packed(states),
-            place[:num],
-            once[:num],
-            -1,
-            none[:num],
-            place[:num],
-            weight[:num],
-            np.array([0, len(self.roles)], dtype=np.int32),
-            0.0,
-            *self._new_sums(num, len(self.roles), 1),
-        )
+        return self._queues.once(self._packed(states))
 
     @property
     def playout_plan(self) -> PlayoutPlan:
@@ -510,34 +475,14 @@ class PropnetMachine:
 
     def _map(self, function: Callable[[_T], _U], items: Sequence[_T]) -> list[_U]:
         if self._threads == 1 or len(items) < 2:
-            return [function(item) for item in items]
+            return _one_by_one(function, items)
         with ThreadPoolExecutor(self._threads) as pool:
             return list(pool.map(function, items))
 
-    @cached_property
-    def _unusual_goals(self) -> list[tuple[int, int, float]]:
-        """Role, place and number of goal values that are no number (NaN), or out of range."""
-        low, high = self.goal_range
-        values = [
-            (role, number_or_nan(name))
-            for role, outputs in enumerate(self.circuit.goals)
-            for name in outputs.names
-        ]
-        return [(r, k, v) for k, (r, v) in enumerate(values) if not low <= v <= high]
 
-    def _say_what_is_unusual(self, queue: Queue) -> None:
-        """Warn of goal values that were met."""
-        warn = self._goal_values
-        for role in np.flatnonzero(queue.faults[:, 0]).tolist():
-            warn.several(role)
-        for role in np.flatnonzero(queue.faults[:, 1]).tolist():
-            warn.none(role)
-        for role, place, value in self._unusual_goals:
-            if queue.met[place]:
-                if np.isnan(value):
-                    warn.no_number(role)
-                else:
-                    warn.outside(role, value)
+def _one_by_one(function: Callable[[_T], _U], items: Sequence[_T]) -> list[_U]:
+    """What comes of a function for each item."""
+    return [function(item) for item in items]
 
 
 def _speller(names: tuple[str, ...]) -> Callable[[Packed], tuple[str, ...]]:

@@ -31,8 +31,6 @@ are of one entry of the queue."""
 LOOK_AT_CLOCK_S = 0.02
 """How long a kernel plays between two looks at the clock."""
 
-_NO_CLOCK = 1 << 62
-
 Map = Callable[[Callable[[Any], None], Sequence[Any]], object]
 """Calls a function for each item, side by side or not."""
 
@@ -45,7 +43,7 @@ class _Run(NamedTuple):
     key: int
 
 
-class Player:
+class QueuePlayer:
     """Plays queues out.
 
     Attributes:
@@ -67,8 +65,12 @@ class Player:
         max_seconds: float | None,
         each: Map,
     ) -> None:
-        """Play every entry to its end; what `rng` gives does not depend on how runs are spread."""
-        until_s = None if max_seconds is None else time.monotonic() + max_seconds
+        """Play every entry to its end; what `rng` gives does not depend on how runs are spread.
+
+        Args:
+            each: may call side by side only where each entry has a sum of its own.
+        """
+        until_s = np.inf if max_seconds is None else time.monotonic() + max_seconds
         ends = np.cumsum(queue.counts)
         marks = np.arange(LANES_A_RUN, int(ends[-1]) if len(ends) else 0, LANES_A_RUN)
         bounds = [0, *dict.fromkeys((np.searchsorted(ends, marks) + 1).tolist())]
@@ -79,18 +81,15 @@ class Player:
         runs = [_Run(*run) for run in zip(bounds, bounds[1:], keys, strict=False)]
         each(lambda run: self._play(queue, run, max_steps, until_s), runs)
 
-    def _play(self, queue: Queue, run: _Run, max_steps: int, until_s: float | None) -> None:
+    def _play(self, queue: Queue, run: _Run, max_steps: int, until_s: float) -> None:
         # Threads may take and give back blocks at the same time: both are one operation.
         block = self._blocks.pop() if self._blocks else new_block(self._plan, WIDTH)
         begin(block, *run)
-        if until_s is None:
-            play(self._plan, queue, block, max_steps, _NO_CLOCK, WIDTH)
-        else:
-            self._play_until(queue, block, max_steps, until_s)
+        self._play_block(queue, block, max_steps, until_s)
         self.visited += int(block.at[VISITED])
         self._blocks.append(block)
 
-    def _play_until(self, queue: Queue, block: Block, max_steps: int, until_s: float) -> None:
+    def _play_block(self, queue: Queue, block: Block, max_steps: int, until_s: float) -> None:
         started_s = time.monotonic()
         while started_s < until_s:
             budget = self._budget
@@ -98,7 +97,8 @@ class Player:
                 return
             now_s = time.monotonic()
             took_s = now_s - started_s
-            # Kernels do not look at the clock. They are called with about as many steps as fit.
+            # Kernels look neither at the clock nor whether they are interrupted. They are called
+            # with about as many steps as fit.
             if took_s < min(LOOK_AT_CLOCK_S / 2, 0.25 * (until_s - started_s)):
                 self._budget = max(self._budget, 2 * budget)
             elif took_s > LOOK_AT_CLOCK_S:

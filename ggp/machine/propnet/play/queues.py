@@ -1,0 +1,117 @@
+"""Queues of playouts: how they are put together, and what is said of the goals they come to."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.machine.base import BoolArray, FloatArray, IntArray, TrialBatch
+from ggp.machine.goal_values import GoalValues, number_or_nan
+from ggp.machine.propnet.play.blocks import Queue
+from ggp.machine.propnet.play.layout import I32
+from ggp.machine.propnet.play.packed import Packed
+from ggp.machine.propnet.play.queries import Queries
+
+
+class Queues:
+    """Makes queues of playouts of one machine.
+
+    Args:
+        goal_values: warns of unusual ones.
+        goal_range: what is usual.
+    """
+
+    def __init__(
+        self, queries: Queries, goal_values: GoalValues, goal_range: tuple[float, float]
+    ) -> None:
+        self._plan = queries.playout
+        self._num_roles = len(queries.circuit.roles)
+        self._goal_values = goal_values
+        low, high = goal_range
+        values = [
+            (role, number_or_nan(name))
+            for role, outputs in enumerate(queries.circuit.goals)
+            for name in outputs.names
+        ]
+        # Role, place and number (NaN for no number) of values that are unusual.
+        self._unusual = [(r, k, v) for k, (r, v) in enumerate(values) if not low <= v <= high]
+        self._reserve(0)
+
+    def _reserve(self, size: int) -> None:
+        self._place = np.arange(size)
+        self._once = np.ones(size, dtype=np.int64)
+        self._none = np.full(size, -1, dtype=np.int32)
+        self._weight = np.ones(size)
+
+    def once(self, packed: Packed) -> Queue:
+        """Every lane is played out once, and the goals of all roles are wanted."""
+        num = len(packed)
+        if num > len(self._place):
+            # Kept, because memory that was never touched before costs more than short playouts.
+            self._reserve(2 * num)
+        return Queue(
+            packed,
+            self._place[:num],
+            self._once[:num],
+            -1,
+            self._none[:num],
+            self._place[:num],
+            self._weight[:num],
+            np.array([0, self._num_roles], dtype=np.int32),
+            0.0,
+            *self._sums(num, self._num_roles, 1),
+        )
+
+    def of_trials(
+        self,
+        packed: Packed,
+        role: int,
+        trials: TrialBatch,
+        places: I32,
+        cut_value: float,
+        *,
+        spread: bool,
+    ) -> Queue:
+        """Trials of moves of a role, whose goals are wanted.
+
+        Args:
+            places: `[E]` where the moves are among those of the role.
+            cut_value, spread: see `TrialPlayer.playouts_after`.
+        """
+        return Queue(
+            packed,
+            np.ascontiguousarray(trials.lanes),
+            np.ascontiguousarray(trials.counts),
+            role,
+            places,
+            np.ascontiguousarray(trials.into),
+            trials.weights,
+            np.array([role, role + 1], dtype=np.int32),
+            cut_value,
+            *self._sums(trials.num_sums, 1, 3 if spread else 0),
+        )
+
+    def _sums(
+        self, size: int, num_roles: int, num_others: int
+    ) -> tuple[FloatArray, FloatArray, IntArray, BoolArray, BoolArray]:
+        """What is filled in."""
+        return (
+            np.zeros((size, num_roles)),
+            np.zeros((size, num_others)),
+            np.zeros(size, dtype=np.int64),
+            np.zeros(len(self._plan.goal_values), dtype=np.bool_),
+            np.zeros((self._num_roles, 2), dtype=np.bool_),
+        )
+
+    def warn_of_goals(self, queue: Queue) -> None:
+        """Warn of unusual goal values that were met."""
+        warn = self._goal_values
+        for role in np.flatnonzero(queue.faults[:, 0]).tolist():
+            warn.several(role)
+        for role in np.flatnonzero(queue.faults[:, 1]).tolist():
+            warn.none(role)
+        for role, place, value in self._unusual:
+            if queue.met[place]:
+                if np.isnan(value):
+                    warn.no_number(role)
+                else:
+                    warn.outside(role, value)
