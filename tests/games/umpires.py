@@ -279,10 +279,10 @@ class ConnectFour:
 
 class Breakthrough:
     roles: tuple[str, ...] = ("white", "black")
-    last_row = {"white": 6, "black": 1}
 
     def __init__(self) -> None:
-        self.board = {cell: "" for cell in cells(6)}
+        self.last_row = {"white": 6, "black": 1}
+        self.board = dict.fromkeys(cells(6), "")
         for x, y in self.board:
             self.board[x, y] = "white" if y < 3 else "black" if y > 4 else ""
         self.on_turn, self.other = self.roles
