@@ -29,7 +29,7 @@ COMMANDS = {
     ),
     "reproduce": LaterCommand(
         "match_runner.reproduce.cli",
-        "Reproduce the tables and figures of the paper on HyperPlay-II.",
+        "Reproduce the tables and figures of papers.",
     ),
     "tournament": LaterCommand(
         "match_runner.tournament.cli",

@@ -20,7 +20,8 @@ from ggp.machine.jit import inlined, kernel
 def _reach(left: FloatArray, depth: int, player: int, reach: FloatArray) -> None:
     """Fill in how likely a player's own moves are to lead to each node `[2^(depth + 1), w]`."""
     num_worlds = left.shape[1]
-    reach[1, :] = 1.0
+    for w in range(num_worlds):
+        reach[1, w] = 1.0
     for level in range(depth):
         for node in range(1 << level, 2 << level):
             if level % 2 == player:
@@ -45,31 +46,52 @@ def _leaf_values(
             values[first + leaf, w] = sign * payoffs[leaf, w] * reach[first + leaf, w]
 
 
-@kernel
-def score(payoffs: FloatArray, depth: int, left: FloatArray) -> float:
-    """The expected payoff of the first player under a profile."""
-    num_worlds = payoffs.shape[1]
-    first = 1 << depth
-    values = np.empty((2 * first, num_worlds))
-    values[first:] = payoffs
-    for node in range(first - 1, 0, -1):
-        for w in range(num_worlds):
-            p = left[node, w]
-            values[node, w] = p * values[2 * node, w] + (1.0 - p) * values[2 * node + 1, w]
-    mean: float = values[1].sum() / num_worlds
+@inlined
+def _mean(values: FloatArray) -> float:
+    """The mean over all worlds of the values at the root."""
+    mean = 0.0
+    for w in range(values.shape[1]):
+        mean += values[1, w] / values.shape[1]
     return mean
 
 
 @kernel
-def best_response(
-    payoffs: FloatArray, set_of: IntArray, depth: int, left: FloatArray, player: int
-) -> float:
-    """What a player gets at best against the other one's part of a profile."""
+def score(payoffs: FloatArray, depth: int, left: FloatArray, values: FloatArray) -> float:
+    """The expected payoff of the first player under a profile.
+
+    Args:
+        values: scratch `[2^(depth + 1), W * W]`, as everywhere here.
+    """
     num_worlds = payoffs.shape[1]
     first = 1 << depth
-    reach = np.empty((2 * first, num_worlds))
-    values = np.empty((2 * first, num_worlds))
-    gain = np.zeros(num_worlds)
+    for leaf in range(first):
+        for w in range(num_worlds):
+            values[first + leaf, w] = payoffs[leaf, w]
+    for node in range(first - 1, 0, -1):
+        for w in range(num_worlds):
+            p = left[node, w]
+            values[node, w] = p * values[2 * node, w] + (1.0 - p) * values[2 * node + 1, w]
+    return _mean(values)
+
+
+@inlined
+def _best_response(
+    payoffs: FloatArray,
+    set_of: IntArray,
+    depth: int,
+    left: FloatArray,
+    player: int,
+    reach: FloatArray,
+    values: FloatArray,
+    gain: FloatArray,
+) -> float:
+    """What a player gets at best against the other one's part of a profile.
+
+    Args:
+        reach, values: scratch like that of `score`.
+        gain: scratch `[W * W]`.
+    """
+    num_worlds = payoffs.shape[1]
     _reach(left, depth, 1 - player, reach)
     _leaf_values(payoffs, depth, player, reach, values)
     for level in range(depth - 1, -1, -1):
@@ -79,13 +101,28 @@ def best_response(
                 for w in range(num_worlds):
                     values[node, w] = values[one, w] + values[two, w]
                 continue
-            gain[:] = 0.0
+            for w in range(num_worlds):
+                gain[w] = 0.0
             for w in range(num_worlds):
                 gain[set_of[node, w]] += values[one, w] - values[two, w]
             for w in range(num_worlds):
                 values[node, w] = values[one, w] if gain[set_of[node, w]] > 0 else values[two, w]
-    mean: float = values[1].sum() / num_worlds
-    return mean
+    return _mean(values)
+
+
+@kernel
+def best_response(
+    payoffs: FloatArray,
+    set_of: IntArray,
+    depth: int,
+    left: FloatArray,
+    player: int,
+    reach: FloatArray,
+    values: FloatArray,
+    gain: FloatArray,
+) -> float:
+    """See `_best_response`."""
+    return _best_response(payoffs, set_of, depth, left, player, reach, values, gain)
 
 
 @inlined
@@ -110,7 +147,8 @@ def _update(
                 for w in range(num_worlds):
                     values[node, w] = values[one, w] + values[two, w]
                 continue
-            gain[:] = 0.0
+            for w in range(num_worlds):
+                gain[w] = 0.0
             for w in range(num_worlds):
                 gain[set_of[node, w]] += values[one, w] - values[two, w]
                 p = left[node, w]
@@ -119,8 +157,9 @@ def _update(
                 # Going left gains (1 - p) * gain, going right loses p * gain.
                 p = left[node, w]
                 more = regrets[0, node, w] + (1.0 - p) * gain[w]
-                regrets[0, node, w] = max(more, 0.0)
-                regrets[1, node, w] = max(regrets[1, node, w] - p * gain[w], 0.0)
+                regrets[0, node, w] = more if more > 0.0 else 0.0
+                more = regrets[1, node, w] - p * gain[w]
+                regrets[1, node, w] = more if more > 0.0 else 0.0
 
 
 @inlined
@@ -161,27 +200,37 @@ def cfr_plus(
     epsilon: float,
     max_rounds: int,
     alternating: bool,
-) -> tuple[FloatArray, float, int]:
+    left: FloatArray,
+    average: FloatArray,
+    regrets: FloatArray,
+    sums: FloatArray,
+    reach: FloatArray,
+    other_reach: FloatArray,
+    values: FloatArray,
+    gain: FloatArray,
+) -> tuple[float, int]:
     """An equilibrium by CFR+ (Tammelin 2014): regrets stay above 0, averages weigh rounds by t.
 
+    Args:
+        left: the profile it begins with, 1/2 everywhere; scratch from then on.
+        average: 1/2 everywhere at the beginning; the average profile at the end, 1/2 where it never
+            comes.
+        regrets, sums: zeros `[2, 2^depth, W * W]`; scratch.
+        reach: scratch of both players `[2, 2^(depth + 1), W * W]`.
+        other_reach, values, gain: scratch like that of `best_response`.
+
     Returns:
-        the average profile, 1/2 where it never comes; what both players together could still gain;
-        and the rounds it took.
+        what both players together could still gain, and the rounds it took.
     """
     num_nodes, num_worlds = set_of.shape
-    regrets = np.zeros((2, num_nodes, num_worlds))
-    sums = np.zeros((2, num_nodes, num_worlds))
-    left = np.full((num_nodes, num_worlds), 0.5)
-    average = np.full((num_nodes, num_worlds), 0.5)
-    reach = np.empty((2, 2 * num_nodes, num_worlds))
-    values = np.empty((2 * num_nodes, num_worlds))
-    gain = np.empty(num_worlds)
     _reach(left, depth, 0, reach[0])
     _reach(left, depth, 1, reach[1])
     nash_conv = np.inf
     rounds = 0
     while rounds < max_rounds and nash_conv > epsilon:
-        for _ in range(min(_ROUNDS_AT_ONCE, max_rounds - rounds)):
+        for _ in range(_ROUNDS_AT_ONCE):
+            if rounds == max_rounds:
+                break
             rounds += 1
             for player in range(2):
                 _update(
@@ -202,8 +251,10 @@ def cfr_plus(
                 average[node, w] = sums[0, node, w] / both if both > 0 else 0.5
         nash_conv = 0.0
         for player in range(2):
-            nash_conv += best_response(payoffs, set_of, depth, average, player)
-    return average, nash_conv, rounds
+            nash_conv += _best_response(
+                *(payoffs, set_of, depth, average, player, other_reach, values, gain)
+            )
+    return nash_conv, rounds
 
 
 _ROUNDS_AT_ONCE = 16
@@ -211,18 +262,24 @@ _ROUNDS_AT_ONCE = 16
 
 
 @kernel
-def clairvoyant_votes(payoffs: FloatArray, set_of: IntArray, depth: int) -> FloatArray:
-    """`[node, first world of a set]` the sum over the worlds of a set of the value of going left
-    less that of going right, for the player to move, where everybody knows the world."""
+def clairvoyant_votes(
+    payoffs: FloatArray, set_of: IntArray, depth: int, values: FloatArray, votes: FloatArray
+) -> None:
+    """Add up in `votes[node, first world of a set]`, over the worlds of the set, the value of going
+    left less that of going right, for the player to move, where everybody knows the world.
+
+    Args:
+        values: scratch like that of `score`.
+        votes: zeros `[2^depth, W * W]`.
+    """
     num_nodes, num_worlds = set_of.shape
-    values = np.empty((2 * num_nodes, num_worlds))
-    votes = np.zeros((num_nodes, num_worlds))
-    values[num_nodes:] = payoffs
+    for leaf in range(num_nodes):
+        for w in range(num_worlds):
+            values[num_nodes + leaf, w] = payoffs[leaf, w]
     for level in range(depth - 1, -1, -1):
         sign = -1.0 if level % 2 else 1.0
         for node in range(1 << level, 2 << level):
             for w in range(num_worlds):
                 one, two = sign * values[2 * node, w], sign * values[2 * node + 1, w]
                 votes[node, set_of[node, w]] += one - two
-                values[node, w] = sign * max(one, two)
-    return votes
+                values[node, w] = sign * (one if one > two else two)

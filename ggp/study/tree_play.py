@@ -59,7 +59,8 @@ def pimc(tree: SyntheticTree) -> FloatArray:
     move with the better mean of clairvoyant values is made; equal ones are told apart by lot, as in
     the paper's Figure 1(b).
     """
-    votes = kernels.clairvoyant_votes(tree.payoffs, tree.set_of, tree.depth)
+    votes = np.zeros(tree.set_of.shape)
+    kernels.clairvoyant_votes(tree.payoffs, tree.set_of, tree.depth, _of_nodes(tree), votes)
     left = 0.5 + 0.5 * np.sign(votes)
     return np.take_along_axis(left, tree.set_of, axis=1)
 
@@ -76,21 +77,30 @@ def equilibrium(
         epsilon: what may be left to gain.
         alternating: whether the second player already answers the first one's new strategy.
     """
-    return Equilibrium(
-        *kernels.cfr_plus(
-            *(tree.payoffs, tree.set_of, tree.depth, epsilon, MAX_ROUNDS, alternating)
-        )
+    average = uniform(tree)
+    nash_conv, rounds = kernels.cfr_plus(
+        *(tree.payoffs, tree.set_of, tree.depth, epsilon, MAX_ROUNDS, alternating),
+        uniform(tree),
+        average,
+        np.zeros((2, *tree.set_of.shape)),
+        np.zeros((2, *tree.set_of.shape)),
+        np.stack([_of_nodes(tree), _of_nodes(tree)]),
+        *(_of_nodes(tree), _of_nodes(tree), _of_worlds(tree)),
     )
+    return Equilibrium(average, nash_conv, rounds)
 
 
 def score(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> float:
     """What the first player gets if the players follow these profiles."""
-    return float(kernels.score(tree.payoffs, tree.depth, combined(tree, first, second)))
+    profile = combined(tree, first, second)
+    return float(kernels.score(tree.payoffs, tree.depth, profile, _of_nodes(tree)))
 
 
 def best_response(tree: SyntheticTree, profile: FloatArray, player: int) -> float:
     """What a player (0 or 1) gets at best against the other one's part of a profile."""
-    return float(kernels.best_response(tree.payoffs, tree.set_of, tree.depth, profile, player))
+    scratch = _of_nodes(tree), _of_nodes(tree), _of_worlds(tree)
+    game = tree.payoffs, tree.set_of, tree.depth
+    return float(kernels.best_response(*game, profile, player, *scratch))
 
 
 def combined(tree: SyntheticTree, first: FloatArray, second: FloatArray) -> FloatArray:
@@ -106,3 +116,14 @@ def scores(tree: SyntheticTree, profile: FloatArray, against: FloatArray) -> Sco
         (score(tree, profile, against) - score(tree, against, profile)) / 2,
         -(best_response(tree, profile, 0) + best_response(tree, profile, 1)) / 2,
     )
+
+
+def _of_nodes(tree: SyntheticTree) -> FloatArray:
+    """A number for each node and leaf in each world, for kernels to work on."""
+    num_nodes, num_worlds = tree.set_of.shape
+    return np.zeros((2 * num_nodes, num_worlds))
+
+
+def _of_worlds(tree: SyntheticTree) -> FloatArray:
+    """A number for each world."""
+    return np.zeros(tree.set_of.shape[1])

@@ -102,7 +102,9 @@ def test_every_lane_of_a_block_plays_a_legal_match(name: str) -> None:
             continue
         lanes = places[moved]
         columns = moves_made(plan, block, moved, words)
-        joint = np.stack([machine._names[r][columns[:, r]] for r in range(columns.shape[1])], 1)
+        joint = np.stack(
+            [machine._moves.numbers[r][columns[:, r]] for r in range(columns.shape[1])], 1
+        )
         states = PropnetStates(machine, current[lanes])
         for role in range(len(machine.roles)):
             legal = machine.legal(states, role)

@@ -39,12 +39,16 @@ def patience(until_s: float | None) -> Iterator[None]:
         yield
         return
 
-    signal.signal(signal.SIGALRM, _give_up)
-    signal.setitimer(signal.ITIMER_REAL, left_s)
+    # It may go off after any of these calls, also on a busy machine before the work has begun or
+    # after it has ended: nothing of it may be left behind then.
     try:
-        yield
+        try:
+            signal.signal(signal.SIGALRM, _give_up)
+            signal.setitimer(signal.ITIMER_REAL, left_s)
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 

@@ -36,6 +36,7 @@ from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.play import plain
 from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels import advance_matching, count_bits, list_bits, query
+from ggp.machine.propnet.play.moves import MoveTable
 from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, unpack, words_for
 from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.play.queries import Queries, Query
@@ -88,12 +89,7 @@ class PropnetMachine:
         self._threads = threads
         self._queries = Queries(circuit)
         self._initial = pack(circuit.initial)
-        self._moves = sorted({name for outputs in circuit.legal for name in outputs.names})
-        self._move_ids = {name: i for i, name in enumerate(self._moves)}
-        self._names = [
-            np.array([self._move_ids[name] for name in outputs.names], dtype=np.int64)
-            for outputs in circuit.legal
-        ]
+        self._moves = MoveTable(self._queries)
         self._percepts = PerceptTable(self._percept_names.__contains__)
         name = PLAIN if not is_gdl2 else told_by
         self._told = None if name is None else JointMovesTold(name)
@@ -161,7 +157,7 @@ class PropnetMachine:
         packed = self._packed(states)
         asked = self._queries.step
         joint_moves = np.asarray(joint_moves)
-        rows = self._rows_of_moves(joint_moves, len(packed))
+        rows = self._moves.rows_of(joint_moves, len(packed))
         out = self._evaluate(asked, packed, rows)
         self.states_visited += len(packed)
         successors = self._states(np.ascontiguousarray(asked.part(out, 0)))
@@ -197,7 +193,7 @@ class PropnetMachine:
             lanes,
             asked.row_of,
             joint_moves,
-            self._move_rows,
+            self._moves.rows,
             asked.tape,
             asked.literals(0, len(self.circuit.next)),
             asked.literals(1 + role, len(self.circuit.sees[role].names)),
@@ -209,7 +205,7 @@ class PropnetMachine:
             WIDTH,
         )
         if found < 0:
-            self._rows_of_moves(joint_moves, len(lanes))  # raises, and says what is wrong
+            self._moves.rows_of(joint_moves, len(lanes))  # raises, and says what is wrong
         self.states_visited += len(lanes)
         return matches[:found], self._states(out[:found].copy())
 
@@ -242,7 +238,7 @@ class PropnetMachine:
         max_steps: int = DEFAULT_MAX_STEPS,
         max_seconds: float | None = None,
     ) -> PlayoutSums:
-        places = self._move_places[role][trials.moves]
+        places = self._moves.places[role][trials.moves]
         queue = self._queues.of_trials(
             self._packed(states), role, trials, places, cut_value, spread=spread
         )
@@ -272,21 +268,13 @@ class PropnetMachine:
     def _player(self) -> QueuePlayer:
         return QueuePlayer(self._queries.playout)
 
-    @cached_property
-    def _move_places(self) -> list[NDArray[np.int32]]:
-        """For each role `[M]` place of each move among its own, -1 where it has no such."""
-        first = self._queries.first_move_row + self._queries.role_moves[:-1, None]
-        return list(np.where(self._move_rows < 0, -1, self._move_rows - first).astype(np.int32))
-
     # ---------------------------------------------------------------- terms
 
     def move_id(self, move: str) -> int | None:
-        return self._move_ids.get(canonical_term(move))
+        return self._moves.id(move)
 
     def move_text(self, move: int) -> str:
-        if not 0 <= move < len(self._moves):
-            raise MachineError(f"there is no move number {move}")
-        return self._moves[move]
+        return self._moves.text(move)
 
     def percept_id(self, percepts: Sequence[str]) -> int | None:
         return self._percepts.find(list(map(canonical_term, percepts)))
@@ -363,32 +351,6 @@ class PropnetMachine:
 
     # ---------------------------------------------------------------- private
 
-    def _rows_of_moves(self, joint_moves: IntArray, num_lanes: int) -> NDArray[np.int32]:
-        """`[L, R]` row in `Queries.step` of each move."""
-        if joint_moves.shape != (num_lanes, len(self.roles)):
-            raise MachineError(
-                f"joint moves of shape {joint_moves.shape} for {num_lanes} lanes and "
-                f"{len(self.roles)} roles"
-            )
-        if joint_moves.size and (joint_moves.min() < 0 or joint_moves.max() >= len(self._moves)):
-            wrong = joint_moves[(joint_moves < 0) | (joint_moves >= len(self._moves))]
-            raise MachineError(f"there is no move number {wrong[0]}")
-        rows = self._move_rows[np.arange(len(self.roles)), joint_moves]
-        if rows.size and rows.min() < 0:
-            lane, role = np.argwhere(rows < 0)[0]
-            move = self.move_text(int(joint_moves[lane, role]))
-            raise MachineError(f"{self.roles[role]} never has the move {move}")
-        return np.asarray(rows)
-
-    @cached_property
-    def _move_rows(self) -> NDArray[np.int32]:
-        """`[R, M]` row in `Queries.step` of each move of each role, -1 where it has no such."""
-        rows = np.full((len(self.roles), len(self._moves)), -1, dtype=np.int32)
-        for role, names in enumerate(self._names):
-            first = self._queries.first_move_row + self._queries.role_moves[role]
-            rows[role, names] = np.arange(first, first + len(names))
-        return rows
-
     @cached_property
     def _percept_names(self) -> frozenset[str]:
         if self._is_gdl2:
@@ -416,7 +378,7 @@ class PropnetMachine:
     @cached_property
     def _joint_percepts(self) -> RowPercepts:
         def spell(row: Packed) -> tuple[str, ...]:
-            return joint_percepts(self.roles, [self._moves[move] for move in row.tolist()])
+            return joint_percepts(self.roles, list(map(self._moves.text, row.tolist())))
 
         return RowPercepts(self._percepts, len(self.roles), spell)
 
@@ -432,7 +394,7 @@ class PropnetMachine:
 
     def _listed(self, moves: Packed, role: int) -> tuple[IntArray, IntArray]:
         """How many moves of a role are set in each lane, and which."""
-        names = self._names[role]
+        names = self._moves.numbers[role]
         if len(moves) == 1 and not is_compiler_loaded():
             held = np.flatnonzero(unpack(moves, len(names))[0])
             return np.array([len(held)], dtype=np.int64), names[held]
