@@ -32,7 +32,10 @@ FIXED_SHARE = 0.1
 RECENT_ROUNDS = 4
 """Predictions are made from so many: the first ones are slower."""
 
-MOST_GROWTH = 4
+SURE_GROWTH = 4
+"""Predictions are good for a round so many times as large as the largest before."""
+
+MOST_GROWTH = 16
 """A round is at most so many times as large as the largest before: no prediction holds further."""
 
 MOST_TRIALS = 1 << 40
@@ -107,10 +110,12 @@ class RoundCosts:
         if not self._rounds:
             return 1
         fixed, each = self._fit()
-        share = LAST_SHARE if fixed > FIXED_SHARE * left_s else ROUND_SHARE
-        most = max(1, MOST_GROWTH * self._largest // num_candidates)
-        spare = share * left_s - fixed
-        return max(0, int(min(spare / (each * num_candidates), most)))
+        largest, each = self._largest / num_candidates, each * num_candidates
+        size = min((ROUND_SHARE * left_s - fixed) / each, max(1, MOST_GROWTH * largest))
+        if fixed > FIXED_SHARE * left_s:
+            last = (LAST_SHARE * left_s - fixed) / each
+            size = max(size, min(last, max(1, SURE_GROWTH * largest)))
+        return max(0, int(size))
 
     def _fit(self) -> tuple[float, float]:
         """Seconds of a round without trials, and of each trial; both at least 0.

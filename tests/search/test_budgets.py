@@ -52,7 +52,7 @@ class ClockedSearch:
 
 
 @pytest.mark.parametrize(
-    ("fixed", "each"), [(0.13, 0.001), (0.3, 0.0001), (1e-4, 1e-6), (0.0, 0.01), (0.02, 0.0)]
+    ("fixed", "each"), [(0.13, 0.001), (0.3, 0.0001), (1e-4, 1e-6), (0.0, 0.01), (0.02, 1e-5)]
 )
 def test_rounds_fill_the_time_and_none_is_begun_in_vain(fixed: float, each: float) -> None:
     machine = machine_of_game("tic_tac_toe")
@@ -75,7 +75,7 @@ def test_a_round_nearly_all_fixed_cost_does_not_keep_rounds_small() -> None:
 def test_time_goes_to_candidates_that_may_still_be_best() -> None:
     search = ClockedSearch([50.0, 50.0, 10.0, 10.0, 10.0, 10.0, 10.0, 10.0], 0.01, 0.001)
     run_search(search, machine_of_game("tic_tac_toe"), 1, search.deadline)
-    assert search.visits[:2].min() >= 5 * search.visits[2:].max()
+    assert search.visits[:2].min() >= 4 * search.visits[2:].max()
     assert search.visits.min() >= RACE_FROM
 
 
