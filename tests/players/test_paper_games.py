@@ -93,8 +93,9 @@ def test_hyperplay2_asks_and_hides_against_a_clock_too(seconds: float) -> None:
         found = decide("exploding_bomb", "agent", "hyperplay2", seed, armed, seconds=seconds)
         assert found.move == "ask"
         values = {value.move: value.value for value in found.values}
-        assert values["ask"] == pytest.approx(90, abs=15)
-        assert values["wait"] == pytest.approx(50, abs=15)
+        # In the shortest time these are values of a few simulations.
+        assert values["ask"] == pytest.approx(90, abs=30 if seconds < 1 else 15)
+        assert values["wait"] == pytest.approx(50, abs=30 if seconds < 1 else 15)
         found = decide("spy_vs_spy", "spy1", "hyperplay2", seed, seconds=seconds)
         assert found.move.endswith(" hide)")
 
