@@ -10,6 +10,7 @@ from ggp.players.option_fields import whole
 from ggp.players.player import Context
 from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline
+from ggp.search.combined import combine
 from ggp.search.playouts import PlayoutSearch, hyperplay_policy
 from ggp.search.simulations import MAX_SIMULATIONS, SimulationSearch
 
@@ -81,7 +82,7 @@ class HyperPlay2(SearchPlayer):
         if deadline is None:
             return super().decide(bag, None)
         # A few simulations of each candidate may take longer than there is time; HyperPlay values
-        # are then better than none.
+        # are then better than none. Later they count as far as both kinds of values agree.
         early = Deadline(deadline.at_s - (1 - QUICK_SHARE) * deadline.left_s(), deadline.clock)
         began_s, visited = deadline.clock(), self.machine.states_visited
         playouts = PlayoutSearch(self.machine, bag, self.rng, early)
@@ -91,4 +92,6 @@ class HyperPlay2(SearchPlayer):
         most = max(1, int(TURN_SHARE * deadline.left_s() * states_a_second))
         enough = self.options.n
         estimates = self.values_of(self.search(bag, deadline, most), deadline, enough=enough)
-        return self.best(estimates if estimates.visits.min() >= enough else quick)
+        if estimates.visits.min() < enough:
+            return self.best(quick)
+        return self.best(combine(estimates, quick, self.machine.goal_range))

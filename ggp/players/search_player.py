@@ -75,7 +75,7 @@ class SearchPlayer(BeliefPlayer):
     def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
         """A move by HyperPlay values: entries found anew have no views to simulate with."""
         search = PlayoutSearch(self.machine, bag, self.rng, deadline)
-        return self.best(run_search(search, self.trials, deadline))
+        return self.best(run_search(search, self.machine, self.trials, deadline))
 
     def values_of(
         self, search: Search, deadline: Deadline | None, share: float = 1.0, enough: int = 1
@@ -88,7 +88,7 @@ class SearchPlayer(BeliefPlayer):
         budgets = self.options.states
         if not budgets:
             report = None if self.context.report is None else partial(self._report, enough)
-            return run_search(search, self.trials, deadline, report)
+            return run_search(search, self.machine, self.trials, deadline, report)
         budget = share * budgets[min(self.turn, len(budgets) - 1)]
         return spend_states(search, self.machine, budget - self.visited_since_decision, deadline)
 

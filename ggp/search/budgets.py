@@ -1,16 +1,51 @@
-"""How long a search goes on: for a count of trials, until a deadline, or for so many states."""
+"""How long a search goes on: for a count of trials, until a deadline, or for so many states.
+
+Against a clock a search is made of rounds, each after a look at what the ones before took and said:
+
+- A round of simulations is nearly all fixed cost, one of playouts has almost none. So the time of a
+  round is predicted as a + b * trials, fitted to the last rounds, and a round is as large as fits.
+- Only candidates that may still be the best are tried again. What their errors say of that is
+  looked at anew after each round, so that one left out comes back if the best loses its lead.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 
-from ggp.machine.base import Machine
+import numpy as np
+
+from ggp.machine.base import IntArray, Machine
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import Estimates
 from ggp.search.parts import Search
 
-ROUND_SHARE = 0.1
-"""Rounds grow until one takes this share of the time that is left."""
+ROUND_SHARE = 0.5
+"""A round takes this share of the time that is left: there will be others."""
+
+LAST_SHARE = 0.85
+"""The last round takes this share: predictions are not exact, and a round in vain is a loss."""
+
+FIXED_SHARE = 0.1
+"""The next round is the last where the fixed cost of one takes this share of the time left."""
+
+RECENT_ROUNDS = 4
+"""Predictions are made from so many: the first ones are slower."""
+
+SURE_GROWTH = 4
+"""Predictions are good for a round so many times as large as the largest before."""
+
+MOST_GROWTH = 16
+"""A round is at most so many times as large as the largest before: no prediction holds further."""
+
+MOST_TRIALS = 1 << 40
+"""Of a round whose trials cost nothing."""
+
+RACE_FROM = 8
+"""Candidates are left out, and rounds that may not fit not begun, once all were tried so often."""
+
+RACE_ERRORS = 2.0
+"""Standard errors by which a value may be wrong."""
 
 BUDGET_SHARE = 0.5
 """Rounds take this share of the states that are left, as far as the round before tells."""
@@ -20,12 +55,17 @@ Report = Callable[[Estimates], None]
 
 
 def run_search(
-    search: Search, count: int, deadline: Deadline | None, report: Report | None = None
+    search: Search,
+    machine: Machine,
+    count: int,
+    deadline: Deadline | None,
+    report: Report | None = None,
 ) -> Estimates:
     """Values by count or by clock.
 
     Without a deadline every candidate is tried `count` times. With one, `count` does not
-    matter: rounds over all candidates, growing, go on until the deadline.
+    matter: rounds go on until no other fits in, at first over all candidates, then over those that
+    may still be the best.
 
     Args:
         report: told the values after each round but the last.
@@ -33,21 +73,78 @@ def run_search(
     if deadline is None:
         search.round(count)
         return search.estimates()
-    size = 1
+    costs = RoundCosts()
+    chosen = np.arange(len(search.moves.values))
     while not deadline.passed():
-        started = deadline.clock()
-        left = deadline.left_s()
+        size = costs.next_size(deadline.left_s(), len(chosen))
+        if not size and search.estimates().visits.min(initial=RACE_FROM) >= RACE_FROM:
+            break
+        size = max(size, 1)
+        began_s = deadline.clock()
         try:
-            search.round(size)
+            search.round(size, chosen)
         except OutOfTime:
             break
-        # Small rounds report early and lose little when time runs out within one; large ones cost
-        # less for each trial.
-        if deadline.clock() - started < ROUND_SHARE * left:
-            size *= 2
+        costs.add(size * len(chosen), deadline.clock() - began_s)
+        estimates = search.estimates()
         if report is not None and not deadline.passed():
-            report(search.estimates())
+            report(estimates)
+        chosen = contenders(estimates, machine.goal_range)
     return search.estimates()
+
+
+class RoundCosts:
+    """Predicts what a round costs, as a + b * trials, from the rounds made so far."""
+
+    def __init__(self) -> None:
+        self._rounds: deque[tuple[int, float]] = deque(maxlen=RECENT_ROUNDS)
+        self._largest = 0
+
+    def add(self, trials: int, seconds: float) -> None:
+        """A round of so many trials took so long."""
+        self._rounds.append((max(trials, 1), seconds))
+        self._largest = min(max(self._largest, trials), MOST_TRIALS)
+
+    def next_size(self, left_s: float, num_candidates: int) -> int:
+        """Trials of each candidate in the next round; 0 if no round fits into the time left."""
+        if not self._rounds:
+            return 1
+        fixed, each = self._fit()
+        largest, each = self._largest / num_candidates, each * num_candidates
+        size = min((ROUND_SHARE * left_s - fixed) / each, max(1, MOST_GROWTH * largest))
+        if fixed > FIXED_SHARE * left_s:
+            last = (LAST_SHARE * left_s - fixed) / each
+            size = max(size, min(last, max(1, SURE_GROWTH * largest)))
+        return max(0, int(size))
+
+    def _fit(self) -> tuple[float, float]:
+        """Seconds of a round without trials, and of each trial; both at least 0.
+
+        By least squares. Of rounds that say nothing of the fixed cost, or nonsense, the last one
+        tells the cost of a trial, as if nothing were fixed: rather too dear than too cheap.
+        """
+        trials, seconds = np.array(self._rounds).T
+        if trials.min() < trials.max():
+            # Noise grows with what a round takes: weights by the inverse of its size.
+            each, fixed = np.polyfit(trials, seconds, 1, w=trials**-0.5)
+            if each > 0 and fixed >= 0:
+                return float(fixed), float(each)
+        return 0.0, max(float(seconds[-1] / trials[-1]), 1e-12)
+
+
+def contenders(estimates: Estimates, goal_range: tuple[float, float]) -> IntArray:
+    """Places of the candidates of one bag that may still be the best.
+
+    Those whose value, raised by its possible error, reaches what the best is worth at least: the
+    test of Hoeffding races (Maron and Moore, 1994), with estimated errors. All of them, until all
+    have been tried often enough.
+    """
+    everyone = np.arange(len(estimates.values))
+    if not len(everyone) or estimates.visits.min() < RACE_FROM:
+        return everyone
+    error = RACE_ERRORS * estimates.cautious_errors(goal_range)
+    floor = (estimates.values - error).max()
+    return np.flatnonzero(estimates.values + error >= floor)
 
 
 def spend_states(

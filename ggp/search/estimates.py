@@ -68,6 +68,22 @@ class Estimates:
             values = _put_last(self.promptness, ~_is_best(self.moves, values))
         return best_moves(self.moves, values, rng)
 
+    def cautious_errors(self, goal_range: tuple[float, float]) -> FloatArray:
+        """`[C]` standard errors by the noise of trials, not trusting few that came out the same.
+
+        As if two more trials had been made of each candidate, each half a goal range off its
+        value. What the choice of entries adds is left out as far as it shows, since it is much the
+        same for all that is tried on these entries: a mean of trials has at most the error of
+        trials that win or lose. Infinite without trials.
+        """
+        visits = np.maximum(self.visits, 1)
+        most = ((goal_range[1] - goal_range[0]) / 2) ** 2
+        # A single trial tells no spread; the two others then stand alone.
+        known = np.where(np.isnan(self.stderrs), 0, visits)
+        variances = np.minimum(np.nan_to_num(self.stderrs) ** 2 * visits, most)
+        errors = np.sqrt((known * variances + 2 * most) / (known + 2) / visits)
+        return np.where(self.visits > 0, errors, np.inf)
+
 
 def best_moves(moves: Ragged, values: FloatArray, rng: np.random.Generator) -> IntArray:
     """`[B]` the move of highest value of each bag, `UNKNOWN` where a bag has none.

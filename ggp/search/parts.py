@@ -24,11 +24,14 @@ class Search(Protocol):
         """The candidates of each bag."""
         ...
 
-    def round(self, count: int) -> None:
-        """Try every candidate `count` more times.
+    def round(self, count: int, chosen: IntArray | None = None) -> None:
+        """Try every candidate, or every one chosen, `count` more times.
+
+        Args:
+            chosen: increasing places in the values of `moves`; default: all.
 
         Raises:
-            OutOfTime: not all candidates could be; `estimates` has what could be done.
+            OutOfTime: not all of them could be; `estimates` has what could be done.
         """
         ...
 

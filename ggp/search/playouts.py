@@ -19,7 +19,7 @@ from ggp.search.anytime import Deadline, Pace, check
 from ggp.search.estimates import Estimates, Policy, Tally, best_moves, candidates
 from ggp.search.moves import MoveLists
 from ggp.search.parts import Evaluation
-from ggp.search.trials import Results, Trials, plan_trials
+from ggp.search.trials import Results, Trials, plan_round, plan_trials
 
 TIMED_LANES = 32
 """Playouts to begin with before a look at the clock, where there is one."""
@@ -81,13 +81,13 @@ class PlayoutSearch:
         self.moves = candidates(machine, bags)
         self._tally = Tally(len(self.moves.values))
 
-    def round(self, count: int) -> None:
-        """Make `count` more playouts of every candidate.
+    def round(self, count: int, chosen: IntArray | None = None) -> None:
+        """Make `count` more playouts of every candidate, or of those chosen.
 
         Raises:
             OutOfTime: not all could be made; candidates with all of theirs count.
         """
-        trials = plan_trials(self._bags, self.moves, count, self._rng)
+        trials = plan_round(self._bags, self.moves, count, self._rng, chosen)
         results = Results(trials, sum(self._machine.goal_range) / 2)
         try:
             self._playouts.play(self._bags, results, self._rng)

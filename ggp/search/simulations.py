@@ -22,7 +22,7 @@ from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.estimates import Estimates, Policy, Tally, candidates
 from ggp.search.moves import executed_moves, random_moves
-from ggp.search.trials import Results, plan_trials
+from ggp.search.trials import Results, plan_round
 
 MAX_SIMULATIONS = 2048
 """Simulations side by side: bounds memory."""
@@ -68,13 +68,13 @@ class SimulationSearch:
         self._tally = Tally(len(self.moves.values))
         self._most = min(most, MAX_SIMULATIONS)
 
-    def round(self, count: int) -> None:
-        """Make `count` more simulations of every candidate.
+    def round(self, count: int, chosen: IntArray | None = None) -> None:
+        """Make `count` more simulations of every candidate, or of those chosen.
 
         Raises:
             OutOfTime: not all could be made; candidates with all of theirs count.
         """
-        trials = plan_trials(self._bags, self.moves, count, self._rng)
+        trials = plan_round(self._bags, self.moves, count, self._rng, chosen)
         results = Results(trials, sum(self._machine.goal_range) / 2)
         try:
             for start in range(0, len(trials), self._most):

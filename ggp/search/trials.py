@@ -11,7 +11,7 @@ Shapes: B bags, C candidates of all bags, T trials, S strata: (candidate, entry)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -106,6 +106,26 @@ def plan_trials(
     tried = moves.values[candidates[:found]]
     offsets = offsets_of(counts[:found])
     return Trials(offsets, candidates[:found], shares[:found], lanes[:found], tried)
+
+
+def plan_round(
+    bags: Bags,
+    moves: Ragged,
+    count: int,
+    rng: np.random.Generator,
+    chosen: IntArray | None = None,
+) -> Trials:
+    """`count` trials of every candidate of all bags, or only of some of the candidates.
+
+    Args:
+        moves: the candidates of each bag.
+        chosen: increasing places in `moves.values`.
+    """
+    if chosen is None:
+        return plan_trials(bags, moves, count, rng)
+    some = Ragged(np.searchsorted(chosen, moves.offsets), moves.values[chosen])
+    trials = plan_trials(bags, some, count, rng)
+    return replace(trials, candidate=chosen[trials.candidate])
 
 
 class Results:

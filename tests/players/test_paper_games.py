@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import numpy as np
 import pytest
 
 from ggp.machine import role_index
 from ggp.players import Decision, make_player, parse_spec
+from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_game
 
 SEEDS = range(20)
@@ -14,14 +17,25 @@ SEEDS = range(20)
 Told = tuple[str, tuple[str, ...]]
 
 
-def decide(game: str, role: str, spec: str, seed: int, *history: Told) -> Decision:
+STATES_A_SECOND = 30_000
+"""Of a machine whose clock tells what it has visited: slow, so that few trials fit in."""
+
+
+def decide(
+    game: str, role: str, spec: str, seed: int, *history: Told, seconds: float | None = None
+) -> Decision:
     """What a player decides after its role did and saw this."""
     machine = machine_of_game(game, "propnet")
     rng = np.random.default_rng(seed)
     player = make_player(parse_spec(spec), machine, role_index(machine, role), rng)
     for move, percepts in history:
         player.observe(move, percepts)
-    decision = player.choose()
+    looks = count()
+
+    def clock() -> float:
+        return machine.states_visited / STATES_A_SECOND + 1e-5 * next(looks)
+
+    decision = player.choose(None if seconds is None else Deadline(clock() + seconds, clock))
     assert decision.fault is None
     return decision
 
@@ -69,6 +83,21 @@ def test_thieves_raid_where_more_lies(spec: str) -> None:
     for seed in SEEDS:
         decision = decide("banker_and_thief", "thief", spec, seed, ("noop", ()), held)
         assert decision.move == "(raid west)"
+
+
+@pytest.mark.parametrize("seconds", [0.2, 1.0, 3.0])
+def test_hyperplay2_asks_and_hides_against_a_clock_too(seconds: float) -> None:
+    """Random playouts know nothing of either, however many there are."""
+    armed: Told = ("noop", ())
+    for seed in range(5):
+        found = decide("exploding_bomb", "agent", "hyperplay2", seed, armed, seconds=seconds)
+        assert found.move == "ask"
+        values = {value.move: value.value for value in found.values}
+        # In the shortest time these are values of a few simulations.
+        assert values["ask"] == pytest.approx(90, abs=30 if seconds < 1 else 15)
+        assert values["wait"] == pytest.approx(50, abs=30 if seconds < 1 else 15)
+        found = decide("spy_vs_spy", "spy1", "hyperplay2", seed, seconds=seconds)
+        assert found.move.endswith(" hide)")
 
 
 def test_hyperplay_announces_at_once_and_hyperplay2_asks() -> None:
