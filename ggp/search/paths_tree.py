@@ -175,7 +175,7 @@ class PathsTree:
     def wave(
         self,
         worlds: IntArray,
-        learner: IntArray,
+        learns: BoolArray,
         rng: np.random.Generator,
         deadline: Deadline | None = None,
     ) -> None:
@@ -183,13 +183,13 @@ class PathsTree:
 
         Args:
             worlds: `[L]` where each lane begins.
-            learner: `[L]` the role whose choices learn from the lane; -1: those of all.
+            learns: `[L, R]` which roles learn from each lane.
 
         Raises:
             OutOfTime: the deadline has passed; the wave leaves no trace but what it added.
         """
         key = int(rng.integers(0, 1 << 64, dtype=np.uint64))
-        lanes = _Lanes(new_wave(worlds, learner, self._num_roles, key))
+        lanes = _Lanes(new_wave(worlds, learns, key))
         size = len(worlds)
         goals = np.zeros((size, self._num_roles))
         turns, done = np.zeros(size), np.zeros(size, dtype=np.bool_)
@@ -360,8 +360,8 @@ def load_kernels() -> None:
     """Compile the kernels, or load them from the cache, so that no clock runs meanwhile."""
     worlds, nodes = new_worlds(1), new_nodes()
     none = np.zeros(0, dtype=np.int64)
-    wave = new_wave(none, none, 1, 0)
     nothing = np.zeros(0, dtype=np.bool_)
+    wave = new_wave(none, nothing[:, None], 0)
     walk(worlds, nodes, wave, 1, 1, 1.0)
     place_worlds(worlds)
     node_of, paths = np.zeros(1, dtype=np.int32), np.zeros((0, 1), dtype=np.int64)
