@@ -50,6 +50,10 @@ MOST_WORLDS = 500_000
 MOST_DEPTH = 1000
 """Joint moves of a lane in the tree; strangers' games may not terminate."""
 
+STRAGGLERS = 32
+"""When less than this part of a wave still walks on, it is played out where it is: a step of few
+lanes costs nearly as much as one of many."""
+
 KEEP = 0.999
 """What a goal's distance from the middle keeps each turn, for choices in the tree: of wins, and of
 losses, that are equally sure, early wins and late losses are better."""
@@ -256,7 +260,9 @@ class PathsTree:
                 )
         fresh = self._add(states, views, -1)
         waiting = np.flatnonzero((wave.status == WALKING) & (wave.world >= first))
-        wave.status[waiting[fresh[wave.world[waiting] - first]]] = LEAF
+        if STRAGGLERS * rows >= len(wave.world):
+            waiting = waiting[fresh[wave.world[waiting] - first]]
+        wave.status[waiting] = LEAF
 
     def _add(self, states: States, views: IntArray, own: int) -> BoolArray:
         """Add worlds whose parents and codes are known; `[K]` whether they have a new node."""
