@@ -24,6 +24,9 @@ NESTED_ATTEMPTS = 5_000
 OTHERS_SHARE = 0.2
 """Share of the time in which such bags may be made."""
 
+PROLOG_WORLDS = 50_000
+"""Most worlds on Prolog, whose states take far more memory than a few words each."""
+
 RESCUE_TRIALS = 1_000
 """Playouts of each candidate where no particle is left."""
 
@@ -49,7 +52,10 @@ class TreePlayer(SearchPlayer):
     def __init__(self, options: Any, context: Context) -> None:
         super().__init__(options, context)
         load_kernels(proves=self.proves)
-        settings = Settings(self.options.exploration / 100, self.options.worlds, self.proves)
+        worlds = self.options.worlds
+        if self.machine.backend == "prolog":
+            worlds = min(worlds, PROLOG_WORLDS)
+        settings = Settings(self.options.exploration / 100, worlds, self.proves)
         self._tree = PathsTree(self.machine, self.tracker.tree, settings)
         self._others = HyperPlaySampler(
             self.machine,
@@ -111,19 +117,21 @@ class TreePlayer(SearchPlayer):
         else:
             search.run(deadline, None if self.context.report is None else self._tell)
         estimates, sure = search.estimates(), search.sure()
-        return self._best(estimates, sure, self.rng), self._values(estimates)
+        if not estimates.visits.any():
+            return self.safest(bag), self._values(estimates)  # there was no time for a wave
+        return self._best(estimates, self.rng, sure), self._values(estimates)
 
     def best(self, estimates: Estimates) -> Choice:
-        nothing = np.zeros(len(estimates.values), dtype=np.bool_)
-        return self._best(estimates, nothing, self.rng), self._values(estimates)
+        return self._best(estimates, self.rng), self._values(estimates)
 
     def _tell(self, estimates: Estimates) -> None:
         """Report the values so far; draws nothing from the player's rng."""
         rng = np.random.default_rng(self.turn)
-        nothing = np.zeros(len(estimates.values), dtype=np.bool_)
-        self.report(self._best(estimates, nothing, rng), self._values(estimates))
+        self.report(self._best(estimates, rng), self._values(estimates))
 
-    def _best(self, estimates: Estimates, sure: BoolArray, rng: np.random.Generator) -> int:
+    def _best(
+        self, estimates: Estimates, rng: np.random.Generator, sure: BoolArray | None = None
+    ) -> int:
         """The move of highest value of those tried at least half as often as the one tried most.
 
         A move tried rarely may have been lucky; and of those that win alike none need be tried much
@@ -132,6 +140,8 @@ class TreePlayer(SearchPlayer):
         """
         low, high = self.machine.goal_range
         values = estimates.values
+        if sure is None:
+            sure = np.zeros(len(values), dtype=np.bool_)
         counts = sure | (2 * estimates.visits >= estimates.visits.max())
         if (wins := sure & (values >= high)).any():
             counts = wins

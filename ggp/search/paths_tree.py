@@ -47,6 +47,9 @@ from ggp.search.tree_tables import (
 MOST_WORLDS = 500_000
 """Worlds of a tree: bounds memory. Lanes that leave the known worlds are then played out."""
 
+MOST_ACTIONS = 5_000_000
+"""Actions of a tree, of about 70 bytes each: no world is added that may need more."""
+
 MOST_DEPTH = 1000
 """Joint moves of a lane in the tree; strangers' games may not terminate."""
 
@@ -109,6 +112,7 @@ class _Lanes:
 
     def __init__(self, wave: Wave) -> None:
         self.wave = wave
+        self.most_worlds = 0
         self.loose: list[IntArray] = []
         self.loose_states: list[States] = []
 
@@ -128,6 +132,7 @@ class PathsTree:
         self.proves = self.settings.proves
         self._num_roles = len(machine.roles)
         self._nodes = new_nodes()
+        self._actions_before = 0
         self._node_of = np.full(64, -1, dtype=np.int32)
         self._middle = sum(machine.goal_range) / 2
         self._worlds = new_worlds(self._num_roles)
@@ -143,8 +148,15 @@ class PathsTree:
         return int(self._worlds.sizes[SIZE])
 
     def clear(self) -> None:
-        """Forget all worlds, and what ends in them proved; their places are used again."""
-        self._nodes.proof[: self._nodes.sizes[ACTIONS]] = -1.0
+        """Forget all worlds, and what ends in them proved; their places are used again.
+
+        All nodes are forgotten where they left little room for others.
+        """
+        if self._nodes.sizes[ACTIONS] > MOST_ACTIONS // 2:
+            self._nodes.sizes[:] = 0
+            self._node_of[:] = -1
+        self._actions_before = int(self._nodes.sizes[ACTIONS])
+        self._nodes.proof[: self._actions_before] = -1.0
         self._worlds.sizes[:] = 0
         self._worlds.slots[:] = -1
         self._states = StateStore(self.machine)
@@ -192,7 +204,7 @@ class PathsTree:
             own: the role that decides: it has a node in each, even where one move is legal.
         """
         first = self.num_worlds
-        self._make_room(len(states))
+        self._make_room(len(states), self.num_worlds + len(states))
         self._worlds.parent[first : first + len(states)] = -1
         self._add(states, views, own)
         return first + np.arange(len(states))
@@ -242,15 +254,15 @@ class PathsTree:
     def _walk(self, lanes: _Lanes, deadline: Deadline | None) -> int:
         """Walk as far as worlds are known; how many joint moves lead to others."""
         check(deadline)
-        self._make_room(len(lanes.wave.world))
-        settings = self.settings
+        lanes.most_worlds = self._most_worlds()
+        self._make_room(len(lanes.wave.world), lanes.most_worlds)
         while not walk(
             self._worlds,
             self._nodes,
             lanes.wave,
-            settings.most_worlds,
+            lanes.most_worlds,
             MOST_DEPTH,
-            settings.exploration,
+            self.settings.exploration,
         ):
             lanes.wave = wider_wave(lanes.wave)
         return int(lanes.wave.sizes[ROWS])
@@ -260,7 +272,7 @@ class PathsTree:
         wave = lanes.wave
         wave.sizes[ROWS] = 0
         first = self.num_worlds
-        num_new = min(rows, self.settings.most_worlds - first)
+        num_new = min(rows, lanes.most_worlds - first)
         parents, moves = wave.parent[:rows], wave.moves[:rows]
         states, percepts = self.machine.step(self._states.take(parents), moves)
         if num_new < rows:
@@ -357,9 +369,16 @@ class PathsTree:
 
     # ---------------------------------------------------------------- room
 
-    def _make_room(self, lanes: int) -> None:
+    def _most_worlds(self) -> int:
+        """Worlds that there may be, if others have as many new actions as those there are."""
+        actions = int(self._nodes.sizes[ACTIONS])
+        each = max(1, (actions - self._actions_before) // max(self.num_worlds, 1))
+        left = max(MOST_ACTIONS - actions, 0) // each
+        return max(min(self.settings.most_worlds, self.num_worlds + left), self.num_worlds)
+
+    def _make_room(self, lanes: int, most: int) -> None:
         """Room for a world more than there are, and one more for each lane, up to the most."""
-        wanted = min(self.num_worlds + lanes, self.settings.most_worlds) + 1
+        wanted = min(self.num_worlds + lanes, most) + 1
         self._worlds = wider_worlds(self._worlds, wanted, 0, 0)
         self._views = wider(self._views, wanted)
         if 2 * wanted > len(self._worlds.slots):

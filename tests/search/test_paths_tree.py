@@ -228,3 +228,14 @@ def test_nodes_of_forgotten_paths_are_forgotten_and_others_are_as_before() -> No
     num_nodes, num_actions = tree._nodes.sizes.tolist()
     assert (tree._nodes.owner[:num_actions] < num_nodes).all()
     assert sum(len(tree.sums(int(p)).moves) for p in tree._nodes.path[:num_nodes]) == num_actions
+
+
+def test_actions_are_bounded_and_old_ones_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths_tree, "MOST_ACTIONS", 2000)
+    machine = machine_of_game("tic_tac_toe", "propnet")
+    tree, search = search_of(machine)
+    search.send(3000)
+    assert 1000 < tree._nodes.sizes[ACTIONS] < 3000
+    assert search.estimates().visits.sum() == 3000
+    tree.clear()
+    assert len(tree) == 0
