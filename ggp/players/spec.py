@@ -20,6 +20,7 @@ import numpy as np
 
 from ggp.errors import ConfigError
 from ggp.machine.base import Machine
+from ggp.players.auto import Auto
 from ggp.players.first_legal import FirstLegal
 from ggp.players.hyperplay import HyperPlay
 from ggp.players.hyperplay2 import HyperPlay2
@@ -32,6 +33,7 @@ PLAYERS: dict[str, PlayerClass] = {
     "random": RandomLegal,
     "hyperplay": HyperPlay,
     "hyperplay2": HyperPlay2,
+    "auto": Auto,
 }
 """The players of this package, by name."""
 

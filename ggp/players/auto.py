@@ -1,0 +1,180 @@
+"""The player `auto`: sees what game it is, and lets the player play that is best at such games.
+
+    everybody knows everything                    `mcts`
+    the whole game can be solved, and nobody      its equilibrium, or the optimum of a single
+    gains by playing otherwise                    player, mixed moves by lot
+    any other                                     `hyperplay2`
+
+Only one player follows the match, for all of them would share the machine and the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from ggp.belief import Bags
+from ggp.errors import GGPError
+from ggp.gdl import canonical_term
+from ggp.machine.base import Machine
+from ggp.players.belief_player import BeliefPlayer, Choice
+from ggp.players.hyperplay import HyperPlay, HyperPlayOptions
+from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
+from ggp.players.option_fields import whole
+from ggp.players.player import Context, Decision
+from ggp.search.anytime import Deadline
+
+if TYPE_CHECKING:
+    from ggp.solve.following import Part
+
+SOLVED_STATES = 200_000
+"""States of a game that is solved: a propositional network takes a second for so many."""
+
+SLOW_SHARE = 50
+"""On other backends, games are solved that are so many times smaller."""
+
+MOST_LEAVES = 30_000
+"""Of a subgame in which both players have choices: linear programs of many take long."""
+
+SOLVE_SECONDS = 5.0
+"""For linear programs, and for CFR+ where they fail."""
+
+ACCURACY = 0.005
+"""Share of the goals' spread that players may gain by deviating from what is played."""
+
+
+@dataclass(frozen=True)
+class AutoOptions:
+    """Options of `auto`."""
+
+    solve: int = whole(SOLVED_STATES, "states of the largest game to solve; 0: none", low=0)
+
+
+class Auto:
+    """Solves small games, plays `mcts` where everybody knows everything, and searches elsewhere."""
+
+    Options = AutoOptions
+
+    def __init__(self, options: AutoOptions, context: Context) -> None:
+        self._player = _player_for(options, context)
+        # What it took to find out about the game is no part of any decision.
+        self._machine = context.machine
+        self._visited_before = self._machine.states_visited
+
+    @property
+    def states_visited(self) -> int:
+        return self._machine.states_visited - self._visited_before
+
+    def observe(
+        self,
+        move: str | None,
+        percepts: Sequence[str] | None,
+        *,
+        submitted: str | None = None,
+        in_time: bool = True,
+        deadline: Deadline | None = None,
+    ) -> None:
+        self._player.observe(
+            move, percepts, submitted=submitted, in_time=in_time, deadline=deadline
+        )
+
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
+        return self._player.choose(deadline, value_forced=value_forced)
+
+    def ponder(self, deadline: Deadline) -> None:
+        self._player.ponder(deadline)
+
+
+def _player_for(options: AutoOptions, context: Context) -> BeliefPlayer:
+    """The player that suits a game."""
+    machine = context.machine
+    part = _solved(cast("Hashable", machine), context.role, options.solve)
+    if part is not None:
+        return Solved(part, context)
+    return HyperPlay2(HyperPlay2Options(), context)
+
+
+class Solved(HyperPlay):
+    """Plays a role's part in a solved game; HyperPlay where it does not know where it is.
+
+    That is so if it was not told its move or percepts of some turn.
+    """
+
+    def __init__(self, part: Part, context: Context) -> None:
+        super().__init__(HyperPlayOptions(), context)
+        self._part = part
+        self._path: int | None = context.role
+
+    def observe(
+        self,
+        move: str | None,
+        percepts: Sequence[str] | None,
+        *,
+        submitted: str | None = None,
+        in_time: bool = True,
+        deadline: Deadline | None = None,
+    ) -> None:
+        super().observe(move, percepts, submitted=submitted, in_time=in_time, deadline=deadline)
+        known = self._ids(move, percepts)
+        if self._path is not None:
+            self._path = None if known is None else self._part.after(self._path, *known)
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        found = None if self._path is None else self._part.choices(self._path)
+        if found is None:
+            return super().decide(bag, deadline)
+        moves, shares = found
+        move = int(self.rng.choice(moves, p=shares))
+        texts = [self.machine.move_text(each) for each in moves.tolist()]
+        self.probabilities = dict(zip(texts, shares.tolist(), strict=True))
+        return move, self.unvalued(moves.tolist())
+
+    def _ids(self, move: str | None, percepts: Sequence[str] | None) -> tuple[int, int] | None:
+        """A turn as the machine numbers it; None if it is not known, or not by the rules."""
+        if move is None or percepts is None:
+            return None
+        move_id = self.machine.move_id(canonical_term(move))
+        percept_id = self.machine.percept_id([canonical_term(each) for each in percepts])
+        return None if move_id is None or percept_id is None else (move_id, percept_id)
+
+
+def solved_part(machine: Machine, role: int, most_states: int) -> Part | None:
+    """A role's part in a game, where it can be solved with certainty.
+
+    That is where there is one player, or two whose goals have a constant sum. Elsewhere a
+    strategy is good against some others only.
+
+    Returns:
+        None where it cannot be, or would take more states or time.
+    """
+    from ggp.solve.build import build_tree  # with scipy, which takes long to import
+    from ggp.solve.following import Part
+    from ggp.solve.solver import solve_tree
+
+    if machine.backend != "propnet":
+        most_states //= SLOW_SHARE
+    if not most_states:
+        return None
+    try:
+        tree = build_tree(machine, split=True, most_states=most_states)
+    except GGPError:
+        return None
+    if len(tree.players) > 1 and not tree.is_constant_sum:
+        return None
+    both = tree.actors.sum(axis=1) > 1
+    if np.bincount(tree.leaves.owners[both[tree.leaves.owners]]).max(initial=0) > MOST_LEAVES:
+        return None
+    solution = solve_tree(tree, most_seconds=SOLVE_SECONDS)
+    if solution.profile.nash_conv > ACCURACY * tree.goal_spread:
+        return None
+    return Part(solution, role)
+
+
+@lru_cache(maxsize=4)
+def _solved(machine: Hashable, role: int, most_states: int) -> Part | None:
+    """What `solved_part` returned: each match of a series has a new player on the same machine."""
+    return solved_part(cast("Machine", machine), role, most_states)
