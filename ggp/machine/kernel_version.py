@@ -20,6 +20,8 @@ FILES = (
         )
     ),
     "../belief/completion_kernels",
+    "../search/tree_kernels",
+    "../search/tree_tables",
     "../search/trial_kernels",
     "../study/tree_kernels",
 )

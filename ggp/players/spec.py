@@ -24,6 +24,8 @@ from ggp.players.auto import Auto
 from ggp.players.first_legal import FirstLegal
 from ggp.players.hyperplay import HyperPlay
 from ggp.players.hyperplay2 import HyperPlay2
+from ggp.players.ismcts import ISMCTS
+from ggp.players.mcts import MCTS
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
 from ggp.players.player import Context, Decision, Player, PlayerClass
 from ggp.players.random_legal import RandomLegal
@@ -33,6 +35,8 @@ PLAYERS: dict[str, PlayerClass] = {
     "random": RandomLegal,
     "hyperplay": HyperPlay,
     "hyperplay2": HyperPlay2,
+    "mcts": MCTS,
+    "ismcts": ISMCTS,
     "auto": Auto,
 }
 """The players of this package, by name."""

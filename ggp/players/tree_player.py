@@ -1,0 +1,129 @@
+"""What players have in common that search with trees over incomplete paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, PathTree, Sampler, never
+from ggp.players.belief_player import Choice
+from ggp.players.option_fields import whole
+from ggp.players.player import Context
+from ggp.players.search_player import SearchOptions, SearchPlayer
+from ggp.search.anytime import Deadline
+from ggp.search.estimates import Estimates, Ties, best_moves
+from ggp.search.paths_tree import KEEP, MOST_WORLDS, PathsTree, Settings, load_kernels
+from ggp.search.tree_search import LANES_A_PATH, Elsewhere, TreeSearch
+
+NESTED_ATTEMPTS = 5_000
+"""Lanes stepped in search of particles for one bag of another role."""
+
+OTHERS_SHARE = 0.2
+"""Share of the time in which such bags may be made."""
+
+RESCUE_TRIALS = 1_000
+"""Playouts of each candidate where no particle is left."""
+
+
+@dataclass(frozen=True)
+class TreeOptions(SearchOptions):
+    """Options of players that search with trees."""
+
+    trials: int = whole(20_000, "walks down the tree for a decision, without a clock")
+    particles: int = whole(200, "particles in a bag that is sampled")
+    exploration: int = whole(70, "hundredths: how much a move gains by being tried rarely", low=0)
+    outside: int = whole(
+        50, "percent of walks from states that others think possible", low=0, high=95
+    )
+    apart: int = whole(0, "measuring", low=0, high=1)
+    worlds: int = whole(MOST_WORLDS, "joint paths remembered in a decision: bounds memory")
+
+
+class TreePlayer(SearchPlayer):
+    """A player with a tree for each role, kept from turn to turn."""
+
+    options: TreeOptions
+
+    def __init__(self, options: Any, context: Context) -> None:
+        super().__init__(options, context)
+        load_kernels()
+        settings = Settings(self.options.exploration / 100, self.options.worlds)
+        self._tree = PathsTree(self.machine, self.tracker.tree, settings)
+        self._others = HyperPlaySampler(
+            self.machine,
+            self.tracker.tree,
+            capacity=LANES_A_PATH,
+            exact=self.options.exact,
+            keep_views=True,
+            max_attempts=NESTED_ATTEMPTS,
+        )
+
+    @property
+    def capacity(self) -> int:
+        return self.options.particles
+
+    @property
+    def trials(self) -> int:
+        return RESCUE_TRIALS
+
+    def sampler(self, tree: PathTree) -> Sampler:
+        """Entries have every role's incomplete path: it says where the role is in its tree."""
+        return HyperPlaySampler(
+            self.machine,
+            tree,
+            capacity=self.capacity,
+            exact=self.options.exact,
+            keep_views=True,
+        )
+
+    def simulated(self) -> tuple[FollowsPaths, ...]:
+        return (self._tree, self._others)
+
+    def search(self, bag: Bags, deadline: Deadline | None) -> TreeSearch:
+        self._others.stop = never
+        if deadline is not None:
+            self._others.stop = Deadline(
+                deadline.at_s - (1 - OTHERS_SHARE) * deadline.left_s(), deadline.clock
+            ).passed
+        elsewhere = None
+        if self.outside:
+            elsewhere = Elsewhere(self._others, self.outside, bool(self.options.apart))
+        return TreeSearch(self.machine, self._tree, bag, self.rng, deadline, elsewhere)
+
+    @property
+    def outside(self) -> float:
+        """Share of lanes that begin in states that others think possible."""
+        return self.options.outside / 100
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        search = self.search(bag, deadline)
+        if self.options.states:
+            return self.best(self.values_of(search, deadline))
+        if deadline is None:
+            search.send(self.options.trials)
+        else:
+            search.run(deadline, None if self.context.report is None else self._tell)
+        return self.best(search.estimates())
+
+    def best(self, estimates: Estimates) -> Choice:
+        """Of the moves tried at least half as often as the one tried most, that of highest value.
+
+        A move tried rarely may have been lucky; and of those that are sure to win alike none need
+        be tried much more often than the others.
+        """
+        return self._best(estimates, self.rng), self._values(estimates)
+
+    def _tell(self, estimates: Estimates) -> None:
+        """Report the values so far; draws nothing from the player's rng."""
+        move = self._best(estimates, np.random.default_rng(self.turn))
+        self.report(move, self._values(estimates))
+
+    def _best(self, estimates: Estimates, rng: np.random.Generator) -> int:
+        tried = 2 * estimates.visits >= estimates.visits.max()
+        low, _ = self.machine.goal_range
+        values = estimates.values
+        if self.options.ties is Ties.PROMPT:
+            values = values + (1 - KEEP) * estimates.promptness
+        return int(best_moves(estimates.moves, np.where(tried, values, low - 1), rng)[0])
