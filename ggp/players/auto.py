@@ -1,9 +1,9 @@
 """The player `auto`: sees what game it is, and lets the player play that is best at such games.
 
-    everybody knows everything                    `mcts`
-    the whole game can be solved, and nobody      its equilibrium, or the optimum of a single
-    gains by playing otherwise                    player, mixed moves by lot
-    any other                                     `hyperplay2`
+    several players, everybody knows everything    `mcts`
+    one player, or two with constant sum, and      the optimum or an equilibrium, mixed moves by
+    few enough states to solve the whole game      lot
+    any other                                      `ismcts`
 
 Only one player follows the match, for all of them would share the machine and the clock.
 """
@@ -20,12 +20,14 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.errors import GGPError
 from ggp.gdl import canonical_term
-from ggp.machine.base import Machine
+from ggp.machine.base import NO_PERCEPTS, Machine
 from ggp.players.belief_player import BeliefPlayer, Choice
 from ggp.players.hyperplay import HyperPlay, HyperPlayOptions
-from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
+from ggp.players.ismcts import ISMCTS
+from ggp.players.mcts import MCTS
 from ggp.players.option_fields import whole
 from ggp.players.player import Context, Decision
+from ggp.players.tree_player import TreeOptions
 from ggp.search.anytime import Deadline
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ class Auto:
     """Solves small games, plays `mcts` where everybody knows everything, and searches elsewhere."""
 
     Options = AutoOptions
+    PLAYS = ("mcts", "ismcts", "hyperplay")
 
     def __init__(self, options: AutoOptions, context: Context) -> None:
         self._player = _player_for(options, context)
@@ -92,10 +95,18 @@ class Auto:
 def _player_for(options: AutoOptions, context: Context) -> BeliefPlayer:
     """The player that suits a game."""
     machine = context.machine
+    players = len(machine.roles) - (machine.random_role is not None)
+    if players > 1 and _is_open(machine):
+        return MCTS(TreeOptions(), context)
     part = _solved(cast("Hashable", machine), context.role, options.solve)
     if part is not None:
         return Solved(part, context)
-    return HyperPlay2(HyperPlay2Options(), context)
+    return ISMCTS(TreeOptions(), context)
+
+
+def _is_open(machine: Machine) -> bool:
+    """Whether everybody knows everything: all roles are told the joint moves."""
+    return machine.told_moves(np.array([NO_PERCEPTS], dtype=np.int64)) is not None
 
 
 class Solved(HyperPlay):

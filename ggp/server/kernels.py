@@ -25,6 +25,7 @@ import ggp.machine
 from ggp import children
 from ggp.machine.kernel_version import kernels_version
 from ggp.machine.propnet.build.cache import user_cache
+from ggp.players import parse_spec
 from ggp.server.orders import Setup, Think
 
 _EXAMPLE = """
@@ -88,10 +89,12 @@ def fill_cache(player: str, backend: str) -> bool:
 def compile_all(player: str, backend: str) -> None:
     """What the child does: it plays a turn, and says which files are in the cache now."""
     with children.own_answers() as answers:
-        setup = Setup(_EXAMPLE, "xplayer", player, backend, 0, _GROUNDING_S, _MEMORY_BYTES)
-        match = import_module("ggp.server.worker_match").WorkerMatch(_ignore, lambda: False)
-        match.build(setup)
-        match.think(Think(0, 0, (), time.monotonic()))
+        # What a player lets play in its place depends on the game.
+        for spec in (player, *getattr(parse_spec(player).player, "PLAYS", ())):
+            setup = Setup(_EXAMPLE, "xplayer", spec, backend, 0, _GROUNDING_S, _MEMORY_BYTES)
+            match = import_module("ggp.server.worker_match").WorkerMatch(_ignore, lambda: False)
+            match.build(setup)
+            match.think(Think(0, 0, (), time.monotonic()))
         jit = sys.modules.get("ggp.machine.jit")
         files = () if jit is None else jit.cache_files()
         answers.write(json.dumps([str(file) for file in files if file.is_file()]).encode())

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
+from ggp.gdl.normalize import load
 from ggp.machine import Machine
 from ggp.players import make_player, parse_spec
 from ggp.players.auto import Auto, Solved
-from ggp.players.hyperplay2 import HyperPlay2
+from ggp.players.ismcts import ISMCTS
+from ggp.players.mcts import MCTS
+from ggp.search.anytime import Deadline
 from ggp.solve import build_tree, exploit, sample_policy, solve_tree
 from match_runner.match.referee import play_match
 from tests.match_runner.support import arena_of
-from tests.support.games import backend_for_search, machine_of_game
+from tests.support.games import backend_for_search, machine_of_game, machine_of_rules
 
 
 def made(machine: Machine, role: int = 0, spec: str = "auto", seed: int = 0) -> Auto:
@@ -30,14 +35,23 @@ def test_small_games_of_one_player_or_constant_sum_are_solved(game: str) -> None
     assert chosen(game) is Solved
 
 
-@pytest.mark.parametrize("game", ["spy_vs_spy", "cooperative_spies", "krieg_tic_tac_toe"])
-def test_other_games_are_searched(game: str) -> None:
-    assert chosen(game) is HyperPlay2
+@pytest.mark.parametrize(
+    ("game", "player"),
+    [
+        ("tic_tac_toe", MCTS),  # small, but everybody knows everything
+        ("breakthrough", MCTS),
+        ("spy_vs_spy", ISMCTS),  # small, but what one wins the other does not lose
+        ("cooperative_spies", ISMCTS),
+        ("krieg_tic_tac_toe", ISMCTS),
+    ],
+)
+def test_other_games_are_searched(game: str, player: type) -> None:
+    assert chosen(game) is player
 
 
 def test_nothing_is_solved_where_that_is_not_wanted() -> None:
-    assert chosen("kuhn_poker", "auto:solve=0") is HyperPlay2
-    assert chosen("kuhn_poker", "auto:solve=20") is HyperPlay2
+    assert chosen("kuhn_poker", "auto:solve=0") is ISMCTS
+    assert chosen("kuhn_poker", "auto:solve=20") is ISMCTS
 
 
 def test_nobody_can_exploit_it_in_a_solved_game() -> None:
@@ -81,3 +95,54 @@ def test_a_turn_that_was_not_told_ends_the_part_but_not_the_match() -> None:
     assert decision.fault is None
     assert decision.probabilities is None
     assert any(value.value is not None for value in decision.values)
+
+
+PUZZLE = """
+(role us) (init (at 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+(<= (legal us ?m) (step ?m)) (step left) (step right)
+(<= (next (at ?n)) (true (at ?m)) (succ ?m ?n))
+(<= (next astray) (does us right) (true (at ?n)) (succ ?n 3))
+(<= (next astray) (true astray))
+(<= terminal (true (at 3)))
+(<= (goal us 0) (true astray)) (<= (goal us 100) (not (true astray)))
+"""
+
+
+def test_a_puzzle_is_solved() -> None:
+    player = made(machine_of_rules(PUZZLE))
+    assert type(player._player) is Solved
+    for _ in range(2):
+        player.observe("right", ["(did us right)"])  # plain GDL: all moves are told
+    decision = player.choose()
+    assert decision.fault is None
+    assert decision.probabilities == {"left": 1.0, "right": 0.0}
+    assert decision.move == "left"
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "tic_tac_toe", "krieg_tic_tac_toe"])
+@pytest.mark.parametrize("seconds", [0.0, 0.3])
+def test_it_answers_in_time(game: str, seconds: float) -> None:
+    machine = machine_of_game(game, "propnet")
+    player = made(machine)
+    player.choose(Deadline(time.process_time(), time.process_time))  # kernels are loaded
+    deadline = Deadline(time.process_time() + seconds, time.process_time)
+    decision = player.choose(deadline)
+    assert deadline.left_s() > -0.2
+    legal = machine.legal(machine.initial(1), 0).values.tolist()
+    assert decision.move in {machine.move_text(move) for move in legal}
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "tic_tac_toe", "spy_vs_spy"])
+def test_the_same_seed_gives_the_same_match(game: str) -> None:
+    arena = arena_of(game, *(f"{role}=auto" for role in load(game).roles if role != "random"))
+    records = [play_match(arena, seed=3) for _ in range(2)]
+    assert [turn.joint_move for turn in records[0].turns] == [
+        turn.joint_move for turn in records[1].turns
+    ]
+    assert not records[0].errors
+
+
+def test_states_of_solving_are_not_those_of_a_decision() -> None:
+    player = made(machine_of_game("number_guessing", "propnet"))
+    player.observe("noop", [])
+    assert player.choose().states_visited <= player.states_visited < 1000
