@@ -6,7 +6,7 @@ from ggp.players.tree_player import TreeOptions, TreePlayer
 
 
 class ISMCTS(TreePlayer):
-    """The move tried most by a tree search in which every role moves by what it knows."""
+    """The best move of a tree search in which every role moves by what it knows."""
 
     Options = TreeOptions
     SOURCE = "Cowling, Powley & Whitehouse (2012), multiple-observer ISMCTS"

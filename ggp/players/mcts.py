@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class MCTS(TreePlayer):
-    """The move tried most by a tree search; where roles know different things, as `ismcts`.
+    """The best move of a tree search; where roles know different things, it plays as `ismcts`.
 
     Everybody knows everything in plain GDL, and where percepts tell all roles the whole joint move.
     Then there is one state, and a path is one node of every role's tree. Nothing else differs.

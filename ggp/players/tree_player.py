@@ -37,7 +37,6 @@ class TreeOptions(SearchOptions):
     outside: int = whole(
         50, "percent of walks from states that others think possible", low=0, high=95
     )
-    apart: int = whole(0, "measuring", low=0, high=1)
     worlds: int = whole(MOST_WORLDS, "joint paths remembered in a decision: bounds memory")
 
 
@@ -89,7 +88,7 @@ class TreePlayer(SearchPlayer):
             ).passed
         elsewhere = None
         if self.outside:
-            elsewhere = Elsewhere(self._others, self.outside, bool(self.options.apart))
+            elsewhere = Elsewhere(self._others, self.outside)
         return TreeSearch(self.machine, self._tree, bag, self.rng, deadline, elsewhere)
 
     @property

@@ -50,6 +50,10 @@ MOST_WORLDS = 500_000
 MOST_DEPTH = 1000
 """Joint moves of a lane in the tree; strangers' games may not terminate."""
 
+STRAGGLERS = 32
+"""When less than this part of a wave still walks on, it is played out where it is: a step of few
+lanes costs nearly as much as one of many."""
+
 KEEP = 0.999
 """What a goal's distance from the middle keeps each turn, for choices in the tree: of wins, and of
 losses, that are equally sure, early wins and late losses are better."""
@@ -175,7 +179,7 @@ class PathsTree:
     def wave(
         self,
         worlds: IntArray,
-        learner: IntArray,
+        learns: BoolArray,
         rng: np.random.Generator,
         deadline: Deadline | None = None,
     ) -> None:
@@ -183,13 +187,13 @@ class PathsTree:
 
         Args:
             worlds: `[L]` where each lane begins.
-            learner: `[L]` the role whose choices learn from the lane; -1: those of all.
+            learns: `[L, R]` which roles learn from each lane.
 
         Raises:
             OutOfTime: the deadline has passed; the wave leaves no trace but what it added.
         """
         key = int(rng.integers(0, 1 << 64, dtype=np.uint64))
-        lanes = _Lanes(new_wave(worlds, learner, self._num_roles, key))
+        lanes = _Lanes(new_wave(worlds, learns, key))
         size = len(worlds)
         goals = np.zeros((size, self._num_roles))
         turns, done = np.zeros(size), np.zeros(size, dtype=np.bool_)
@@ -256,7 +260,9 @@ class PathsTree:
                 )
         fresh = self._add(states, views, -1)
         waiting = np.flatnonzero((wave.status == WALKING) & (wave.world >= first))
-        wave.status[waiting[fresh[wave.world[waiting] - first]]] = LEAF
+        if STRAGGLERS * rows >= len(wave.world):
+            waiting = waiting[fresh[wave.world[waiting] - first]]
+        wave.status[waiting] = LEAF
 
     def _add(self, states: States, views: IntArray, own: int) -> BoolArray:
         """Add worlds whose parents and codes are known; `[K]` whether they have a new node."""
@@ -360,8 +366,8 @@ def load_kernels() -> None:
     """Compile the kernels, or load them from the cache, so that no clock runs meanwhile."""
     worlds, nodes = new_worlds(1), new_nodes()
     none = np.zeros(0, dtype=np.int64)
-    wave = new_wave(none, none, 1, 0)
     nothing = np.zeros(0, dtype=np.bool_)
+    wave = new_wave(none, nothing[:, None], 0)
     walk(worlds, nodes, wave, 1, 1, 1.0)
     place_worlds(worlds)
     node_of, paths = np.zeros(1, dtype=np.int32), np.zeros((0, 1), dtype=np.int64)

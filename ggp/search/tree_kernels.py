@@ -111,7 +111,7 @@ def _choose(
     if node == CHANCE:
         return _draw_chance(worlds, world, role, wave.random)
     action = _ucb(nodes, node, exploration, wave.random)
-    if wave.learner[lane] < 0 or wave.learner[lane] == role:
+    if wave.learns[lane, role]:
         nodes.selections[node] += 1
         nodes.pending[action] += 1
         record = wave.sizes[RECORDS]

@@ -15,7 +15,7 @@ import numpy as np
 
 from ggp.belief import Bags, Sampler
 from ggp.machine.arrays import first_seen
-from ggp.machine.base import FloatArray, IntArray, Machine
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.paths_tree import KEEP, PathsTree
@@ -43,12 +43,12 @@ class Roots(NamedTuple):
     Attributes:
         worlds: `[N]`.
         weights: `[N]` in any unit.
-        learner: `[N]` whose choices learn from lanes of it, -1: those of all.
+        learns: `[N, R]` which roles learn from lanes of it.
     """
 
     worlds: IntArray
     weights: FloatArray
-    learner: IntArray
+    learns: BoolArray
 
     def draw(self, count: int, rng: np.random.Generator) -> IntArray:
         """`[count]` indices, drawn systematically by weight, in random order."""
@@ -59,29 +59,34 @@ class Roots(NamedTuple):
         return rng.permutation(np.searchsorted(upto[:-1], points, side="right"))
 
 
-def _joined(parts: Sequence[Roots], shares: Sequence[float]) -> Roots:
-    """Several places to begin, each with a share of the lanes."""
-    return Roots(
-        np.concatenate([part.worlds for part in parts]),
-        np.concatenate(
-            [s * part.weights / part.weights.sum() for s, part in zip(shares, parts, strict=True)]
-        ),
-        np.concatenate([part.learner for part in parts]),
-    )
-
-
 class Elsewhere(NamedTuple):
     """Where lanes begin that do not begin in our particles.
 
     Attributes:
         belief: makes the bags of the other roles; its entries must have views.
         share: of the lanes that begin in these.
-        apart: whether a lane teaches only the role in whose bag it begins; else all.
     """
 
     belief: Sampler
     share: float
-    apart: bool = False
+
+
+class _Particles(NamedTuple):
+    """States of the bags of one role.
+
+    Attributes:
+        role: whose.
+        paths: of it: the bags are of these.
+        states: `[N]`.
+        views: `[N, R]`.
+        weights: `[N]`.
+    """
+
+    role: int
+    paths: IntArray
+    states: States
+    views: IntArray
+    weights: FloatArray
 
 
 class TreeSearch:
@@ -91,7 +96,7 @@ class TreeSearch:
         tree: learns.
         bags: one bag.
         deadline: looked at within waves.
-        elsewhere: default: all lanes begin in the bag.
+        elsewhere: default: all lanes begin in the bag, and all roles learn from them.
     """
 
     def __init__(
@@ -103,55 +108,72 @@ class TreeSearch:
         deadline: Deadline | None = None,
         elsewhere: Elsewhere | None = None,
     ) -> None:
-        if bags.sets.views is None:
+        views = bags.sets.views
+        if views is None:
             raise ValueError("trees over incomplete paths need the entries' views")
         self._machine, self._tree, self._rng, self._deadline = machine, tree, rng, deadline
         self._path = int(bags.paths[0])
         self.moves = candidates(machine, bags)
         self._lanes_done = 0
         self._lane_s = 0.0
+        own = _Particles(
+            bags.role, bags.paths, bags.states_of(0), views[bags.lanes_of(0)], bags.weights_of(0)
+        )
+        others = [] if elsewhere is None else self._others(bags, elsewhere.belief)
+        share = 0.0 if elsewhere is None or not others else elsewhere.share
+        shares = [1 - share, *[share / max(len(others), 1)] * len(others)]
         tree.clear()
-        lanes = bags.lanes_of(0)
-        worlds = tree.add_particles(bags.states_of(0), bags.sets.views[lanes], bags.role)
-        own = Roots(worlds, bags.weights_of(0), np.full(len(lanes), -1))
-        parts = [] if elsewhere is None else self._others(bags, elsewhere)
-        if elsewhere is None or not parts:
-            self._roots = own
-            return
-        shares = [1 - elsewhere.share, *[elsewhere.share / len(parts)] * len(parts)]
-        if elsewhere.apart:
-            own = own._replace(learner=np.full(len(lanes), bags.role))
-        self._roots = _joined([own, *parts], shares)
+        self._roots = self._begin([own, *others], shares)
 
-    def _others(self, bags: Bags, elsewhere: Elsewhere) -> list[Roots]:
+    def _others(self, bags: Bags, belief: Sampler) -> list[_Particles]:
         """Where the others may think they are, going by their paths along our particles."""
+        machine, rng = self._machine, self._rng
         views = bags.sets.views
         assert views is not None
-        machine, belief, rng = self._machine, elsewhere.belief, self._rng
-        found: list[Roots] = []
+        found: list[_Particles] = []
         for role in range(len(machine.roles)):
             if role in (bags.role, machine.random_role):
                 continue
-            drawn = views[bags.draw(0, MOST_PATHS, rng), role]
-            first, path_of = first_seen(drawn)
-            others = belief.at(drawn[first], role, rng)
-            sound = np.flatnonzero(~others.depleted)
+            paths = views[bags.draw(0, MOST_PATHS, rng), role]
+            first, path_of = first_seen(paths)
+            theirs = belief.at(paths[first], role, rng)
+            sound = np.flatnonzero(~theirs.depleted)
             if not len(sound):
                 continue
             times = np.bincount(path_of)[sound]
-            others = others.select(sound)
-            their_views = others.sets.views
-            assert their_views is not None
-            lanes = belief.draw(others, LANES_A_PATH, rng).ravel()
+            theirs = theirs.select(sound)
+            lanes = belief.draw(theirs, LANES_A_PATH, rng).ravel()
             first, place = first_seen(lanes)
-            weights = np.bincount(place, np.repeat(times, LANES_A_PATH)).astype(np.float64)
             lanes = lanes[first]
-            worlds = self._tree.add_particles(
-                others.sets.states.take(lanes), their_views[lanes], role
+            weights = np.bincount(place, np.repeat(times, LANES_A_PATH))
+            their_views = theirs.sets.views
+            assert their_views is not None
+            found.append(
+                _Particles(
+                    role,
+                    theirs.paths,
+                    theirs.sets.states.take(lanes),
+                    their_views[lanes],
+                    weights.astype(np.float64),
+                )
             )
-            learner = np.full(len(lanes), role if elsewhere.apart else -1)
-            found.append(Roots(worlds, weights, learner))
         return found
+
+    def _begin(self, parts: Sequence[_Particles], shares: Sequence[float]) -> Roots:
+        """Make worlds of particles, and see who may learn from which.
+
+        A role learns from lanes that begin in its own bags. From others it only learns where it
+        has no bag for its path: they begin in states that it thinks less likely, or more.
+        """
+        found: list[Roots] = []
+        for part, share in zip(parts, shares, strict=True):
+            worlds = self._tree.add_particles(part.states, part.views, part.role)
+            learns = np.ones(part.views.shape, dtype=np.bool_)
+            for other in parts:
+                if other.role != part.role:
+                    learns[:, other.role] = ~np.isin(part.views[:, other.role], other.paths)
+            found.append(Roots(worlds, share * part.weights / part.weights.sum(), learns))
+        return Roots(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
 
     def round(self, count: int, chosen: IntArray | None = None) -> None:
         """Send `count` lanes for each candidate; which moves they try is up to the tree.
@@ -219,7 +241,7 @@ class TreeSearch:
         began_s = 0.0 if self._deadline is None else self._deadline.clock()
         drawn = self._roots.draw(size, self._rng)
         self._tree.wave(
-            self._roots.worlds[drawn], self._roots.learner[drawn], self._rng, self._deadline
+            self._roots.worlds[drawn], self._roots.learns[drawn], self._rng, self._deadline
         )
         self._lanes_done += size
         if self._deadline is not None:

@@ -134,7 +134,7 @@ class Wave(NamedTuple):
         world: `[L]` where a lane is; it may have to be made first.
         row: `[L]` row of a lane that is `LOOSE`.
         depth: `[L]` joint moves made.
-        learner: `[L]` the role whose choices are recorded; -1: those of all.
+        learns: `[L, R]` whether what a role chooses is recorded, so that it learns from the lane.
         head: `[L]` last record of the lane, -1 for none.
         action, before: `[K]` records: an action chosen, and the record before.
         parent: `[L]` rows, each a joint move that leads to a world not known: where it is made,
@@ -147,7 +147,7 @@ class Wave(NamedTuple):
     world: I32
     row: I32
     depth: I32
-    learner: I32
+    learns: NDArray[np.bool_]
     head: I32
     action: I32
     before: I32
@@ -198,9 +198,9 @@ _ACTION_FIELDS = Nodes._fields[1 + len(_NODE_FIELDS) :]
 _WORLD_FIELDS = ("parent", "code", "over", "node", "counts", "first", "value")
 
 
-def new_wave(worlds: IntArray, learner: IntArray, num_roles: int, key: int) -> Wave:
+def new_wave(worlds: IntArray, learns: NDArray[np.bool_], key: int) -> Wave:
     """Lanes that begin in worlds, with room for their rows and some records."""
-    size = len(worlds)
+    size, num_roles = learns.shape
     return Wave(
         np.zeros(2, dtype=np.int64),
         np.array([key], dtype=np.uint64),
@@ -208,7 +208,7 @@ def new_wave(worlds: IntArray, learner: IntArray, num_roles: int, key: int) -> W
         worlds.astype(np.int32),
         np.zeros(size, dtype=np.int32),
         np.zeros(size, dtype=np.int32),
-        learner.astype(np.int32),
+        learns,
         np.full(size, -1, dtype=np.int32),
         np.zeros(16 * (size + num_roles), dtype=np.int32),
         np.zeros(16 * (size + num_roles), dtype=np.int32),

@@ -113,7 +113,7 @@ def test_statistics_are_those_of_a_plain_tree(game: str, monkeypatch: pytest.Mon
     slow.meet(start, views.tolist(), (0,), 0)
     rng, twin = np.random.default_rng(5), np.random.default_rng(5)
     for _ in range(300):
-        tree.wave(worlds, np.array([-1]), rng)
+        tree.wave(worlds, np.ones((1, len(machine.roles)), dtype=np.bool_), rng)
         slow.lane(start, views.tolist(), 0, int(twin.integers(0, 1 << 64, dtype=np.uint64)))
     assert len(tree) == len(slow.nodes) > 3
     for path, node in slow.nodes.items():
@@ -157,7 +157,7 @@ def test_a_choice_depends_on_the_node_only() -> None:
 
 
 def test_weights_of_particles_are_respected() -> None:
-    roots = Roots(np.arange(3), np.array([0.5, 0.3, 0.2]), np.full(3, -1))
+    roots = Roots(np.arange(3), np.array([0.5, 0.3, 0.2]), np.ones((3, 2), dtype=np.bool_))
     drawn = roots.draw(1000, np.random.default_rng(0))
     assert np.bincount(drawn).tolist() == pytest.approx([500, 300, 200], abs=1)
 
