@@ -27,6 +27,7 @@ from ggp.players.hyperplay2 import HyperPlay2
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
+from ggp.players.pimc import Pimc
 from ggp.players.player import Context, Decision, Player, PlayerClass
 from ggp.players.random_legal import RandomLegal
 
@@ -37,6 +38,7 @@ PLAYERS: dict[str, PlayerClass] = {
     "hyperplay2": HyperPlay2,
     "mcts": MCTS,
     "ismcts": ISMCTS,
+    "pimc": Pimc,
     "auto": Auto,
 }
 """The players of this package, by name."""

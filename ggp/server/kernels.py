@@ -25,7 +25,6 @@ import ggp.machine
 from ggp import children
 from ggp.machine.kernel_version import kernels_version
 from ggp.machine.propnet.build.cache import user_cache
-from ggp.players import parse_spec
 from ggp.server.orders import Setup, Think
 
 _EXAMPLE = """
@@ -89,6 +88,7 @@ def fill_cache(player: str, backend: str) -> bool:
 def compile_all(player: str, backend: str) -> None:
     """What the child does: it plays a turn, and says which files are in the cache now."""
     with children.own_answers() as answers:
+        parse_spec = import_module("ggp.players").parse_spec
         # What a player lets play in its place depends on the game.
         for spec in (player, *getattr(parse_spec(player).player, "PLAYS", ())):
             setup = Setup(_EXAMPLE, "xplayer", spec, backend, 0, _GROUNDING_S, _MEMORY_BYTES)
