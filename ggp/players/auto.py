@@ -3,6 +3,7 @@
     several players, everybody knows everything    `mcts`
     one player, or two with constant sum, and      the optimum or an equilibrium, mixed moves by
     few enough states to solve the whole game      lot
+    other games with as few states                 `hyperplay2`: it has time for many simulations
     any other                                      `ismcts`
 
 Only one player follows the match, for all of them would share the machine and the clock.
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from ggp.gdl import canonical_term
 from ggp.machine.base import NO_PERCEPTS, Machine
 from ggp.players.belief_player import BeliefPlayer, Choice
 from ggp.players.hyperplay import HyperPlay, HyperPlayOptions
+from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS
 from ggp.players.option_fields import whole
@@ -60,7 +62,7 @@ class Auto:
     """Solves small games, plays `mcts` where everybody knows everything, and searches elsewhere."""
 
     Options = AutoOptions
-    PLAYS = ("mcts", "ismcts", "hyperplay")
+    PLAYS = ("mcts", "ismcts", "hyperplay2")
 
     def __init__(self, options: AutoOptions, context: Context) -> None:
         self._player = _player_for(options, context)
@@ -98,9 +100,11 @@ def _player_for(options: AutoOptions, context: Context) -> BeliefPlayer:
     players = len(machine.roles) - (machine.random_role is not None)
     if players > 1 and _is_open(machine):
         return MCTS(TreeOptions(), context)
-    part = _solved(cast("Hashable", machine), context.role, options.solve)
-    if part is not None:
-        return Solved(part, context)
+    looked = _looked(cast("Hashable", machine), context.role, options.solve)
+    if looked.part is not None:
+        return Solved(looked.part, context)
+    if looked.is_small:
+        return HyperPlay2(HyperPlay2Options(), context)
     return ISMCTS(TreeOptions(), context)
 
 
@@ -153,15 +157,21 @@ class Solved(HyperPlay):
         return None if move_id is None or percept_id is None else (move_id, percept_id)
 
 
-def solved_part(machine: Machine, role: int, most_states: int) -> Part | None:
-    """A role's part in a game, where it can be solved with certainty.
+class Looked(NamedTuple):
+    """What is found out about a game.
 
-    That is where there is one player, or two whose goals have a constant sum. Elsewhere a
-    strategy is good against some others only.
-
-    Returns:
-        None where it cannot be, or would take more states or time.
+    Attributes:
+        is_small: whether it has no more states than were to be looked at.
+        part: of the role, where the game can be solved with certainty: with one player, or two
+            whose goals have a constant sum. Elsewhere a strategy is good against some others only.
     """
+
+    is_small: bool
+    part: Part | None
+
+
+def look_into(machine: Machine, role: int, most_states: int) -> Looked:
+    """Play a game out to all its ends, if it has so few states, and solve it where possible."""
     from ggp.solve.build import build_tree  # with scipy, which takes long to import
     from ggp.solve.following import Part
     from ggp.solve.solver import solve_tree
@@ -169,23 +179,23 @@ def solved_part(machine: Machine, role: int, most_states: int) -> Part | None:
     if machine.backend != "propnet":
         most_states //= SLOW_SHARE
     if not most_states:
-        return None
+        return Looked(False, None)
     try:
         tree = build_tree(machine, split=True, most_states=most_states)
     except GGPError:
-        return None
+        return Looked(False, None)
     if len(tree.players) > 1 and not tree.is_constant_sum:
-        return None
+        return Looked(True, None)
     both = tree.actors.sum(axis=1) > 1
     if np.bincount(tree.leaves.owners[both[tree.leaves.owners]]).max(initial=0) > MOST_LEAVES:
-        return None
+        return Looked(True, None)
     solution = solve_tree(tree, most_seconds=SOLVE_SECONDS)
     if solution.profile.nash_conv > ACCURACY * tree.goal_spread:
-        return None
-    return Part(solution, role)
+        return Looked(True, None)
+    return Looked(True, Part(solution, role))
 
 
 @lru_cache(maxsize=4)
-def _solved(machine: Hashable, role: int, most_states: int) -> Part | None:
-    """What `solved_part` returned: each match of a series has a new player on the same machine."""
-    return solved_part(cast("Machine", machine), role, most_states)
+def _looked(machine: Hashable, role: int, most_states: int) -> Looked:
+    """What `look_into` returned: each match of a series has a new player on the same machine."""
+    return look_into(cast("Machine", machine), role, most_states)
