@@ -18,18 +18,23 @@ class MCTS(TreePlayer):
     """The best move of a tree search; where roles know different things, it plays as `ismcts`.
 
     Everybody knows everything in plain GDL, and where percepts tell all roles the whole joint move.
-    Then there is one state, and a path is one node of every role's tree. Nothing else differs.
+    Then there is one state, and a path is one node of every role's tree. Wins and losses are proved
+    where roles take turns (Winands, Bjornsson & Saito, 2008).
     """
 
     Options = TreeOptions
     SOURCE = "Kocsis & Szepesvari (2006), UCT"
 
     def __init__(self, options: Any, context: Context) -> None:
-        super().__init__(options, context)
         nothing = np.array([NO_PERCEPTS], dtype=np.int64)
-        self._open = self.machine.told_moves(nothing) is not None
+        self._open = context.machine.told_moves(nothing) is not None
+        super().__init__(options, context)
         if not self._open:
             _log.info("%s: roles know different things here; it plays as ismcts", context.name)
+
+    @property
+    def proves(self) -> bool:
+        return self._open
 
     @property
     def outside(self) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, PathTree, Sampler, never
+from ggp.machine.base import BoolArray
 from ggp.players.belief_player import Choice
 from ggp.players.option_fields import whole
 from ggp.players.player import Context
@@ -47,8 +48,8 @@ class TreePlayer(SearchPlayer):
 
     def __init__(self, options: Any, context: Context) -> None:
         super().__init__(options, context)
-        load_kernels()
-        settings = Settings(self.options.exploration / 100, self.options.worlds)
+        load_kernels(proves=self.proves)
+        settings = Settings(self.options.exploration / 100, self.options.worlds, self.proves)
         self._tree = PathsTree(self.machine, self.tracker.tree, settings)
         self._others = HyperPlaySampler(
             self.machine,
@@ -92,6 +93,11 @@ class TreePlayer(SearchPlayer):
         return TreeSearch(self.machine, self._tree, bag, self.rng, deadline, elsewhere)
 
     @property
+    def proves(self) -> bool:
+        """Whether everybody knows everything, so that wins and losses can be proved."""
+        return False
+
+    @property
     def outside(self) -> float:
         """Share of lanes that begin in states that others think possible."""
         return self.options.outside / 100
@@ -99,30 +105,36 @@ class TreePlayer(SearchPlayer):
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         search = self.search(bag, deadline)
         if self.options.states:
-            return self.best(self.values_of(search, deadline))
-        if deadline is None:
+            self.values_of(search, deadline)
+        elif deadline is None:
             search.send(self.options.trials)
         else:
             search.run(deadline, None if self.context.report is None else self._tell)
-        return self.best(search.estimates())
+        estimates, sure = search.estimates(), search.sure()
+        return self._best(estimates, sure, self.rng), self._values(estimates)
 
     def best(self, estimates: Estimates) -> Choice:
-        """Of the moves tried at least half as often as the one tried most, that of highest value.
-
-        A move tried rarely may have been lucky; and of those that are sure to win alike none need
-        be tried much more often than the others.
-        """
-        return self._best(estimates, self.rng), self._values(estimates)
+        nothing = np.zeros(len(estimates.values), dtype=np.bool_)
+        return self._best(estimates, nothing, self.rng), self._values(estimates)
 
     def _tell(self, estimates: Estimates) -> None:
         """Report the values so far; draws nothing from the player's rng."""
-        move = self._best(estimates, np.random.default_rng(self.turn))
-        self.report(move, self._values(estimates))
+        rng = np.random.default_rng(self.turn)
+        nothing = np.zeros(len(estimates.values), dtype=np.bool_)
+        self.report(self._best(estimates, nothing, rng), self._values(estimates))
 
-    def _best(self, estimates: Estimates, rng: np.random.Generator) -> int:
-        tried = 2 * estimates.visits >= estimates.visits.max()
-        low, _ = self.machine.goal_range
+    def _best(self, estimates: Estimates, sure: BoolArray, rng: np.random.Generator) -> int:
+        """The move of highest value of those tried at least half as often as the one tried most.
+
+        A move tried rarely may have been lucky; and of those that win alike none need be tried much
+        more often than the others. Moves whose value is proved count however often they were tried,
+        and if some are proved to win one of these is played.
+        """
+        low, high = self.machine.goal_range
         values = estimates.values
+        counts = sure | (2 * estimates.visits >= estimates.visits.max())
+        if (wins := sure & (values >= high)).any():
+            counts = wins
         if self.options.ties is Ties.PROMPT:
             values = values + (1 - KEEP) * estimates.promptness
-        return int(best_moves(estimates.moves, np.where(tried, values, low - 1), rng)[0])
+        return int(best_moves(estimates.moves, np.where(counts, values, low - high - 1), rng)[0])

@@ -21,7 +21,7 @@ from ggp.machine.arrays import enlarged
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.state_store import StateStore
-from ggp.search.tree_kernels import add_worlds, back_up, place_worlds, walk
+from ggp.search.tree_kernels import add_worlds, back_up, place_worlds, prove, walk
 from ggp.search.tree_tables import (
     ACTIONS,
     CHANCES,
@@ -65,10 +65,12 @@ class Settings(NamedTuple):
     Attributes:
         exploration: factor of the bonus of UCB1, for goals of 0 to 1.
         most_worlds: see `MOST_WORLDS`.
+        proves: whether ends that lanes come to are proofs: where everybody knows everything.
     """
 
     exploration: float = 0.7
     most_worlds: int = MOST_WORLDS
+    proves: bool = False
 
 
 class ActionSums(NamedTuple):
@@ -80,6 +82,7 @@ class ActionSums(NamedTuple):
         goals: `[A]` sum of goals of 0 to 1.
         squares: `[A]` sum of their squares.
         discounted: `[A]` sum of goals drawn to the middle by `KEEP` a turn.
+        proofs: `[A]` goal of 0 to 1 that is certain, -1 where none is.
     """
 
     moves: IntArray
@@ -87,6 +90,18 @@ class ActionSums(NamedTuple):
     goals: FloatArray
     squares: FloatArray
     discounted: FloatArray
+    proofs: FloatArray
+
+    def take(self, places: IntArray) -> ActionSums:
+        """Some of the actions, in this order."""
+        return ActionSums(
+            self.moves[places],
+            self.visits[places],
+            self.goals[places],
+            self.squares[places],
+            self.discounted[places],
+            self.proofs[places],
+        )
 
 
 class _Lanes:
@@ -102,11 +117,15 @@ class PathsTree:
     """The trees of all roles of one machine, by nodes of a `PathTree`.
 
     Worlds belong to one decision (`clear`). Nodes stay, until their paths are forgotten.
+
+    Attributes:
+        proves: whether ends are proofs now; only where `settings` says so.
     """
 
     def __init__(self, machine: Machine, paths: PathTree, settings: Settings | None = None) -> None:
         self.machine, self.paths = machine, paths
         self.settings = settings or Settings()
+        self.proves = self.settings.proves
         self._num_roles = len(machine.roles)
         self._nodes = new_nodes()
         self._node_of = np.full(64, -1, dtype=np.int32)
@@ -124,7 +143,8 @@ class PathsTree:
         return int(self._worlds.sizes[SIZE])
 
     def clear(self) -> None:
-        """Forget all worlds; their places are used again."""
+        """Forget all worlds, and what ends in them proved; their places are used again."""
+        self._nodes.proof[: self._nodes.sizes[ACTIONS]] = -1.0
         self._worlds.sizes[:] = 0
         self._worlds.slots[:] = -1
         self._states = StateStore(self.machine)
@@ -159,6 +179,7 @@ class PathsTree:
             nodes.goals[at],
             nodes.squares[at],
             nodes.discounted[at],
+            nodes.proof[at],
         )
 
     # ---------------------------------------------------------------- worlds
@@ -213,6 +234,8 @@ class PathsTree:
             goals[leaves] = values
             turns[leaves] = wave.depth[leaves] + steps
             done[:] = True
+            if self.proves:
+                prove(self._worlds, self._nodes, wave)
         finally:
             back_up(self._nodes, lanes.wave, goals, turns, done, KEEP)
 
@@ -362,8 +385,12 @@ class PathsTree:
         self._node_of = enlarged(self._node_of, len(self.paths), -1)
 
 
-def load_kernels() -> None:
-    """Compile the kernels, or load them from the cache, so that no clock runs meanwhile."""
+def load_kernels(*, proves: bool = False) -> None:
+    """Compile the kernels, or load them from the cache, so that no clock runs meanwhile.
+
+    Args:
+        proves: see `Settings`.
+    """
     worlds, nodes = new_worlds(1), new_nodes()
     none = np.zeros(0, dtype=np.int64)
     nothing = np.zeros(0, dtype=np.bool_)
@@ -374,3 +401,5 @@ def load_kernels() -> None:
     offsets, reals = np.zeros((1, 1), dtype=np.int64), np.zeros(0)
     add_worlds(worlds, nodes, node_of, nothing, paths, offsets, none, -1, reals, -1, nothing.copy())
     back_up(nodes, wave, np.zeros((0, 1)), reals, nothing, KEEP)
+    if proves:
+        prove(worlds, nodes, wave)

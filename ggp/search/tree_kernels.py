@@ -46,7 +46,8 @@ def uniform(random: NDArray[np.uint64]) -> float:
 def _ucb(nodes: Nodes, node: int, exploration: float, random: NDArray[np.uint64]) -> int:
     """The action of highest mean + exploration * sqrt(ln(times available) / times chosen).
 
-    What was never chosen comes first, by lot. Choices under way count as chosen, without a goal.
+    What was never chosen comes first, by lot. Choices under way count as chosen, without a goal. An
+    action that is proved to win is taken at once; of others that are proved the goal is known.
     """
     best, highest, untried = -1, -1.0, 0
     selections = nodes.selections[node]
@@ -54,7 +55,14 @@ def _ucb(nodes: Nodes, node: int, exploration: float, random: NDArray[np.uint64]
     action = int(nodes.first_action[node])
     while action >= 0:
         chosen = nodes.visits[action] + nodes.pending[action]
-        if chosen == 0:
+        proof = nodes.proof[action]
+        if proof >= 1.0:
+            return action
+        if proof >= 0.0:
+            if untried == 0 and proof > highest:
+                highest = proof
+                best = action
+        elif chosen == 0:
             untried += 1
             if uniform(random) * untried < 1.0:
                 best = action
@@ -261,6 +269,8 @@ def _new_action(nodes: Nodes, node: int, move: int) -> int:
     nodes.discounted[action] = 0.0
     nodes.goals[action] = 0.0
     nodes.squares[action] = 0.0
+    nodes.proof[action] = -1.0
+    nodes.end[action] = -1
     if nodes.first_action[node] < 0:
         nodes.first_action[node] = action
     else:
@@ -417,3 +427,68 @@ def back_up(
             else:
                 nodes.selections[node] -= 1
             record = int(wave.before[record])
+
+
+@inlined
+def _mover(worlds: Worlds, world: int) -> int:
+    """The only role that has a choice in a world; -1 if none has, -2 if several or chance."""
+    mover = -1
+    for role in range(worlds.node.shape[1]):
+        if worlds.node[world, role] == NO_NODE:
+            continue
+        if mover >= 0 or worlds.node[world, role] == CHANCE:
+            return -2
+        mover = role
+    return mover
+
+
+@kernel
+def prove(worlds: Worlds, nodes: Nodes, wave: Wave) -> None:
+    """Prove what follows from the ends that lanes came to (MCTS-Solver).
+
+    A role that may choose an action that is proved to win has won; where all actions of a node are
+    proved, the best of them is its worth. That holds only in games in which everybody knows
+    everything, and of worlds in which one role at most has a choice.
+    """
+    for lane in range(len(wave.world)):
+        if wave.status[lane] != OVER:
+            continue
+        end = int(wave.world[lane])
+        child = end
+        world = int(worlds.parent[child])
+        while world >= 0:
+            mover = _mover(worlds, world)
+            if mover == -2:
+                break
+            if mover >= 0:
+                first = int(worlds.first[world, mover])
+                code = worlds.code[child, mover]
+                if first < 0 or code >> _UPPER:
+                    break
+                action = first + int(code)
+                nodes.proof[action] = worlds.value[end, mover]
+                nodes.end[action] = end
+                best = _best_proved(nodes, int(worlds.node[world, mover]))
+                if best < 0:
+                    break
+                end = int(nodes.end[best])
+            child = world
+            world = int(worlds.parent[child])
+
+
+@inlined
+def _best_proved(nodes: Nodes, node: int) -> int:
+    """The action that proves what a node is worth; -1 if that is not known."""
+    best = -1
+    complete = True
+    action = int(nodes.first_action[node])
+    while action >= 0:
+        proof = nodes.proof[action]
+        if proof >= 1.0:
+            return action
+        if proof < 0.0:
+            complete = False
+        elif best < 0 or proof > nodes.proof[best]:
+            best = action
+        action = int(nodes.next[action])
+    return best if complete else -1

@@ -18,7 +18,7 @@ from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import Estimates, candidates
-from ggp.search.paths_tree import KEEP, PathsTree
+from ggp.search.paths_tree import KEEP, ActionSums, PathsTree
 
 FIRST_LANES, MOST_LANES = 16, 4096
 """Lanes of a wave: of small ones much of the time is fixed cost."""
@@ -123,6 +123,8 @@ class TreeSearch:
         share = 0.0 if elsewhere is None or not others else elsewhere.share
         shares = [1 - share, *[share / max(len(others), 1)] * len(others)]
         tree.clear()
+        # What is true of one of several particles is no proof.
+        tree.proves = tree.settings.proves and len(own.weights) == 1
         self._roots = self._begin([own, *others], shares)
 
     def _others(self, bags: Bags, belief: Sampler) -> list[_Particles]:
@@ -189,7 +191,7 @@ class TreeSearch:
         Raises:
             OutOfTime: not all could be sent; what others came to counts.
         """
-        while count > 0:
+        while count > 0 and not self._is_settled():
             size = min(count, self._wave_size())
             self._wave(size)
             count -= size
@@ -202,7 +204,7 @@ class TreeSearch:
         """
         next_report = 2 * FIRST_LANES
         try:
-            while not deadline.passed():
+            while not deadline.passed() and not self._is_settled():
                 self._wave(self._wave_size())
                 if report is not None and self._lanes_done >= next_report:
                     next_report = 2 * self._lanes_done
@@ -210,25 +212,45 @@ class TreeSearch:
         except OutOfTime:
             pass
 
+    def sure(self) -> BoolArray:
+        """`[C]` whether the value of a move is proved."""
+        return self._sums().proofs >= 0
+
     def estimates(self) -> Estimates:
-        """The values so far: means of what came of lanes in which the role chose the move."""
-        sums = self._tree.sums(self._path)
-        place = {move: k for k, move in enumerate(sums.moves.tolist())}
-        at = np.array([place[move] for move in self.moves.values.tolist()], dtype=np.int64)
+        """The values so far: means of what came of lanes in which the role chose the move.
+
+        Of moves whose value is proved that one, without an error.
+        """
+        sums = self._sums()
         low, high = self._machine.goal_range
-        visits, goals = sums.visits[at], sums.goals[at]
+        visits, goals = sums.visits, sums.goals
         counts = np.maximum(visits, 1)
         means = goals / counts
-        spread = np.maximum(sums.squares[at] / counts - means**2, 0.0)
+        spread = np.maximum(sums.squares / counts - means**2, 0.0)
         errors = np.where(visits > 1, np.sqrt(spread / np.maximum(visits - 1, 1)), np.nan)
-        late = (sums.discounted[at] - goals) / counts / (1 - KEEP)
+        late = (sums.discounted - goals) / counts / (1 - KEEP)
+        proved = sums.proofs >= 0
         return Estimates(
             self.moves,
-            low + (high - low) * means,
-            (high - low) * errors,
+            low + (high - low) * np.where(proved, sums.proofs, means),
+            (high - low) * np.where(proved, 0.0, errors),
             visits,
             (high - low) * late,
         )
+
+    def _sums(self) -> ActionSums:
+        """What is known of each candidate."""
+        sums = self._tree.sums(self._path)
+        place = {move: k for k, move in enumerate(sums.moves.tolist())}
+        at = np.array([place[move] for move in self.moves.values.tolist()], dtype=np.int64)
+        return sums.take(at)
+
+    def _is_settled(self) -> bool:
+        """Whether nothing can be learned: a win is proved, or what every candidate is worth."""
+        if not self._tree.proves:
+            return False
+        proofs = self._sums().proofs
+        return bool((proofs >= 1).any() or (proofs >= 0).all())
 
     def _wave_size(self) -> int:
         size = max(FIRST_LANES, min(int(LANE_SHARE * self._lanes_done), MOST_LANES))

@@ -104,6 +104,9 @@ class Nodes(NamedTuple):
         visits: `[A]` choices that were backed up.
         discounted: `[A]` sum of goals of 0 to 1, those far away drawn to the middle.
         goals, squares: `[A]` sum of goals of 0 to 1, and of their squares.
+        proof: `[A]` goal that the owner gets for certain if all go on as is best for them, -1 where
+            that is not known.
+        end: `[A]` the world in which it then ends.
     """
 
     sizes: IntArray
@@ -121,6 +124,8 @@ class Nodes(NamedTuple):
     discounted: FloatArray
     goals: FloatArray
     squares: FloatArray
+    proof: FloatArray
+    end: I32
 
 
 @by_reference
@@ -190,7 +195,7 @@ def _empty(kinds: Sequence[Any]) -> Iterator[Any]:
 _NODE_KINDS = (
     *(np.int32, np.int64, np.int32, np.int32, np.int64),
     *(np.int32, np.int32, np.int32, np.int64, np.int32, np.int64),
-    *(np.float64, np.float64, np.float64),
+    *(np.float64, np.float64, np.float64, np.float64, np.int32),
 )
 
 _NODE_FIELDS = ("role", "path", "first_action", "last_action", "selections")

@@ -77,24 +77,38 @@ def best_value(machine: Machine, states: States, role: int) -> float:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_mcts_plays_a_best_move_in_positions_of_tic_tac_toe(seed: int) -> None:
+def test_mcts_proves_what_moves_in_tic_tac_toe_are_worth(seed: int) -> None:
     machine = machine_of_game("tic_tac_toe", "propnet")
     rng = np.random.default_rng(seed)
-    states, turns = machine.initial(1), []
+    thinker = player("mcts:trials=20000", machine)
+    states = machine.initial(1)
     for _ in range(4):
         legal = [machine.legal(states, role)[0] for role in (0, 1)]
         joint = np.array([[int(rng.choice(moves)) for moves in legal]])
-        stepped = machine.step(states, joint)
-        turns.append((joint[0], stepped.percepts[0]))
-        states = stepped.states
-    thinker = player("mcts:trials=5000", machine)
-    for moves, percepts in turns:
-        thinker.observe(machine.move_text(int(moves[0])), machine.percept_texts(int(percepts[0])))
-    move = machine.move_id(thinker.choose().move)
-    assert move is not None
+        states, percepts = machine.step(states, joint)
+        told = machine.percept_texts(int(percepts[0, 0]))
+        thinker.observe(machine.move_text(int(joint[0, 0])), told)
+    decision = thinker.choose()
+    assert decision.states_visited < 5_000  # all is proved long before 20,000 walks
     other = int(machine.legal(states, 1)[0][0])
-    after = machine.step(states, np.array([[move, other]])).states
-    assert best_value(machine, after, 0) == best_value(machine, states, 0)
+    worth = {}
+    for move in machine.legal(states, 0)[0].tolist():
+        after = machine.step(states, np.array([[move, other]])).states
+        worth[machine.move_text(move)] = best_value(machine, after, 0)
+    proved = {each.move: each.value for each in decision.values if each.stderr == 0}
+    best = max(worth.values())
+    assert worth[decision.move] == best
+    assert best == 100 or len(proved) == len(worth)
+    assert all(proved[move] == worth[move] for move in proved if best < 100)
+
+
+def test_a_turn_that_was_missed_proves_nothing() -> None:
+    machine = machine_of_game("tic_tac_toe", "propnet")
+    thinker = player("mcts:trials=500", machine, role=1)
+    thinker.observe("noop", None)
+    thinker.choose()
+    assert thinker.tracker.bag.sets.counts[0] == 9
+    assert not thinker._tree.proves  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", ["mcts", "ismcts"])
@@ -136,13 +150,13 @@ def test_a_decision_ends_with_its_clock(backend: str, seconds: float) -> None:
 
 
 def test_what_was_learned_is_kept_for_the_next_turn() -> None:
-    machine = machine_of_game("tic_tac_toe", "propnet")
+    machine = machine_of_game("connect_four", "propnet")
     fresh, thinker = (player("mcts:trials=2000", machine) for _ in range(2))
     thinker.choose()
     for each in (fresh, thinker):
         for move, percepts in [
-            ("(mark 2 2)", ["(did oplayer noop)", "(did xplayer (mark 2 2))"]),
-            ("noop", ["(did oplayer (mark 1 1))", "(did xplayer noop)"]),
+            ("(drop 4)", ["(did second noop)", "(did first (drop 4))"]),
+            ("noop", ["(did second (drop 5))", "(did first noop)"]),
         ]:
             each.observe(move, percepts)
     visits = [sum(value.visits for value in each.choose().values) for each in (fresh, thinker)]
