@@ -46,7 +46,7 @@ class Estimates:
         values: `[C]` estimated goal value of each candidate, in the machine's goal range.
         stderrs: `[C]` standard error of each value, as the spread of trials tells it: 0 where all
             came out the same, NaN where they do not tell, as a single one does not.
-        visits: `[C]` playouts or simulations made of each candidate.
+        visits: `[C]` playouts or simulations made of each candidate, or worlds that were solved.
         promptness: `[C]` how much sooner its wins come and how much later its losses: the mean
             of (middle of the goal range - goal) * turns.
     """
