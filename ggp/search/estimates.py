@@ -97,7 +97,8 @@ def best_moves(moves: Ragged, values: FloatArray, rng: np.random.Generator) -> I
         values: `[C]` of the candidates.
     """
     best = np.empty(len(moves.offsets) - 1, dtype=np.int64)
-    pick_best(moves.offsets, values, TIE_TOLERANCE, rng.random(len(best)), best)
+    pick = pick_best.for_steps(len(values))
+    pick(moves.offsets, values, TIE_TOLERANCE, rng.random(len(best)), best)
     if not len(values):
         return best
     return np.where(best < 0, UNKNOWN, moves.values[best])
