@@ -37,7 +37,7 @@ _EXAMPLE = """
 (<= terminal (true (step 3))) (<= (goal xplayer 100) (true right))
 (<= (goal xplayer 0) (not (true right))) (goal random 0)
 """
-"""A game for which every kernel is needed, but those of players where everybody knows everything."""
+"""A game for which every kernel is needed, but those for games where everybody knows everything."""
 
 _OPEN_EXAMPLE = """
 (role xplayer) (role oplayer) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)
