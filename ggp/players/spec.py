@@ -20,12 +20,14 @@ import numpy as np
 
 from ggp.errors import ConfigError
 from ggp.machine.base import Machine
+from ggp.players.auto import Auto
 from ggp.players.first_legal import FirstLegal
 from ggp.players.hyperplay import HyperPlay
 from ggp.players.hyperplay2 import HyperPlay2
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
+from ggp.players.pimc import Pimc
 from ggp.players.player import Context, Decision, Player, PlayerClass
 from ggp.players.random_legal import RandomLegal
 
@@ -36,6 +38,8 @@ PLAYERS: dict[str, PlayerClass] = {
     "hyperplay2": HyperPlay2,
     "mcts": MCTS,
     "ismcts": ISMCTS,
+    "pimc": Pimc,
+    "auto": Auto,
 }
 """The players of this package, by name."""
 
