@@ -25,6 +25,7 @@ from ggp.players.hyperplay import HyperPlay
 from ggp.players.hyperplay2 import HyperPlay2
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS
+from ggp.players.oos import OOS
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
 from ggp.players.player import Context, Decision, Player, PlayerClass
 from ggp.players.random_legal import RandomLegal
@@ -36,6 +37,7 @@ PLAYERS: dict[str, PlayerClass] = {
     "hyperplay2": HyperPlay2,
     "mcts": MCTS,
     "ismcts": ISMCTS,
+    "oos": OOS,
 }
 """The players of this package, by name."""
 
