@@ -26,6 +26,7 @@ from ggp.players.hyperplay import HyperPlay
 from ggp.players.hyperplay2 import HyperPlay2
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS
+from ggp.players.oos import OOS
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
 from ggp.players.pimc import Pimc
 from ggp.players.player import Context, Decision, Player, PlayerClass
@@ -38,6 +39,7 @@ PLAYERS: dict[str, PlayerClass] = {
     "hyperplay2": HyperPlay2,
     "mcts": MCTS,
     "ismcts": ISMCTS,
+    "oos": OOS,
     "pimc": Pimc,
     "auto": Auto,
 }

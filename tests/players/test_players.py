@@ -172,7 +172,9 @@ def test_slow_machine_with_many_moves_is_not_stepped_in_all_of_them_at_once() ->
 
 
 @pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize("spec", ["hyperplay:n=2", "hyperplay2:n=2", "ismcts:trials=60"])
+@pytest.mark.parametrize(
+    "spec", ["hyperplay:n=2", "hyperplay2:n=2", "ismcts:trials=60", "oos:trials=60"]
+)
 def test_same_seed_gives_the_same_decision(game: str, spec: str) -> None:
     machine = machine_of_game(game, backend_for_search(game))
     role = role_index(machine, next(r for r in machine.roles if r != "random"))
