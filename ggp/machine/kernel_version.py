@@ -22,6 +22,7 @@ FILES = (
     "../belief/completion_kernels",
     "../search/tree_kernels",
     "../search/tree_tables",
+    "../search/regret_kernels",
     "../search/trial_kernels",
     "../study/tree_kernels",
 )

@@ -88,15 +88,20 @@ class TreePlayer(SearchPlayer):
         return (self._tree, self._others)
 
     def search(self, bag: Bags, deadline: Deadline | None) -> TreeSearch:
+        return TreeSearch(
+            self.machine, self._tree, bag, self.rng, deadline, self.elsewhere(deadline)
+        )
+
+    def elsewhere(self, deadline: Deadline | None) -> Elsewhere | None:
+        """Where lanes begin that do not begin in our particles, if some do."""
         self._others.stop = never
         if deadline is not None:
             self._others.stop = Deadline(
                 deadline.at_s - (1 - OTHERS_SHARE) * deadline.left_s(), deadline.clock
             ).passed
-        elsewhere = None
-        if self.outside:
-            elsewhere = Elsewhere(self._others, self.outside)
-        return TreeSearch(self.machine, self._tree, bag, self.rng, deadline, elsewhere)
+        if not self.outside:
+            return None
+        return Elsewhere(self._others, self.outside)
 
     @property
     def proves(self) -> bool:
@@ -116,6 +121,10 @@ class TreePlayer(SearchPlayer):
             search.send(self.options.trials)
         else:
             search.run(deadline, None if self.context.report is None else self._tell)
+        return self.decided(bag, search)
+
+    def decided(self, bag: Bags, search: TreeSearch) -> Choice:
+        """A move, by all that a search has found out."""
         estimates, sure = search.estimates(), search.sure()
         if not estimates.visits.any():
             return self.safest(bag), self._values(estimates)  # there was no time for a wave

@@ -17,9 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief import PathTree
-from ggp.machine.arrays import enlarged
+from ggp.machine.arrays import enlarged, first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
+from ggp.search.regret_kernels import learn_regrets, relative_shares
 from ggp.search.state_store import StateStore
 from ggp.search.tree_kernels import add_worlds, back_up, place_worlds, prove, walk
 from ggp.search.tree_tables import (
@@ -35,6 +36,7 @@ from ggp.search.tree_tables import (
     WALKING,
     Wave,
     kept_nodes,
+    matching,
     new_nodes,
     new_wave,
     new_worlds,
@@ -56,6 +58,9 @@ MOST_DEPTH = 1000
 STRAGGLERS = 32
 """When less than this part of a wave still walks on, it is played out where it is: a step of few
 lanes costs nearly as much as one of many."""
+
+TREMBLE = 0.02
+"""How often a role is believed to have moved evenly instead of by its strategy."""
 
 KEEP = 0.999
 """What a goal's distance from the middle keeps each turn, for choices in the tree: of wins, and of
@@ -86,6 +91,7 @@ class ActionSums(NamedTuple):
         squares: `[A]` sum of their squares.
         discounted: `[A]` sum of goals drawn to the middle by `KEEP` a turn.
         proofs: `[A]` goal of 0 to 1 that is certain, -1 where none is.
+        average: `[A]` sum of weighted shares in strategies, where regrets are matched.
     """
 
     moves: IntArray
@@ -94,6 +100,7 @@ class ActionSums(NamedTuple):
     squares: FloatArray
     discounted: FloatArray
     proofs: FloatArray
+    average: FloatArray
 
     def take(self, places: IntArray) -> ActionSums:
         """Some of the actions, in this order."""
@@ -104,15 +111,33 @@ class ActionSums(NamedTuple):
             self.squares[places],
             self.discounted[places],
             self.proofs[places],
+            self.average[places],
         )
+
+
+class Chances(NamedTuple):
+    """What lanes that match regrets begin with, and what they count.
+
+    Attributes:
+        odds: `[L]` see `Wave`.
+        reach: `[L, R]` see `Wave`.
+        exploration: how often the learner chooses evenly.
+        weight: of the wave in average strategies.
+    """
+
+    odds: FloatArray
+    reach: FloatArray
+    exploration: float
+    weight: float
 
 
 class _Lanes:
     """A wave, and what becomes of its lanes for which there is no world any more."""
 
-    def __init__(self, wave: Wave) -> None:
+    def __init__(self, wave: Wave, exploration: float, weight: float) -> None:
         self.wave = wave
         self.most_worlds = 0
+        self.exploration, self.weight = exploration, weight
         self.loose: list[IntArray] = []
         self.loose_states: list[States] = []
 
@@ -130,6 +155,8 @@ class PathsTree:
         self.machine, self.paths = machine, paths
         self.settings = settings or Settings()
         self.proves = self.settings.proves
+        self.age = 0.0
+        """Lanes that matched regrets so far."""
         self._num_roles = len(machine.roles)
         self._nodes = new_nodes()
         self._actions_before = 0
@@ -192,7 +219,36 @@ class PathsTree:
             nodes.squares[at],
             nodes.discounted[at],
             nodes.proof[at],
+            nodes.average[at],
         )
+
+    def reach(self, paths: IntArray) -> FloatArray:
+        """`[N]` how probable average strategies make the moves of paths, by even play.
+
+        What was never looked into counts as even play; nothing is taken for impossible.
+        """
+        first, place = first_seen(paths)
+        at = paths[first]
+        self._node_of = enlarged(self._node_of, len(self.paths), -1)
+        found = np.ones(len(at))
+        while self.paths.depths(at).any():
+            deep = np.flatnonzero(self.paths.depths(at))
+            before = self.paths.parents(at[deep])
+            turns = self.paths.last_turns(at[deep])
+            # What it wanted tells of its strategy, also where it was refused.
+            wanted = np.where(turns[:, 2] >= 0, turns[:, 2], turns[:, 0])
+            nodes = np.where(
+                before < len(self._node_of), self._node_of[before % len(self._node_of)], -1
+            )
+            shares = np.empty(len(deep))
+            relative_shares(self._nodes, nodes, wanted, shares)
+            found[deep] *= (1 - TREMBLE) * shares + TREMBLE
+            at[deep] = before
+        return found[place]
+
+    def views_of(self, worlds: IntArray) -> IntArray:
+        """`[N, R]` what every role knows in worlds, as paths."""
+        return self._views[worlds]
 
     # ---------------------------------------------------------------- worlds
 
@@ -215,18 +271,25 @@ class PathsTree:
         learns: BoolArray,
         rng: np.random.Generator,
         deadline: Deadline | None = None,
+        chances: Chances | None = None,
     ) -> None:
         """Send lanes down from worlds, and back up what they come to.
 
         Args:
             worlds: `[L]` where each lane begins.
             learns: `[L, R]` which roles learn from each lane.
+            chances: of lanes that match regrets, of which one role learns; default: UCB1 chooses.
 
         Raises:
             OutOfTime: the deadline has passed; the wave leaves no trace but what it added.
         """
         key = int(rng.integers(0, 1 << 64, dtype=np.uint64))
-        lanes = _Lanes(new_wave(worlds, learns, key))
+        wave = new_wave(worlds, learns, key)
+        if chances is None:
+            lanes = _Lanes(wave, self.settings.exploration, 1.0)
+        else:
+            wave = matching(wave, chances.odds, chances.reach)
+            lanes = _Lanes(wave, chances.exploration, chances.weight)
         size = len(worlds)
         goals = np.zeros((size, self._num_roles))
         turns, done = np.zeros(size), np.zeros(size, dtype=np.bool_)
@@ -249,7 +312,10 @@ class PathsTree:
             if self.proves:
                 prove(self._worlds, self._nodes, wave)
         finally:
-            back_up(self._nodes, lanes.wave, goals, turns, done, KEEP)
+            if chances is None:
+                back_up(self._nodes, lanes.wave, goals, turns, done, KEEP)
+            else:
+                learn_regrets(self._nodes, lanes.wave, goals, done)
 
     def _walk(self, lanes: _Lanes, deadline: Deadline | None) -> int:
         """Walk as far as worlds are known; how many joint moves lead to others."""
@@ -262,7 +328,8 @@ class PathsTree:
             lanes.wave,
             lanes.most_worlds,
             MOST_DEPTH,
-            self.settings.exploration,
+            lanes.exploration,
+            lanes.weight,
         ):
             lanes.wave = wider_wave(lanes.wave)
         return int(lanes.wave.sizes[ROWS])
@@ -404,17 +471,18 @@ class PathsTree:
         self._node_of = enlarged(self._node_of, len(self.paths), -1)
 
 
-def load_kernels(*, proves: bool = False) -> None:
+def load_kernels(*, proves: bool = False, regrets: bool = False) -> None:
     """Compile the kernels, or load them from the cache, so that no clock runs meanwhile.
 
     Args:
         proves: see `Settings`.
+        regrets: those of lanes that match regrets, too.
     """
     worlds, nodes = new_worlds(1), new_nodes()
     none = np.zeros(0, dtype=np.int64)
     nothing = np.zeros(0, dtype=np.bool_)
     wave = new_wave(none, nothing[:, None], 0)
-    walk(worlds, nodes, wave, 1, 1, 1.0)
+    walk(worlds, nodes, wave, 1, 1, 1.0, 1.0)
     place_worlds(worlds)
     node_of, paths = np.zeros(1, dtype=np.int32), np.zeros((0, 1), dtype=np.int64)
     offsets, reals = np.zeros((1, 1), dtype=np.int64), np.zeros(0)
@@ -422,3 +490,6 @@ def load_kernels(*, proves: bool = False) -> None:
     back_up(nodes, wave, np.zeros((0, 1)), reals, nothing, KEEP)
     if proves:
         prove(worlds, nodes, wave)
+    if regrets:
+        learn_regrets(nodes, wave, np.zeros((0, 1)), nothing)
+        relative_shares(nodes, np.zeros(0, dtype=np.int32), none, reals)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.jit import inlined, kernel
+from ggp.search.regret_kernels import match_regrets, uniform
 from ggp.search.tree_tables import (
     ACTIONS,
     CHANCE,
@@ -29,17 +30,6 @@ from ggp.search.tree_tables import (
 
 _UPPER = 32
 """Where a code has its refused action."""
-
-
-@inlined
-def uniform(random: NDArray[np.uint64]) -> float:
-    """A random number of 0 to 1, below 1 (splitmix64)."""
-    random[0] += np.uint64(0x9E3779B97F4A7C15)
-    value = random[0]
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    value ^= value >> np.uint64(31)
-    return np.float64(value >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @inlined
@@ -110,7 +100,14 @@ def _draw_chance(worlds: Worlds, world: int, role: int, random: NDArray[np.uint6
 
 @inlined
 def _choose(
-    worlds: Worlds, nodes: Nodes, wave: Wave, lane: int, world: int, role: int, exploration: float
+    worlds: Worlds,
+    nodes: Nodes,
+    wave: Wave,
+    lane: int,
+    world: int,
+    role: int,
+    exploration: float,
+    weight: float,
 ) -> int:
     """What a role does, as a code; the choice is recorded."""
     node = int(worlds.node[world, role])
@@ -118,7 +115,10 @@ def _choose(
         return 0
     if node == CHANCE:
         return _draw_chance(worlds, world, role, wave.random)
-    action = _ucb(nodes, node, exploration, wave.random)
+    if len(wave.odds) > 0:
+        action = match_regrets(nodes, wave, lane, node, role, exploration, weight)
+    else:
+        action = _ucb(nodes, node, exploration, wave.random)
     if wave.learns[lane, role]:
         nodes.selections[node] += 1
         nodes.pending[action] += 1
@@ -191,7 +191,13 @@ def _write_row(worlds: Worlds, nodes: Nodes, wave: Wave, world: int, child: int,
 
 @kernel
 def walk(
-    worlds: Worlds, nodes: Nodes, wave: Wave, most: int, most_depth: int, exploration: float
+    worlds: Worlds,
+    nodes: Nodes,
+    wave: Wave,
+    most: int,
+    most_depth: int,
+    exploration: float,
+    weight: float,
 ) -> bool:
     """Walk every lane down until it ends, or to a joint move that leads to an unknown world.
 
@@ -202,6 +208,9 @@ def walk(
     Args:
         worlds: with room for a world more than there are, and one more for each lane, up to `most`.
         most_depth: lanes that have made so many joint moves are played out.
+        exploration: factor of the bonus of UCB1; where regrets are matched, how often the learner
+            chooses evenly.
+        weight: of this wave in the average strategy.
 
     Returns:
         whether it is done; else there must be more room for records, and it is called again.
@@ -228,7 +237,7 @@ def walk(
             worlds.parent[child] = world
             for role in range(num_roles):
                 worlds.code[child, role] = _choose(
-                    worlds, nodes, wave, lane, world, role, exploration
+                    worlds, nodes, wave, lane, world, role, exploration, weight
                 )
             wave.depth[lane] += 1
             slot = _slot(worlds, child)
@@ -271,6 +280,8 @@ def _new_action(nodes: Nodes, node: int, move: int) -> int:
     nodes.squares[action] = 0.0
     nodes.proof[action] = -1.0
     nodes.end[action] = -1
+    nodes.regret[action] = 0.0
+    nodes.average[action] = 0.0
     if nodes.first_action[node] < 0:
         nodes.first_action[node] = action
     else:

@@ -50,13 +50,23 @@ class Roots(NamedTuple):
     weights: FloatArray
     learns: BoolArray
 
-    def draw(self, count: int, rng: np.random.Generator) -> IntArray:
-        """`[count]` indices, drawn systematically by weight, in random order."""
-        if len(self.worlds) == 1:
-            return np.zeros(count, dtype=np.int64)
-        upto = np.cumsum(self.weights)
+    def draw(self, count: int, rng: np.random.Generator, among: IntArray | None = None) -> IntArray:
+        """`[count]` indices, drawn systematically by weight, in random order.
+
+        Args:
+            among: those that may be drawn; default: all.
+        """
+        among = np.arange(len(self.worlds)) if among is None else among
+        if len(among) == 1:
+            return np.repeat(among, count)
+        upto = np.cumsum(self.weights[among])
         points = (rng.random() + np.arange(count)) / count * upto[-1]
-        return rng.permutation(np.searchsorted(upto[:-1], points, side="right"))
+        return rng.permutation(among[np.searchsorted(upto[:-1], points, side="right")])
+
+
+def joined(parts: Sequence[Roots]) -> Roots:
+    """Several places to begin as one."""
+    return Roots(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 class Elsewhere(NamedTuple):
@@ -71,7 +81,7 @@ class Elsewhere(NamedTuple):
     share: float
 
 
-class _Particles(NamedTuple):
+class Particles(NamedTuple):
     """States of the bags of one role.
 
     Attributes:
@@ -97,7 +107,12 @@ class TreeSearch:
         bags: one bag.
         deadline: looked at within waves.
         elsewhere: default: all lanes begin in the bag, and all roles learn from them.
+
+    Attributes:
+        most_lanes: of a wave.
     """
+
+    most_lanes = MOST_LANES
 
     def __init__(
         self,
@@ -116,7 +131,7 @@ class TreeSearch:
         self.moves = candidates(machine, bags)
         self._lanes_done = 0
         self._lane_s = 0.0
-        own = _Particles(
+        own = Particles(
             bags.role, bags.paths, bags.states_of(0), views[bags.lanes_of(0)], bags.weights_of(0)
         )
         others = [] if elsewhere is None else self._others(bags, elsewhere.belief)
@@ -127,12 +142,12 @@ class TreeSearch:
         tree.proves = tree.settings.proves and len(own.weights) == 1
         self._roots = self._begin([own, *others], shares)
 
-    def _others(self, bags: Bags, belief: Sampler) -> list[_Particles]:
+    def _others(self, bags: Bags, belief: Sampler) -> list[Particles]:
         """Where the others may think they are, going by their paths along our particles."""
         machine, rng = self._machine, self._rng
         views = bags.sets.views
         assert views is not None
-        found: list[_Particles] = []
+        found: list[Particles] = []
         for role in range(len(machine.roles)):
             if role in (bags.role, machine.random_role):
                 continue
@@ -151,7 +166,7 @@ class TreeSearch:
             their_views = theirs.sets.views
             assert their_views is not None
             found.append(
-                _Particles(
+                Particles(
                     role,
                     theirs.paths,
                     theirs.sets.states.take(lanes),
@@ -161,7 +176,7 @@ class TreeSearch:
             )
         return found
 
-    def _begin(self, parts: Sequence[_Particles], shares: Sequence[float]) -> Roots:
+    def _begin(self, parts: Sequence[Particles], shares: Sequence[float]) -> Roots:
         """Make worlds of particles, and see who may learn from which.
 
         A role learns from lanes that begin in its own bags. From others it only learns where it
@@ -175,7 +190,7 @@ class TreeSearch:
                 if other.role != part.role:
                     learns[:, other.role] = ~np.isin(part.views[:, other.role], other.paths)
             found.append(Roots(worlds, share * part.weights / part.weights.sum(), learns))
-        return Roots(*(np.concatenate(columns) for columns in zip(*found, strict=True)))
+        return joined(found)
 
     def round(self, count: int, chosen: IntArray | None = None) -> None:
         """Send `count` lanes for each candidate; which moves they try is up to the tree.
@@ -253,7 +268,7 @@ class TreeSearch:
         return bool((proofs >= 1).any() or (proofs >= 0).all())
 
     def _wave_size(self) -> int:
-        size = max(FIRST_LANES, min(int(LANE_SHARE * self._lanes_done), MOST_LANES))
+        size = max(FIRST_LANES, min(int(LANE_SHARE * self._lanes_done), self.most_lanes))
         if self._deadline is not None and self._lane_s:
             at_most_s = min(WAVE_S, WAVE_SHARE * self._deadline.left_s())
             size = min(size, int(at_most_s / self._lane_s))
@@ -261,10 +276,13 @@ class TreeSearch:
 
     def _wave(self, size: int) -> None:
         began_s = 0.0 if self._deadline is None else self._deadline.clock()
+        self._send_wave(size)
+        self._lanes_done += size
+        if self._deadline is not None:
+            self._lane_s = (self._deadline.clock() - began_s) / size
+
+    def _send_wave(self, size: int) -> None:
         drawn = self._roots.draw(size, self._rng)
         self._tree.wave(
             self._roots.worlds[drawn], self._roots.learns[drawn], self._rng, self._deadline
         )
-        self._lanes_done += size
-        if self._deadline is not None:
-            self._lane_s = (self._deadline.clock() - began_s) / size

@@ -107,6 +107,8 @@ class Nodes(NamedTuple):
         proof: `[A]` goal that the owner gets for certain if all go on as is best for them, -1 where
             that is not known.
         end: `[A]` the world in which it then ends.
+        regret, average: `[A]` where choices match regrets: how much more the action would have
+            been worth than what was chosen, and sum of the shares it had; both weighted.
     """
 
     sizes: IntArray
@@ -126,6 +128,8 @@ class Nodes(NamedTuple):
     squares: FloatArray
     proof: FloatArray
     end: I32
+    regret: FloatArray
+    average: FloatArray
 
 
 @by_reference
@@ -142,6 +146,10 @@ class Wave(NamedTuple):
         learns: `[L, R]` whether what a role chooses is recorded, so that it learns from the lane.
         head: `[L]` last record of the lane, -1 for none.
         action, before: `[K]` records: an action chosen, and the record before.
+        drawn: `[K]` probability with which the action was drawn, where regrets are matched.
+        odds: `[L]` probability that chance leads a lane where it is, by that with which the lane
+            does come there. Without lanes where actions are chosen by UCB1.
+        reach: `[L, R]` probability that a role makes its moves that lead there.
         parent: `[L]` rows, each a joint move that leads to a world not known: where it is made,
         moves, refused: `[L, R]` what is executed, and what was refused before (-1: nothing).
     """
@@ -156,6 +164,9 @@ class Wave(NamedTuple):
     head: I32
     action: I32
     before: I32
+    drawn: FloatArray
+    odds: FloatArray
+    reach: FloatArray
     parent: IntArray
     moves: IntArray
     refused: IntArray
@@ -196,6 +207,7 @@ _NODE_KINDS = (
     *(np.int32, np.int64, np.int32, np.int32, np.int64),
     *(np.int32, np.int32, np.int32, np.int64, np.int32, np.int64),
     *(np.float64, np.float64, np.float64, np.float64, np.int32),
+    *(np.float64, np.float64),
 )
 
 _NODE_FIELDS = ("role", "path", "first_action", "last_action", "selections")
@@ -217,16 +229,28 @@ def new_wave(worlds: IntArray, learns: NDArray[np.bool_], key: int) -> Wave:
         np.full(size, -1, dtype=np.int32),
         np.zeros(16 * (size + num_roles), dtype=np.int32),
         np.zeros(16 * (size + num_roles), dtype=np.int32),
+        np.zeros(0),
+        np.zeros(0),
+        np.zeros((0, num_roles)),
         np.zeros(size, dtype=np.int64),
         np.zeros((size, num_roles), dtype=np.int64),
         np.zeros((size, num_roles), dtype=np.int64),
     )
 
 
+def matching(wave: Wave, odds: FloatArray, reach: FloatArray) -> Wave:
+    """The same lanes, which match regrets; see `Wave` for `[L]` odds and `[L, R]` reach."""
+    drawn = np.zeros(len(wave.action))
+    return wave._replace(drawn=drawn, odds=odds.copy(), reach=np.ascontiguousarray(reach).copy())
+
+
 def wider_wave(wave: Wave) -> Wave:
     """The same lanes with room for more records."""
     length = 2 * len(wave.action)
-    return wave._replace(action=wider(wave.action, length), before=wider(wave.before, length))
+    drawn = wider(wave.drawn, length) if len(wave.odds) else wave.drawn
+    return wave._replace(
+        action=wider(wave.action, length), before=wider(wave.before, length), drawn=drawn
+    )
 
 
 def wider_worlds(worlds: Worlds, places: int, listed: int, chances: int) -> Worlds:

@@ -111,7 +111,7 @@ def test_a_turn_that_was_missed_proves_nothing() -> None:
     assert not thinker._tree.proves  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("name", ["mcts", "ismcts"])
+@pytest.mark.parametrize("name", ["mcts", "ismcts", "oos"])
 @pytest.mark.parametrize(
     "game",
     [
