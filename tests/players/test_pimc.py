@@ -250,6 +250,19 @@ def test_a_slow_machine_answers_in_time_and_solves_what_it_can(seconds: float) -
         assert seed or len(decision.values) == 9
 
 
+def test_candidates_with_noisy_answers_are_all_tried_equally_often() -> None:
+    """The best of noisy answers looks good: who was left out early would look bad for ever."""
+    machine = machine_of_game("connect_four", "propnet")
+    looks = count()
+
+    def clock() -> float:
+        return machine.states_visited / 1e6 + 1e-5 * next(looks)
+
+    decision = made(machine, "first").choose(Deadline(clock() + 3.0, clock))
+    assert len({value.visits for value in decision.values}) == 1
+    assert decision.values[0].visits > 8
+
+
 def test_a_solved_game_is_not_thought_about_until_the_deadline() -> None:
     machine = machine_of_game("kuhn_poker", "propnet")
     player = made(machine, "player1")
