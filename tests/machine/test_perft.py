@@ -87,7 +87,10 @@ def test_rulesheet_by_others_has_as_many_paths_as_the_reference_counts(
     assert reference_perft(reference, depth) == counts[:depth]
 
 
-@pytest.mark.parametrize("name", ["exploding_bomb", "kuhn_poker", "monty_hall", "non_locality", "spy_vs_spy", "strategy_fusion"])
+@pytest.mark.parametrize(
+    "name",
+    ["exploding_bomb", "kuhn_poker", "monty_hall", "non_locality", "spy_vs_spy", "strategy_fusion"],
+)
 def test_small_game_ends_where_its_table_ends(name: str) -> None:
     counts = PATHS[name][1]
     assert perft(machine_of_game(name), len(counts) + 3) == counts
