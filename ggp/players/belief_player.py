@@ -269,6 +269,4 @@ def _part(deadline: Deadline, share: float) -> Deadline: ...
 
 def _part(deadline: Deadline | None, share: float) -> Deadline | None:
     """An earlier deadline: this share of the time that is left."""
-    if deadline is None:
-        return None
-    return Deadline(deadline.clock() + share * deadline.left_s(), deadline.clock)
+    return None if deadline is None else deadline.part(share)

@@ -38,6 +38,7 @@ class SearchOptions:
     ties: Ties = choice(
         Ties.PROMPT,
         "choice of equal moves: prompt (early wins and late losses first), or random (by lot)",
+        (Ties.RANDOM, Ties.PROMPT),
     )
 
 
@@ -94,14 +95,17 @@ class SearchPlayer(BeliefPlayer):
 
     def best(self, estimates: Estimates) -> Choice:
         """The move of highest value, and all values."""
-        move = int(estimates.choose(self.rng, self.options.ties)[0])
-        return move, self._values(estimates)
+        return self.chosen(estimates, self.rng), self._values(estimates)
+
+    def chosen(self, estimates: Estimates, rng: np.random.Generator) -> int:
+        """The move of highest value."""
+        return int(estimates.choose(rng, self.options.ties)[0])
 
     def _report(self, enough: int, estimates: Estimates) -> None:
         """Tell the best move so far; draws nothing from the player's rng."""
         if estimates.visits.min() >= enough:
             rng = np.random.default_rng(self.turn)
-            self.report(int(estimates.choose(rng, self.options.ties)[0]), self._values(estimates))
+            self.report(self.chosen(estimates, rng), self._values(estimates))
 
     def _values(self, estimates: Estimates) -> tuple[MoveValue, ...]:
         each = zip(

@@ -24,6 +24,7 @@ from ggp.players.first_legal import FirstLegal
 from ggp.players.hyperplay import HyperPlay
 from ggp.players.hyperplay2 import HyperPlay2
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
+from ggp.players.pimc import Pimc
 from ggp.players.player import Context, Decision, Player, PlayerClass
 from ggp.players.random_legal import RandomLegal
 
@@ -32,6 +33,7 @@ PLAYERS: dict[str, PlayerClass] = {
     "random": RandomLegal,
     "hyperplay": HyperPlay,
     "hyperplay2": HyperPlay2,
+    "pimc": Pimc,
 }
 """The players of this package, by name."""
 

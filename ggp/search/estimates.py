@@ -29,10 +29,12 @@ class Ties(StrEnum):
 
     `RANDOM` is by lot. `PROMPT` is the promptest, as if goals were discounted ever so little with
     time: a player that is sure to win now or later wins now. That is no rule of the papers.
+    `HYPERPLAY` is the one of the highest HyperPlay value, which only some players know.
     """
 
     RANDOM = "random"
     PROMPT = "prompt"
+    HYPERPLAY = "hyperplay"
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,12 @@ def best_moves(moves: Ragged, values: FloatArray, rng: np.random.Generator) -> I
     if not len(values):
         return best
     return np.where(best < 0, UNKNOWN, moves.values[best])
+
+
+def equally_best(values: FloatArray) -> IntArray:
+    """Places of the highest of some values, and of those equal to it."""
+    least = values.max() - TIE_TOLERANCE * np.abs(values).max()
+    return np.flatnonzero(values >= least)
 
 
 def _is_best(moves: Ragged, values: FloatArray) -> BoolArray:
