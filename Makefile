@@ -10,6 +10,7 @@ help:
 
 setup:
 	@sh scripts/setup.sh
+	@$(PYTHON) -m compileall -qq ggp match_runner tests
 
 play: setup
 	@$(PYTHON) -m match_runner.demo

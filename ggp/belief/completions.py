@@ -86,7 +86,8 @@ class OpenMoves:
         """`[K, R]` completions numbered within their lanes, and `[K]` log of their priors."""
         joint_moves = np.empty((len(lanes), len(self.moves)), dtype=np.int64)
         log_priors = np.empty(len(lanes))
-        joint_of(lanes, numbers, *self._end_to_end, joint_moves, log_priors)
+        to_joint = joint_of.for_steps(joint_moves.size)
+        to_joint(lanes, numbers, *self._end_to_end, joint_moves, log_priors)
         return joint_moves, log_priors
 
     @cached_property
@@ -461,5 +462,6 @@ def _only_known(lists: Ragged, logs: FloatArray, known: IntArray) -> tuple[Ragge
     """The known move alone, where it is legal; all moves where unknown."""
     offsets, values = np.empty_like(lists.offsets), np.empty_like(lists.values)
     new_logs = np.empty_like(logs)
-    found = keep_known(*lists, logs, known, offsets, values, new_logs)
+    keep = keep_known.for_steps(len(values) + len(known))
+    found = keep(*lists, logs, known, offsets, values, new_logs)
     return Ragged(offsets, values[:found]), new_logs[:found]

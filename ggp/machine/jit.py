@@ -23,6 +23,10 @@ from ggp.errors import BackendUnavailableError
 from ggp.machine.kernel_version import kernels_version
 from ggp.notes import NOTE
 
+SPARED_STEPS = 5000
+"""Steps of Python that all small calls of a kernel together may take before it is loaded, which
+takes about as long; compiling it takes ten times as long and more."""
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _K = TypeVar("_K", bound=type)
@@ -49,10 +53,35 @@ class Kernel(Generic[_P, _R]):
         update_wrapper(self, function)
         self.py_func = function
         self._compiled: Callable[_P, _R] | None = None
+        self._spared = 0
         _kernels.append(self)
 
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         return (self._compiled or self.dispatcher)(*args, **kwargs)
+
+    def for_steps(self, steps: int) -> Callable[_P, _R]:
+        """What to call where there is so little to do: itself, or the function as it was written.
+
+        Args:
+            steps: passes through the innermost loops, more or less.
+        """
+        return self._as_written if self.is_spared(steps) else self
+
+    def is_spared(self, steps: int) -> bool:
+        """Whether to do without the kernel, since it is not there, and there was little to do.
+
+        So first moves are made without most kernels. `load_at_once` ends that.
+        """
+        if self._compiled is not None or self._spared + steps > SPARED_STEPS:
+            return False
+        self._spared += steps
+        return True
+
+    def _as_written(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        import numpy as np
+
+        with np.errstate(over="ignore"):  # as in machine code
+            return self.py_func(*args, **kwargs)
 
     @property
     def dispatcher(self) -> Any:
@@ -100,9 +129,11 @@ def cache_files() -> tuple[Path, ...]:
     return tuple(_files)
 
 
-def is_compiler_loaded() -> bool:
-    """Whether kernels were needed already."""
-    return "ggp.machine.kernel_compiler" in sys.modules
+def load_at_once() -> None:
+    """From now on load or compile kernels when they are first called, however little there is to
+    do: a clock may run when they are needed later."""
+    global SPARED_STEPS
+    SPARED_STEPS = -1
 
 
 def demand_compiler() -> None:

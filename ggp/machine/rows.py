@@ -16,13 +16,12 @@ def grouped(rows: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int
     Returns:
         `[G]` where each distinct row first appears, and `[L]` number of the one of each row.
     """
-    if len(rows) < 2:  # a kernel would have to be loaded
-        return np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
     rows = np.ascontiguousarray(rows)
     # A power of two: slots are found by masking the hash. Half of them stay free.
     slots = np.full(1 << (2 * len(rows)).bit_length(), -1, dtype=np.int64)
     group, first = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
-    return first[: group_rows(rows, slots, group, first)], group
+    group_all = group_rows.for_steps(rows.size)
+    return first[: group_all(rows, slots, group, first)], group
 
 
 class RowTable:
@@ -46,8 +45,9 @@ class RowTable:
         rows = np.ascontiguousarray(rows)
         found = np.zeros(len(rows), dtype=np.int64)
         done = 0
+        number = number_rows.for_steps(rows.size)
         while done < len(rows):
-            done, self._size = number_rows(rows, self._rows, self._slots, self._size, found, done)
+            done, self._size = number(rows, self._rows, self._slots, self._size, found, done)
             if done < len(rows):
                 self._grow(len(rows))
         return found

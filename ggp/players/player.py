@@ -26,7 +26,7 @@ class MoveValue:
             moves, had no time to try this one, or had no other choice.
         stderr: standard error of the value, as the spread of trials tells it: 0 where all came out
             the same, however few. None like the value, and after a single trial.
-        visits: playouts or simulations the value comes from.
+        visits: playouts or simulations the value comes from, or worlds that were solved.
     """
 
     move: str

@@ -46,7 +46,7 @@ class Estimates:
         values: `[C]` estimated goal value of each candidate, in the machine's goal range.
         stderrs: `[C]` standard error of each value, as the spread of trials tells it: 0 where all
             came out the same, NaN where they do not tell, as a single one does not.
-        visits: `[C]` playouts or simulations made of each candidate.
+        visits: `[C]` playouts or simulations made of each candidate, or worlds that were solved.
         promptness: `[C]` how much sooner its wins come and how much later its losses: the mean
             of (middle of the goal range - goal) * turns.
     """
@@ -97,7 +97,8 @@ def best_moves(moves: Ragged, values: FloatArray, rng: np.random.Generator) -> I
         values: `[C]` of the candidates.
     """
     best = np.empty(len(moves.offsets) - 1, dtype=np.int64)
-    pick_best(moves.offsets, values, TIE_TOLERANCE, rng.random(len(best)), best)
+    pick = pick_best.for_steps(len(values))
+    pick(moves.offsets, values, TIE_TOLERANCE, rng.random(len(best)), best)
     if not len(values):
         return best
     return np.where(best < 0, UNKNOWN, moves.values[best])

@@ -88,7 +88,7 @@ def plan_trials(
     shares = np.empty(most)
     repeats = np.empty(sizes.max(initial=0), dtype=np.int64)
     starts = rng.random(len(chosen))
-    found = plan(
+    found = plan.for_steps(most + int(sizes.sum()))(
         sets.offsets,
         weights,
         bags.segment,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import threading
 
@@ -31,6 +30,8 @@ class HostNames:
             ValueError: it cannot be the name of a host.
         """
         if not isinstance(self._found.get(host), tuple):
+            import asyncio
+
             thread = self._threads.get(host)
             if thread is None or not thread.is_alive():
                 thread = threading.Thread(target=self._look_up, args=(host,), daemon=True)

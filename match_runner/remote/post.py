@@ -2,22 +2,27 @@
 
 No HTTP library is used: what matters is exactly what libraries keep one from doing, such as
 lengths counted in characters, requests without Host, and replies that end with the stream.
+
+Every match runner can have remote players, few have some: asyncio is imported when there are.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ggp.errors import ConfigError
 from match_runner.remote.host_names import HostNames
 from match_runner.remote.servers import DRESDEN, GGP_BASE, ConnectingTime, Server
+
+if TYPE_CHECKING:
+    import asyncio
 
 DEFAULT_PORT = 9147
 
@@ -124,6 +129,8 @@ async def post(
         limit_s: from when the connection stands until the end of the reply.
         names: of hosts.
     """
+    import asyncio
+
     clock = asyncio.get_running_loop().time
     started = clock()
     try:
@@ -161,6 +168,8 @@ async def _connect(
         OSError: none does.
         ValueError: the name cannot be one.
     """
+    import asyncio
+
     *others, last = await names.of(address.host)
     for host in others:
         with contextlib.suppress(OSError):

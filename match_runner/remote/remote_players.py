@@ -6,7 +6,6 @@ wrong costs it its move and nobody else anything but the time on its clock.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 import time
@@ -239,6 +238,7 @@ class RemotePlayers:
 
     def _send(self, bodies: Mapping[int, str], limit_s: float) -> list[tuple[int, PostReply]]:
         """The replies of all, asked at the same time, in role order."""
+        import asyncio
 
         async def send_all() -> list[PostReply]:
             return await asyncio.gather(

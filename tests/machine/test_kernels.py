@@ -18,6 +18,7 @@ from ggp.gdl.normalize import load
 from ggp.machine import build_machine, jit
 from ggp.machine.jit import by_reference, inlined, kernel
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.players import make_player, parse_spec
 from tests.support.games import REPOSITORY
 
 Ints = NDArray[np.int64]
@@ -192,3 +193,44 @@ def test_warming_up_calls_every_kernel_of_the_machine() -> None:
         [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True
     )
     assert ran.stdout == "\n"
+
+
+def test_small_calls_are_spared_the_kernel_until_there_were_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jit, "SPARED_STEPS", 100)
+    doubled = kernel(_doubled)
+    assert doubled.for_steps(60)(np.arange(3)) == 6
+    assert doubled._compiled is None
+    assert doubled.for_steps(60) is doubled
+    assert doubled.for_steps(60)(np.arange(3)) == 6
+    assert doubled._compiled is not None
+    assert doubled.for_steps(1) is doubled
+
+
+def test_nothing_is_spared_once_a_clock_may_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit, "SPARED_STEPS", 100)
+    jit.load_at_once()
+    doubled = kernel(_doubled)
+    assert doubled.for_steps(0) is doubled
+
+
+@pytest.mark.parametrize("game", ["krieg_tic_tac_toe", "meier", "blind_breakthrough"])
+def test_decisions_are_the_same_without_the_kernels_that_are_spared(
+    game: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = build_machine(load(game), "propnet")
+    decisions = []
+    for spared in (False, True):
+        monkeypatch.setattr(jit.Kernel, "is_spared", lambda self, steps, s=spared: s)
+        player = make_player(parse_spec("hyperplay2:n=2"), machine, 0, np.random.default_rng(3))
+        chosen = player.choose(value_forced=True)
+        decisions.append((chosen.move, chosen.values))
+    assert decisions[0] == decisions[1]
+
+
+def _doubled(numbers: Ints) -> int:
+    total = 0
+    for i in range(len(numbers)):
+        total += 2 * numbers[i]
+    return total

@@ -33,6 +33,19 @@ print(*(each.__name__ for each in jit._kernels if each._compiled))
 """
 
 
+DECISION = """
+import numpy as np
+from ggp.gdl.normalize import load
+from ggp.machine import build_machine, jit
+from ggp.players import make_player, parse_spec
+
+machine = build_machine(load("krieg_tic_tac_toe"), "propnet")
+player = make_player(parse_spec("hyperplay:n=2"), machine, 0, np.random.default_rng(1))
+assert player.choose().values
+print(*(each.__name__ for each in jit._kernels if each._compiled))
+"""
+
+
 def second_output(program: str) -> str:
     """What a program prints when it runs again: the first run may have to compile."""
     for _ in range(2):
@@ -53,6 +66,10 @@ def test_facts_of_a_game_seen_before_need_no_compiler() -> None:
 
 def test_second_start_loads_what_is_needed_and_nothing_that_only_compiling_needs() -> None:
     assert second_output(PLAYOUT) == "\nplay\n"
+
+
+def test_first_decision_needs_no_kernel_but_that_of_playouts() -> None:
+    assert second_output(DECISION) == "play\n"
 
 
 @pytest.mark.parametrize("program", ["ggp", "match_runner"])

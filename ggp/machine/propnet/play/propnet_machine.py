@@ -30,7 +30,7 @@ from ggp.machine.base import (
     TrialBatch,
 )
 from ggp.machine.goal_values import GoalValues
-from ggp.machine.jit import is_compiler_loaded
+from ggp.machine.jit import load_at_once
 from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.play import plain
@@ -46,9 +46,8 @@ from ggp.machine.propnet.play.vectors import WIDTH, words_of
 from ggp.machine.propnet.reports import PassReport
 from ggp.machine.rows import RowTable, grouped
 
-_PLAIN_ANSWERS = 100
-"""So many questions about single states are answered without kernels, before any is loaded: who
-asks more will have to load them anyway."""
+_PLAIN_STEPS = 50
+"""Questions about single states count as so many steps of Python, see `Kernel.is_spared`."""
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
@@ -85,7 +84,6 @@ class PropnetMachine:
         self.reports = tuple(reports)
         self._is_gdl2 = is_gdl2
         self._closed = False
-        self._plain_answers = _PLAIN_ANSWERS
         self._threads = threads
         self._queries = Queries(circuit)
         self._initial = pack(circuit.initial)
@@ -332,6 +330,7 @@ class PropnetMachine:
 
     def warm_up(self) -> None:
         """Load or compile every kernel, so that no later call waits for that."""
+        load_at_once()
         states = self.initial(2)
         self.groups(states)
         RowTable(1).numbers(np.arange(1000, dtype=np.uint64)[:, None])  # a table that grows
@@ -395,9 +394,9 @@ class PropnetMachine:
     def _listed(self, moves: Packed, role: int) -> tuple[IntArray, IntArray]:
         """How many moves of a role are set in each lane, and which."""
         names = self._moves.numbers[role]
-        if len(moves) == 1 and not is_compiler_loaded():
-            held = np.flatnonzero(unpack(moves, len(names))[0])
-            return np.array([len(held)], dtype=np.int64), names[held]
+        if count_bits.is_spared(len(moves)):
+            held = unpack(moves, len(names)) != 0
+            return held.sum(axis=1), names[np.nonzero(held)[1]]
         counts = np.zeros(len(moves), dtype=np.int64)
         count_bits(moves, counts)
         values = np.zeros(counts.sum(), dtype=np.int64)
@@ -406,8 +405,7 @@ class PropnetMachine:
 
     def _ask(self, asked: Query, packed: Packed) -> Packed:
         """What holds in states, whatever moves are made."""
-        if len(packed) == 1 and self._plain_answers and not is_compiler_loaded():
-            self._plain_answers -= 1
+        if len(packed) == 1 and query.is_spared(_PLAIN_STEPS):
             return plain.evaluate(asked, packed)
         return self._evaluate(asked, packed, np.zeros((len(packed), 0), dtype=np.int32))
 
