@@ -125,6 +125,7 @@ def _advice(
         ],
         "seconds": seconds,
         "matches": matches["played"],
+        "faulty": len(matches["faulty"]),
         "scores": scores,
     }
 
@@ -152,6 +153,8 @@ def _show(result: dict[str, Any]) -> None:
     ]
     print_rich(table_of(["", "player", "#mean score", "#99 % interval"], rows))
     click.echo(f"{result['matches']} matches, {result['seconds']:g} s a decision")
+    if result["faulty"]:
+        click.echo(f"in {result['faulty']} of them something went wrong, such as a late move")
     for reason in result["reasons"]:
         if reason["players"]:
             sign = "for" if reason["favours"] else "against"

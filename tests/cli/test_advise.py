@@ -31,14 +31,15 @@ def matches(**scores: tuple[float, float, float]) -> dict[str, object]:
             }
         ],
         "played": 10,
+        "faulty": [],
     }
 
 
 def test_it_says_which_player_and_why() -> None:
     found = json_of("advise", "exploding_bomb", *BOTH, *QUICK)
     assert list(found) == [
-        *("game", "player", "sure", "as_good", "reasons", "seconds", "matches", "scores"),
-        "properties",
+        *("game", "player", "sure", "as_good", "reasons", "seconds"),
+        *("matches", "faulty", "scores", "properties"),
     ]
     assert found["player"] == "hyperplay2"
     assert found["matches"] == 6
@@ -54,6 +55,13 @@ def test_it_shows_a_table_the_reasons_and_the_advice() -> None:
     assert lines[-1].startswith("advice: hyperplay2")
     assert any(line.startswith("for hyperplay2: knowing the world") for line in lines)
     assert "6 matches, 0.05 s a decision" in lines
+
+
+def test_it_tells_of_matches_in_which_something_went_wrong() -> None:
+    args = ("advise", "exploding_bomb", "--player", "legal", "--player", "random")
+    assert "something went wrong" not in run(*args, "--rounds", "1").stdout
+    shown = run(*args, "--rounds", "1", "--seconds", "0.000001").stdout
+    assert "in 2 of them something went wrong, such as a late move" in shown.splitlines()
 
 
 AGAINST = (Reason(CLAIRVOYANT, False, "why"), Reason(INFORMED, True, "why"))
