@@ -20,7 +20,14 @@ MAY_IMPORT = {
     "ggp.search": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.solve": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.study": {"ggp.errors", "ggp.search", "ggp.belief", "ggp.machine"},
-    "ggp.players": {"ggp.errors", "ggp.gdl", "ggp.search", "ggp.belief", "ggp.machine"},
+    "ggp.players": {
+        "ggp.errors",
+        "ggp.gdl",
+        "ggp.solve",
+        "ggp.search",
+        "ggp.belief",
+        "ggp.machine",
+    },
     "ggp.console": {"ggp.errors", "ggp.gdl", "ggp.launch", "ggp.notes"},
     "ggp.protocol": {"ggp.errors", "ggp.gdl"},
     "ggp.server": {

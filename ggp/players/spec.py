@@ -20,9 +20,13 @@ import numpy as np
 
 from ggp.errors import ConfigError
 from ggp.machine.base import Machine
+from ggp.players.auto import Auto
 from ggp.players.first_legal import FirstLegal
 from ggp.players.hyperplay import HyperPlay
 from ggp.players.hyperplay2 import HyperPlay2
+from ggp.players.ismcts import ISMCTS
+from ggp.players.mcts import MCTS
+from ggp.players.oos import OOS
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
 from ggp.players.pimc import Pimc
 from ggp.players.player import Context, Decision, Player, PlayerClass
@@ -33,7 +37,11 @@ PLAYERS: dict[str, PlayerClass] = {
     "random": RandomLegal,
     "hyperplay": HyperPlay,
     "hyperplay2": HyperPlay2,
+    "mcts": MCTS,
+    "ismcts": ISMCTS,
+    "oos": OOS,
     "pimc": Pimc,
+    "auto": Auto,
 }
 """The players of this package, by name."""
 

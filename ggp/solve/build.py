@@ -28,7 +28,7 @@ from ggp.solve.canonical import TextOrder, require_equal_moves, sorted_chance
 from ggp.solve.nodes import Nodes, Stepper, Turn, first_node
 from ggp.solve.subgames import NO_SUBGAME, find_roots
 from ggp.solve.tables import LeafTable, SetTable
-from ggp.solve.tree import GameTree, Layer, Numbers
+from ggp.solve.tree import GameTree, Layer, Numbers, Stands
 
 MOST_STATES = 1_000_000
 """Nodes of a tree; it takes a few hundred bytes for each."""
@@ -93,6 +93,7 @@ class _Builder:
         self._birth_units = [1]
         self._totals = [1]
         self._root_turns = [0]
+        self._stands: list[list[Stands]] = [[] for _ in self._players]
 
     def build(self, progress: Progress | None) -> GameTree:
         if not self._players:
@@ -119,6 +120,7 @@ class _Builder:
             np.array(self._root_turns),
             self._num_states,
             tuple(self._layers),
+            tuple(Stands.joined(each) for each in self._stands),
         )
 
     def _refuse_if_large(self, num_states: int, turn: int) -> None:
@@ -144,6 +146,11 @@ class _Builder:
         self._totals += [int(total) for total in totals]
         self._birth_units += [self._unit] * len(totals)
         self._root_turns += [self._turn] * len(totals)
+        firsts = np.zeros(len(totals), dtype=np.int64)
+        firsts[roots.owners[::-1]] = roots.nodes[::-1]
+        for player, noted in enumerate(self._stands):
+            paths = nodes.paths[:, player]
+            noted.append(Stands.of(paths[begins], paths[firsts[roots.subgames[begins]]]))
         others = np.flatnonzero(roots.subgames == NO_SUBGAME)
         lanes = np.concatenate([others, roots.nodes])
         owners = np.concatenate([nodes.owners[others], roots.owners + before])
@@ -165,8 +172,12 @@ class _Builder:
         """
         if len(self._tree) < self._prune_at:
             return nodes
-        held = np.concatenate([table.paths for table in self._sets])
+        stands = [Stands.joined(each) for each in self._stands]
+        held = np.concatenate(
+            [*(table.paths for table in self._sets), *(part for each in stands for part in each)]
+        )
         numbers = self._tree.prune(nodes.paths.ravel(), held)
+        self._stands = [[Stands(*(numbers[part] for part in each))] for each in stands]
         for table in self._sets:
             table.renumber(numbers)
         self._prune_at = max(PRUNE_AT, 2 * len(self._tree))
