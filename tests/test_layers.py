@@ -20,7 +20,14 @@ MAY_IMPORT = {
     "ggp.search": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.solve": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.study": {"ggp.errors", "ggp.search", "ggp.belief", "ggp.machine"},
-    "ggp.players": {"ggp.errors", "ggp.gdl", "ggp.search", "ggp.belief", "ggp.machine"},
+    "ggp.players": {
+        "ggp.errors",
+        "ggp.gdl",
+        "ggp.solve",
+        "ggp.search",
+        "ggp.belief",
+        "ggp.machine",
+    },
     "ggp.console": {"ggp.errors", "ggp.gdl", "ggp.launch", "ggp.notes"},
     "ggp.protocol": {"ggp.errors", "ggp.gdl"},
     "ggp.server": {
@@ -39,6 +46,7 @@ MAY_IMPORT = {
 EVERYTHING_OF_GGP = {*MAY_IMPORT, "ggp.cli"}
 MAY_IMPORT["ggp.__init__"] = {"ggp", "ggp.library"}
 MAY_IMPORT["ggp.library"] = EVERYTHING_OF_GGP | {"match_runner"}  # for `ggp.play_match`
+MAY_IMPORT["ggp.cli"] = EVERYTHING_OF_GGP | {"ggp.library"}  # `ggp advise` plays matches
 MODULES = sorted(
     path for package in ("ggp", "match_runner") for path in (REPOSITORY / package).rglob("*.py")
 )

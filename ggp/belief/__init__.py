@@ -3,7 +3,7 @@
 from ggp.belief.bags import Bags, require_particles
 from ggp.belief.hyperplay_sampler import DEFAULT_EXACT, MAX_ATTEMPTS, HyperPlaySampler, never
 from ggp.belief.move_models import UNIFORM, MoveModel, UniformMoves
-from ggp.belief.paths import DRAWN, PathTree
+from ggp.belief.paths import DRAWN, FollowsPaths, PathTree
 from ggp.belief.sampler import Sampler
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "MAX_ATTEMPTS",
     "UNIFORM",
     "Bags",
+    "FollowsPaths",
     "HyperPlaySampler",
     "MoveModel",
     "PathTree",

@@ -7,6 +7,8 @@ their beginnings, so each is one node of a tree and a batch of paths an array of
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from ggp.machine.arrays import enlarged
@@ -15,6 +17,19 @@ from ggp.machine.rows import RowTable
 
 DRAWN = -2
 """In the place of a refused move: the executed one was drawn at random, and that is all."""
+
+
+class FollowsPaths(Protocol):
+    """What names paths by the nodes of a `PathTree` that may forget some."""
+
+    @property
+    def views(self) -> IntArray:
+        """Nodes that must not be forgotten."""
+        ...
+
+    def renumber(self, numbers: IntArray) -> None:
+        """Follow `PathTree.prune`."""
+        ...
 
 
 class PathTree:

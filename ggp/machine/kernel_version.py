@@ -20,6 +20,9 @@ FILES = (
         )
     ),
     "../belief/completion_kernels",
+    "../search/tree_kernels",
+    "../search/tree_tables",
+    "../search/regret_kernels",
     "../search/trial_kernels",
     "../study/tree_kernels",
 )

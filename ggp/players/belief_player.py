@@ -19,7 +19,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ggp.belief import Bags, HyperPlaySampler, PathTree, Sampler
+from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, PathTree, Sampler
 from ggp.errors import GGPError, MachineError
 from ggp.players.player import Context, Decision, MoveValue
 from ggp.players.tracker import Submission, Tracker
@@ -77,8 +77,8 @@ class BeliefPlayer(ABC):
             self.machine, tree, capacity=FEW_PARTICLES, max_attempts=FEW_ATTEMPTS
         )
 
-    def simulated(self) -> tuple[Sampler, ...]:
-        """Beliefs on the same tree that are made for others, if there are any."""
+    def simulated(self) -> tuple[FollowsPaths, ...]:
+        """What else names paths by the same tree: beliefs that are made for others, and so on."""
         return ()
 
     @abstractmethod
@@ -269,6 +269,4 @@ def _part(deadline: Deadline, share: float) -> Deadline: ...
 
 def _part(deadline: Deadline | None, share: float) -> Deadline | None:
     """An earlier deadline: this share of the time that is left."""
-    if deadline is None:
-        return None
-    return Deadline(deadline.clock() + share * deadline.left_s(), deadline.clock)
+    return None if deadline is None else deadline.part(share)

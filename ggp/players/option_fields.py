@@ -9,7 +9,7 @@ reads `my_player:depth=5`. Parsing, error messages, `ggp players` and completion
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -81,18 +81,20 @@ def wholes(meaning: str, *, low: int = 1, high: int = MOST) -> Any:
     return _field((), _Kind(read, "A/B/C", meaning, "", low, high))
 
 
-def choice(default: StrEnum, meaning: str) -> Any:
-    """A field for one of the values of an enumeration."""
-    kind = type(default)
+def choice(default: StrEnum, meaning: str, among: Sequence[StrEnum] = ()) -> Any:
+    """A field for one of the values of an enumeration.
+
+    Args:
+        among: the values that are possible; all, if none are given.
+    """
+    possible = among or tuple(type(default))
 
     def read(name: str, text: str) -> StrEnum:
-        try:
-            return kind(text)
-        except ValueError:
-            possible = " or ".join(f"{name}={each}" for each in kind)
-            raise ValueError(f"must be {possible}") from None
+        if text not in possible:
+            raise ValueError(f"must be {' or '.join(f'{name}={each}' for each in possible)}")
+        return type(default)(text)
 
-    return _field(default, _Kind(read, "|".join(kind), meaning))
+    return _field(default, _Kind(read, "|".join(possible), meaning))
 
 
 def read_options(options: type[_T], player: str, text: str) -> _T:

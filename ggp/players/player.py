@@ -26,7 +26,7 @@ class MoveValue:
             moves, had no time to try this one, or had no other choice.
         stderr: standard error of the value, as the spread of trials tells it: 0 where all came out
             the same, however few. None like the value, and after a single trial.
-        visits: playouts or simulations the value comes from.
+        visits: playouts or simulations the value comes from, or worlds that were solved.
     """
 
     move: str
@@ -157,5 +157,5 @@ class Context:
 
 PlayerClass = Callable[[Any, Context], Player]
 """Makes a player of its options and a context. It may have the attributes `Options`, a dataclass
-as in `ggp.players.option_fields`, and `SOURCE`, the paper it comes from; the first line of its
-docstring says what it does."""
+as in `ggp.players.option_fields`, `SOURCE`, the paper it comes from, and `PLAYS`, specs of the
+players that may play in its place; the first line of its docstring says what it does."""

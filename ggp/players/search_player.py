@@ -38,6 +38,7 @@ class SearchOptions:
     ties: Ties = choice(
         Ties.PROMPT,
         "choice of equal moves: prompt (early wins and late losses first), or random (by lot)",
+        (Ties.RANDOM, Ties.PROMPT),
     )
 
 
@@ -78,30 +79,40 @@ class SearchPlayer(BeliefPlayer):
         return self.best(run_search(search, self.machine, self.trials, deadline))
 
     def values_of(
-        self, search: Search, deadline: Deadline | None, share: float = 1.0, enough: int = 1
+        self,
+        search: Search,
+        deadline: Deadline | None,
+        share: float = 1.0,
+        enough: int = 1,
+        *,
+        race: bool = True,
     ) -> Estimates:
         """Values by count, by clock, or within a share of the budget of states.
 
         Args:
             enough: trials of each candidate from which on values are worth reporting.
+            race: see `run_search`.
         """
         budgets = self.options.states
         if not budgets:
             report = None if self.context.report is None else partial(self._report, enough)
-            return run_search(search, self.machine, self.trials, deadline, report)
+            return run_search(search, self.machine, self.trials, deadline, report, race=race)
         budget = share * budgets[min(self.turn, len(budgets) - 1)]
         return spend_states(search, self.machine, budget - self.visited_since_decision, deadline)
 
     def best(self, estimates: Estimates) -> Choice:
         """The move of highest value, and all values."""
-        move = int(estimates.choose(self.rng, self.options.ties)[0])
-        return move, self._values(estimates)
+        return self.chosen(estimates, self.rng), self._values(estimates)
+
+    def chosen(self, estimates: Estimates, rng: np.random.Generator) -> int:
+        """The move of highest value."""
+        return int(estimates.choose(rng, self.options.ties)[0])
 
     def _report(self, enough: int, estimates: Estimates) -> None:
         """Tell the best move so far; draws nothing from the player's rng."""
         if estimates.visits.min() >= enough:
             rng = np.random.default_rng(self.turn)
-            self.report(int(estimates.choose(rng, self.options.ties)[0]), self._values(estimates))
+            self.report(self.chosen(estimates, rng), self._values(estimates))
 
     def _values(self, estimates: Estimates) -> tuple[MoveValue, ...]:
         each = zip(

@@ -20,10 +20,15 @@ import numpy as np
 
 from ggp.errors import ConfigError
 from ggp.machine.base import Machine
+from ggp.players.auto import Auto
 from ggp.players.first_legal import FirstLegal
 from ggp.players.hyperplay import HyperPlay
 from ggp.players.hyperplay2 import HyperPlay2
+from ggp.players.ismcts import ISMCTS
+from ggp.players.mcts import MCTS
+from ggp.players.oos import OOS
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
+from ggp.players.pimc import Pimc
 from ggp.players.player import Context, Decision, Player, PlayerClass
 from ggp.players.random_legal import RandomLegal
 
@@ -32,6 +37,11 @@ PLAYERS: dict[str, PlayerClass] = {
     "random": RandomLegal,
     "hyperplay": HyperPlay,
     "hyperplay2": HyperPlay2,
+    "mcts": MCTS,
+    "ismcts": ISMCTS,
+    "oos": OOS,
+    "pimc": Pimc,
+    "auto": Auto,
 }
 """The players of this package, by name."""
 

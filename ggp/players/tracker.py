@@ -13,7 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.belief import DRAWN, Bags, HyperPlaySampler, Sampler, require_particles
+from ggp.belief import (
+    DRAWN,
+    Bags,
+    FollowsPaths,
+    HyperPlaySampler,
+    Sampler,
+    require_particles,
+)
 from ggp.belief.completions import lanes_at_once
 from ggp.belief.segments import depleted_segments
 from ggp.gdl import canonical_term
@@ -140,7 +147,7 @@ class Tracker:
         self.last_known = found
         return found
 
-    def grow(self, deadline: Deadline, *others: Sampler) -> None:
+    def grow(self, deadline: Deadline, *others: FollowsPaths) -> None:
         """Draw more samples of the present path until the bag is full, or the time is up.
 
         Args:
@@ -162,15 +169,16 @@ class Tracker:
             fruitless = 0 if is_new else fruitless + 1
             self.prune(*others)
 
-    def prune(self, *others: Sampler) -> None:
+    def prune(self, *others: FollowsPaths) -> None:
         """Forget paths that cannot come up any more, if they have become many.
 
         Args:
-            others: other beliefs on the same tree.
+            others: whatever else names paths by the same tree.
         """
         if len(self.tree) < self._prune_at:
             return
-        beliefs = (self.belief, *others, *([] if self._spare is None else [self._spare]))
+        spare = [] if self._spare is None else [self._spare]
+        beliefs: list[FollowsPaths] = [self.belief, *others, *spare]
         # Only the present bag is continued; of an older one nothing that came after it is kept,
         # or all that was tried since would be, as long as there is no particle.
         held = [self.last_known.nodes, *(belief.views for belief in beliefs)]

@@ -31,6 +31,11 @@ class Deadline:
     def left_s(self) -> float:
         return self.at_s - self.clock()
 
+    def part(self, share: float) -> Deadline:
+        """An earlier one: when this share of the time that is left is over."""
+        now_s = self.clock()
+        return Deadline(now_s + share * (self.at_s - now_s), self.clock)
+
 
 def check(deadline: Deadline | None) -> None:
     """Raise `OutOfTime` if there is a deadline and it has passed."""

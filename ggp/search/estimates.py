@@ -29,10 +29,12 @@ class Ties(StrEnum):
 
     `RANDOM` is by lot. `PROMPT` is the promptest, as if goals were discounted ever so little with
     time: a player that is sure to win now or later wins now. That is no rule of the papers.
+    `HYPERPLAY` is the one of the highest HyperPlay value, which only some players know.
     """
 
     RANDOM = "random"
     PROMPT = "prompt"
+    HYPERPLAY = "hyperplay"
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Estimates:
         values: `[C]` estimated goal value of each candidate, in the machine's goal range.
         stderrs: `[C]` standard error of each value, as the spread of trials tells it: 0 where all
             came out the same, NaN where they do not tell, as a single one does not.
-        visits: `[C]` playouts or simulations made of each candidate.
+        visits: `[C]` playouts or simulations made of each candidate, or worlds that were solved.
         promptness: `[C]` how much sooner its wins come and how much later its losses: the mean
             of (middle of the goal range - goal) * turns.
     """
@@ -100,6 +102,12 @@ def best_moves(moves: Ragged, values: FloatArray, rng: np.random.Generator) -> I
     if not len(values):
         return best
     return np.where(best < 0, UNKNOWN, moves.values[best])
+
+
+def equally_best(values: FloatArray) -> IntArray:
+    """Places of the highest of some values, and of those equal to it."""
+    least = values.max() - TIE_TOLERANCE * np.abs(values).max()
+    return np.flatnonzero(values >= least)
 
 
 def _is_best(moves: Ragged, values: FloatArray) -> BoolArray:

@@ -44,13 +44,20 @@ class RandomPlayouts:
         rng: np.random.Generator,
         deadline: Deadline | None = None,
     ) -> tuple[FloatArray, IntArray]:
+        goals, turns = self.goals(states, rng, deadline)
+        return np.ascontiguousarray(goals[:, role]), turns
+
+    def goals(
+        self, states: States, rng: np.random.Generator, deadline: Deadline | None = None
+    ) -> tuple[FloatArray, IntArray]:
+        """The same for all roles at once: `[L, R]` values, and `[L]` turns."""
         machine = self._machine
         ended = machine.playout(states, rng, max_seconds=_left_s(deadline))
         if ended.finished.all():
-            return np.ascontiguousarray(ended.goals[:, role]), ended.steps
+            return ended.goals, ended.steps
         check(deadline)
         middle = sum(machine.goal_range) / 2
-        return np.where(ended.finished, ended.goals[:, role], middle), ended.steps
+        return np.where(ended.finished[:, None], ended.goals, middle), ended.steps
 
 
 class PlayoutSearch:

@@ -19,6 +19,7 @@ from contextlib import suppress
 from hashlib import blake2b
 from importlib import import_module
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 
 import ggp.machine
@@ -36,7 +37,16 @@ _EXAMPLE = """
 (<= terminal (true (step 3))) (<= (goal xplayer 100) (true right))
 (<= (goal xplayer 0) (not (true right))) (goal random 0)
 """
-"""A game for which every kernel is needed."""
+"""A game for which every kernel is needed, but those for games where everybody knows everything."""
+
+_OPEN_EXAMPLE = """
+(role xplayer) (role oplayer) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+(<= (legal ?r (pick ?x)) (role ?r) (succ ?x ?y))
+(<= (next (step ?y)) (true (step ?x)) (succ ?x ?y))
+(<= (next same) (does xplayer (pick ?x)) (does oplayer (pick ?x)))
+(<= terminal (true (step 3))) (<= (goal xplayer 100) (true same))
+(<= (goal xplayer 0) (not (true same))) (goal oplayer 50)
+"""
 
 _ENTRY = "ggp.server.kernels:compile_all"
 _GROUNDING_S = 60.0
@@ -86,12 +96,16 @@ def fill_cache(player: str, backend: str) -> bool:
 
 
 def compile_all(player: str, backend: str) -> None:
-    """What the child does: it plays a turn, and says which files are in the cache now."""
+    """What the child does: it plays a turn of each example, and says what is in the cache now."""
     with children.own_answers() as answers:
-        setup = Setup(_EXAMPLE, "xplayer", player, backend, 0, _GROUNDING_S, _MEMORY_BYTES)
-        match = import_module("ggp.server.worker_match").WorkerMatch(_ignore, lambda: False)
-        match.build(setup)
-        match.think(Think(0, 0, (), time.monotonic()))
+        parse_spec = import_module("ggp.players").parse_spec
+        # What a player lets play in its place depends on the game.
+        specs = (player, *getattr(parse_spec(player).player, "PLAYS", ()))
+        for rules, spec in product((_EXAMPLE, _OPEN_EXAMPLE), specs):
+            setup = Setup(rules, "xplayer", spec, backend, 0, _GROUNDING_S, _MEMORY_BYTES)
+            match = import_module("ggp.server.worker_match").WorkerMatch(_ignore, lambda: False)
+            match.build(setup)
+            match.think(Think(0, 0, (), time.monotonic()))
         jit = sys.modules.get("ggp.machine.jit")
         files = () if jit is None else jit.cache_files()
         answers.write(json.dumps([str(file) for file in files if file.is_file()]).encode())

@@ -28,7 +28,7 @@ from ggp.solve.canonical import TextOrder, require_equal_moves, sorted_chance
 from ggp.solve.nodes import Nodes, Stepper, Turn, first_node
 from ggp.solve.subgames import NO_SUBGAME, find_roots
 from ggp.solve.tables import LeafTable, SetTable
-from ggp.solve.tree import GameTree, Layer, Numbers
+from ggp.solve.tree import GameTree, Layer, Numbers, Stands
 
 MOST_STATES = 1_000_000
 """Nodes of a tree; it takes a few hundred bytes for each."""
@@ -50,6 +50,7 @@ def build_tree(
     *,
     split: bool = False,
     keep_layers: bool = False,
+    keep_stands: bool = False,
     most_states: int = MOST_STATES,
     progress: Progress | None = None,
 ) -> GameTree:
@@ -60,6 +61,7 @@ def build_tree(
         split: split off subgames, which makes many trees far smaller. The information sets of a
             subgame then stand for all histories that lead there.
         keep_layers: keep how nodes follow from each other. Not together with `split`.
+        keep_stands: keep all paths to where subgames begin, so that a match can be followed.
         most_states: nodes that the tree may have.
         progress: told how far it is.
 
@@ -68,15 +70,18 @@ def build_tree(
             moves after one and the same incomplete path.
         NoLegalMoveError, ReasonerLimitError, GoalError: as the machine does.
     """
-    return _Builder(machine, split, keep_layers, most_states).build(progress)
+    builder = _Builder(machine, split, keep_layers, keep_stands, most_states)
+    return builder.build(progress)
 
 
 class _Builder:
-    def __init__(self, machine: Machine, split: bool, keep_layers: bool, most: int) -> None:
+    def __init__(
+        self, machine: Machine, split: bool, keep_layers: bool, keep_stands: bool, most: int
+    ) -> None:
         if split and keep_layers:
             raise ValueError("layers are kept of whole trees only")
         self._machine, self._split, self._most = machine, split, most
-        self._keep_layers = keep_layers
+        self._keep_layers, self._keep_stands = keep_layers, keep_stands
         self._players = [r for r in range(len(machine.roles)) if r != machine.random_role]
         self._tree = PathTree(machine)
         self._order = TextOrder(machine)
@@ -93,6 +98,7 @@ class _Builder:
         self._birth_units = [1]
         self._totals = [1]
         self._root_turns = [0]
+        self._stands: list[list[Stands]] = [[] for _ in self._players]
 
     def build(self, progress: Progress | None) -> GameTree:
         if not self._players:
@@ -119,6 +125,7 @@ class _Builder:
             np.array(self._root_turns),
             self._num_states,
             tuple(self._layers),
+            tuple(Stands.joined(each) for each in self._stands),
         )
 
     def _refuse_if_large(self, num_states: int, turn: int) -> None:
@@ -144,6 +151,12 @@ class _Builder:
         self._totals += [int(total) for total in totals]
         self._birth_units += [self._unit] * len(totals)
         self._root_turns += [self._turn] * len(totals)
+        if self._keep_stands:
+            firsts = np.zeros(len(totals), dtype=np.int64)
+            firsts[roots.owners[::-1]] = roots.nodes[::-1]
+            for player, noted in enumerate(self._stands):
+                paths = nodes.paths[:, player]
+                noted.append(Stands.of(paths[begins], paths[firsts[roots.subgames[begins]]]))
         others = np.flatnonzero(roots.subgames == NO_SUBGAME)
         lanes = np.concatenate([others, roots.nodes])
         owners = np.concatenate([nodes.owners[others], roots.owners + before])
@@ -165,8 +178,12 @@ class _Builder:
         """
         if len(self._tree) < self._prune_at:
             return nodes
-        held = np.concatenate([table.paths for table in self._sets])
+        stands = [Stands.joined(each) for each in self._stands]
+        held = np.concatenate(
+            [*(table.paths for table in self._sets), *(part for each in stands for part in each)]
+        )
         numbers = self._tree.prune(nodes.paths.ravel(), held)
+        self._stands = [[Stands(*(numbers[part] for part in each))] for each in stands]
         for table in self._sets:
             table.renumber(numbers)
         self._prune_at = max(PRUNE_AT, 2 * len(self._tree))

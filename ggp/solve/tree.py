@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +105,33 @@ class Leaves:
         return Fraction(int(self.numerators[leaf]), int(self.denominators[leaf]))
 
 
+class Stands(NamedTuple):
+    """Where a subgame begins, a player's paths and those that stand for them: K of both.
+
+    Attributes:
+        paths: `[K]` paths of the player after which a subgame begins; each of them once.
+        models: `[K]` the path from which its information sets in the subgame are continued.
+    """
+
+    paths: IntArray
+    models: IntArray
+
+    @classmethod
+    def of(cls, paths: IntArray, models: IntArray) -> Stands:
+        """Of any paths, each of which has one model."""
+        different, first = np.unique(paths, return_index=True)
+        return cls(different, models[first])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Stands]) -> Stands:
+        """Those of different turns, which have no path in common."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(
+            np.concatenate([none, *(part.paths for part in parts)]),
+            np.concatenate([none, *(part.models for part in parts)]),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Layer:
     """The nodes after so many turns, as they follow from each other; E of them.
@@ -143,6 +170,7 @@ class GameTree:
         root_turns: `[G]` turns before each subgame begins.
         num_states: states with the incomplete paths of all players that were told apart.
         layers: how nodes follow from each other, where that was asked for.
+        stands: `[P]` what a player's path becomes where a subgame begins, where asked for.
     """
 
     machine: Machine
@@ -153,6 +181,7 @@ class GameTree:
     root_turns: IntArray
     num_states: int
     layers: tuple[Layer, ...] = ()
+    stands: tuple[Stands, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -14,8 +14,8 @@ import numpy as np
 
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import FloatArray, IntArray, States
-from ggp.search.estimates import TIE_TOLERANCE, candidates
-from ggp.study.clairvoyant import ClairvoyantValues, clairvoyant_values
+from ggp.search.estimates import candidates, equally_best
+from ggp.search.worlds import clairvoyant_values, table_of
 from ggp.study.matches import Decisions
 from ggp.study.sets import KnownSets
 
@@ -78,35 +78,19 @@ def views_of(
     if not worlds:
         return Views(gaps, tied, sizes, True)
     states = machine.concatenate(worlds)
-    seen = clairvoyant_values(machine, states, role, rng, most_steps)
-    again = seen if seen.solved else clairvoyant_values(machine, states, role, rng, most_steps)
+    seen, solved = clairvoyant_values(machine, states, role, rng, most_steps)
+    again = seen
+    if not solved:
+        again, _ = clairvoyant_values(machine, states, role, rng, most_steps)
+    middle = sum(machine.goal_range) / 2
     start = 0
     for here, weights, moves in places:
         lanes = np.arange(start, start + len(weights))
         start += len(weights)
-        tables = [table_of(each, lanes, moves) for each in (seen, again)]
+        tables = [table_of(each.take(lanes), moves, middle)[0] for each in (seen, again)]
         gaps[here] = gap_of(tables, weights)
-        tied[here] = is_tied(weights @ tables[0])
-    return Views(gaps, tied, sizes, seen.solved)
-
-
-def table_of(seen: ClairvoyantValues, worlds: IntArray, moves: IntArray) -> FloatArray:
-    """`[N, M]` values of moves in worlds.
-
-    A move that is illegal in a world counts as the mean of those that are legal there.
-
-    Args:
-        worlds: `[N]` lanes of what was seen.
-        moves: `[M]` the candidates, all that are legal in one of them.
-    """
-    table = np.empty((len(worlds), len(moves)))
-    legal = seen.moves
-    for row, world in enumerate(worlds.tolist()):
-        own = seen.values[legal.offsets[world] : legal.offsets[world + 1]]
-        table[row] = own.mean()
-        at = legal[world][:, None] == moves
-        table[row, at.argmax(axis=1)] = own
-    return table
+        tied[here] = len(equally_best(weights @ tables[0])) > 1
+    return Views(gaps, tied, sizes, solved)
 
 
 def gap_of(tables: Sequence[FloatArray], weights: FloatArray) -> float:
@@ -123,9 +107,3 @@ def gap_of(tables: Sequence[FloatArray], weights: FloatArray) -> float:
         unknown = valued_by[:, (weights @ chosen_by).argmax()]
         gaps.append(float(weights @ (known - unknown)))
     return sum(gaps) / 2
-
-
-def is_tied(values: FloatArray) -> bool:
-    """Whether several values are the highest."""
-    best = float(values.max())
-    return int((values >= best - TIE_TOLERANCE * max(abs(best), 1.0)).sum()) > 1

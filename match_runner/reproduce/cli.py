@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import Any
 import click
 
 from ggp.cli.arguments import (
+    FiniteRange,
     backend_option,
     json_option,
     limits_option,
@@ -25,18 +27,21 @@ from ggp.console import (
     show_error,
     table_of,
 )
-from ggp.errors import GGPError
+from ggp.errors import ConfigError, GGPError
 from ggp.machine import Limits
 from match_runner.options import place_options, read_place
 from match_runner.progress import progress
+from match_runner.reproduce.clock import CLOCK
 from match_runner.reproduce.figure3 import FIGURE_3
 from match_runner.reproduce.figure4 import FIGURE_4
 from match_runner.reproduce.figure5 import FIGURE_5
 from match_runner.reproduce.figures import score_text
+from match_runner.reproduce.grid import Grid
 from match_runner.reproduce.kuhn_table import KuhnTable
 from match_runner.reproduce.others import LargerGames, Limitation
 from match_runner.reproduce.report import begin_run, verdict, write_results
 from match_runner.reproduce.results import Experiment, Result, Settings, Tell
+from match_runner.reproduce.strength import STRENGTH
 from match_runner.reproduce.tables import TABLE_1, TABLE_2
 from match_runner.reproduce.tree_figures import TREE_FIGURES
 from match_runner.workers.places import open_executor
@@ -46,12 +51,16 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     e.name: e for e in (TABLE_1, TABLE_2, FIGURE_3, FIGURE_4, FIGURE_5, Limitation(), LargerGames())
 }
 PAPER_003: Mapping[str, Experiment] = {e.name: e for e in (*TREE_FIGURES, KuhnTable())}
+GRIDS: Mapping[str, Grid] = {grid.name: grid for grid in (STRENGTH, CLOCK)}
+"""What is in no paper, and is not part of `all`."""
 
 REPORT = "report"
 """Name of the files about all experiments of the first paper; else it is what was asked for."""
 
 MATCHES = 100
 QUICK_MATCHES = 10
+QUICK_GRID_MINUTES = 18.0
+"""With `--quick`, no duel of a grid is begun after that, unless `--minutes` says otherwise."""
 
 
 def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int | None:
@@ -61,12 +70,19 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
 
 
 @click.command()
-@click.argument("what", type=click.Choice([*EXPERIMENTS, ALL, *PAPER_003, ALL_003, EVERYTHING]))
+@click.argument(
+    "what", type=click.Choice([*EXPERIMENTS, ALL, *PAPER_003, ALL_003, EVERYTHING, *GRIDS])
+)
 @click.option(
     "--matches",
     type=click.IntRange(min=2),
     callback=_even,
-    show_default=f"{MATCHES}, with --quick {QUICK_MATCHES}",
+    show_default=", ".join(
+        (
+            f"{MATCHES}, with --quick {QUICK_MATCHES}",
+            *(f"{g.name} {g.matches} and {g.quick_matches}" for g in GRIDS.values()),
+        )
+    ),
     help="Matches for each point, decisions for each row of a table, synthetic trees for each "
     "cell of a heat map.",
 )
@@ -74,6 +90,19 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
     "--quick", is_flag=True, help="Play few matches: all takes minutes, and intervals are wide."
 )
 @click.option("--long", is_flag=True, help="Add the points that take hours.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    help="Of a grid (strength, clock), play the duels of this game, player or clock (such as 1s) "
+    "only, of several players those among them; may be repeated. What was played before is shown "
+    "too.",
+)
+@click.option(
+    "--minutes",
+    type=FiniteRange(min=0),
+    help="Of a grid, begin no other duel after so many minutes; 0 shows what was played.",
+)
 @place_options("all processors", records=False)
 @seed_option("all matches")
 @backend_option
@@ -85,6 +114,8 @@ def reproduce(
     matches: int | None,
     quick: bool,
     long: bool,
+    only: tuple[str, ...],
+    minutes: float | None,
     seed: int,
     backend: str,
     limits: Limits,
@@ -98,11 +129,23 @@ def reproduce(
     games, for which the paper has no numbers. For the paper on perfect information Monte Carlo
     search it is 003: heat maps of synthetic trees, and Kuhn's poker. A CSV and a PNG of each are
     written to DIR, and one report with the paper's numbers, ours, and whether they agree.
+
+    Two grids are in no paper: strength, every player against the best under a clock of 0.3 s on
+    twelve games; and clock, HyperPlay-II against HyperPlay with 1 s and 3 s.
     """
     place = read_place(asked)
     assert place.folder is not None  # the option is required
-    count = matches or (QUICK_MATCHES if quick else MATCHES)
-    settings = Settings(count, long, seed, backend, place.folder, limits)
+    grid = GRIDS.get(what)
+    if grid is None and (only or minutes is not None):
+        raise ConfigError(f"--only and --minutes are for the grids: {', '.join(GRIDS)}")
+    if minutes is None:
+        minutes = QUICK_GRID_MINUTES if quick and grid is not None else math.inf
+    usual = (MATCHES, QUICK_MATCHES) if grid is None else (grid.matches, grid.quick_matches)
+    settings = Settings(
+        *(matches or usual[quick], long, seed, backend, place.folder, limits),
+        only=only,
+        seconds=60 * minutes,
+    )
     begin_run(settings)
     experiments = wanted(what)
     jobs = place.jobs
@@ -155,7 +198,7 @@ def wanted(what: str) -> list[Experiment]:
     }
     if what in groups:
         return list(groups[what].values())
-    return [groups[EVERYTHING][what]]
+    return [{**groups[EVERYTHING], **GRIDS}[what]]
 
 
 def _show(results: Sequence[Result]) -> None:
@@ -167,6 +210,10 @@ def _show(results: Sequence[Result]) -> None:
         else:
             shown = [(p.at, p.player, p.opponent, score_text(p.value)) for p in result.points]
             print_rich(table_of(["", "player", "opponent", f"#{result.measure}"], shown))
+        for table in result.tables:
+            click.echo()
+            click.echo(table.title)
+            print_rich(table_of(table.head, table.rows))
 
 
 @contextmanager

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
 
 from ggp.gdl.normalize import load
+from ggp.gdl.program import Program
 from ggp.players import Decision
+from match_runner.match.referee import Conditions
 from match_runner.reproduce.results import Settings, Tell
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import held_so_far
+from match_runner.series.holding import Held, held_so_far
 from match_runner.series.outcomes import Played, decisions_of
 from match_runner.series.plan import (
     MEASURE,
@@ -19,7 +23,7 @@ from match_runner.series.plan import (
     measured_rounds,
 )
 from match_runner.series.runner import run_series
-from match_runner.series.store import open_store
+from match_runner.series.store import FILE, open_store
 from match_runner.workers.executor import Executor
 
 
@@ -33,21 +37,37 @@ class Duel:
         players: specs; two of them, or more in a game with one role.
         folder: where it is kept, below that of the run.
         equal_states: whether the second gets what the first visits.
+        play_clock_s: time for each decision; None lets the players' counts decide.
     """
 
     game: str
     players: tuple[str, ...]
     folder: str
     equal_states: bool = False
+    play_clock_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PlayedDuel:
-    """A duel that was played."""
+    """A duel that was played.
 
-    summary: ComparisonSummary
-    matches: tuple[Played, ...]
-    failures: tuple[str, ...]
+    Attributes:
+        held: its matches.
+        failures: those that could not be played, one line each.
+    """
+
+    held: Held
+    failures: tuple[str, ...] = ()
+
+    @cached_property
+    def summary(self) -> ComparisonSummary:
+        """What `compare` would show of it."""
+        return summarize(self.held)
+
+    @property
+    def matches(self) -> tuple[Played, ...]:
+        """By round, then number."""
+        return tuple(self.held.matches)
 
     def decisions(self, player: int) -> list[list[tuple[str, Decision]]]:
         """Role and decision of a player between several moves, match by match."""
@@ -77,12 +97,12 @@ def series_of(duel: Duel, settings: Settings) -> Series:
     With one role `matches` are played by each player, else by both together, who take turns at
     the roles: there must be an even number.
     """
-    program = load(duel.game)
+    program = program_of(duel.game)
     roles = sum(role != "random" for role in program.roles)
     rounds = settings.matches if roles == 1 else settings.matches // len(duel.players)
     series = Series(
         players={player: player for player in duel.players},
-        games=(SeriesGame(duel.game, program, rounds),),
+        games=(SeriesGame(duel.game, program, rounds, Conditions(duel.play_clock_s)),),
         equal_states=duel.equal_states,
         seed=settings.seed,
         backend=settings.backend,
@@ -108,10 +128,35 @@ def play_duel(duel: Duel, settings: Settings, executor: Executor, tell: Tell) ->
         MatchError: workers fail, or a match does.
     """
     series = series_of(duel, settings)
-    with open_store(settings.folder / "matches" / duel.folder, series) as store:
+    with open_store(_folder(duel, settings), series) as store:
         for kind in (MEASURE, PLAY):
             for _ in store.matches(kind):
                 tell()
         failures = run_series(series, store, executor, lambda _: tell())
         held = held_so_far(series, store)
-    return PlayedDuel(summarize(held), tuple(held.matches), failures)
+    return PlayedDuel(held, failures)
+
+
+def stored_duel(duel: Duel, settings: Settings) -> PlayedDuel | None:
+    """What was played of a duel before; None of nothing.
+
+    Raises:
+        ConfigError: its folder holds something else.
+    """
+    folder = _folder(duel, settings)
+    if not (folder / FILE).exists():
+        return None
+    series = series_of(duel, settings)
+    with open_store(folder, series) as store:
+        held = held_so_far(series, store)
+    return PlayedDuel(held) if held.matches else None
+
+
+@cache
+def program_of(game: str) -> Program:
+    """The rules of a game, read once."""
+    return load(game)
+
+
+def _folder(duel: Duel, settings: Settings) -> Path:
+    return settings.folder / "matches" / duel.folder

@@ -6,6 +6,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from match_runner.reproduce.results import Panel, Result
 
 if TYPE_CHECKING:
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 _PANEL_INCHES = (3.2, 3.0)
+_NAMED_INCHES = (8.6, 3.6)
+"""Of a panel whose values along the axes have names."""
+
 _DPI = 150
 
 
@@ -27,15 +32,22 @@ def draw_heat_maps(result: Result, path: Path) -> None:
 
     rows = [list(panels) for _, panels in groupby(result.panels, lambda panel: panel.row)]
     columns = max(map(len, rows))
-    width, height = _PANEL_INCHES
+    width, height = _NAMED_INCHES if result.panels[0].x_names else _PANEL_INCHES
     figure = Figure(
         figsize=(width * columns + 1.0, height * len(rows) + 0.4), dpi=_DPI, layout="constrained"
     )
     FigureCanvasAgg(figure)
     grid = figure.subplots(len(rows), columns, squeeze=False)
     for places, panels in zip(grid, rows, strict=True):
-        values = [value for panel in panels for line in panel.values for value in line]
-        low, high = min(values), max(values)
+        values = [
+            value
+            for panel in panels
+            for line in panel.values
+            for value in line
+            if value is not None
+        ]
+        # What has names is compared with a known level, the middle of the span.
+        low, high = result.span if panels[0].x_names else (min(values), max(values))
         for axes, panel in zip(places, panels, strict=True):
             image = _draw_panel(axes, panel, low, max(high, low + 1e-9))
         bar = figure.colorbar(image, ax=list(places))
@@ -47,8 +59,8 @@ def draw_heat_maps(result: Result, path: Path) -> None:
 def _draw_panel(axes: Axes, panel: Panel, low: float, high: float) -> AxesImage:
     half_x, half_y = ((at[-1] - at[0]) / (2 * max(len(at) - 1, 1)) for at in (panel.xs, panel.ys))
     image = axes.imshow(
-        panel.values,
-        cmap="gray",
+        np.array(panel.values, dtype=np.float64),  # None is drawn as nothing
+        cmap="RdBu" if panel.x_names else "gray",
         vmin=low,
         vmax=high,
         origin="lower",
@@ -61,4 +73,11 @@ def _draw_panel(axes: Axes, panel: Panel, low: float, high: float) -> AxesImage:
     axes.set_xlabel(panel.x)
     axes.set_ylabel(panel.y)
     axes.set_title(panel.title, fontsize="medium")
+    if panel.x_names:
+        axes.set_xticks(panel.xs, panel.x_names, rotation=30, ha="right", fontsize="small")
+        axes.set_yticks(panel.ys, panel.y_names, fontsize="small")
+        for y, line in zip(panel.ys, panel.values, strict=True):
+            for x, value in zip(panel.xs, line, strict=True):
+                if value is not None:
+                    axes.text(x, y, f"{value:.0f}", ha="center", va="center", fontsize="small")
     return image

@@ -128,8 +128,8 @@ def _states_csv(rows: Sequence[StatesRow]) -> str:
 
 
 def _report(results: Sequence[Result], settings: Settings, version: str) -> Iterator[str]:
-    papers = dict.fromkeys(result.paper for result in results)
-    yield f"# The experiments of {', and of '.join(papers)} again"
+    papers = dict.fromkeys(result.paper for result in results if result.paper)
+    yield f"# The experiments of {', and of '.join(papers)} again" if papers else "# Measurements"
     yield ""
     yield (
         f"ggp {version}, seed {settings.seed}, {settings.matches} matches (or synthetic trees) a "
@@ -164,6 +164,11 @@ def _section(result: Result) -> Iterator[str]:
                 for c in result.claims
             ),
         )
+    for table in result.tables:
+        yield ""
+        yield f"**{table.title}**"
+        yield ""
+        yield from _table([name.removeprefix("#") for name in table.head], table.rows)
     if result.panels:
         yield ""
         yield f"All {len(result.points):,} points: `{result.name}.csv`."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -35,6 +36,8 @@ class Settings:
         backend: of the machines.
         folder: where results are kept.
         limits: on building machines.
+        only: players and games whose duels of a grid are played; all without any.
+        seconds: after which no other duel of a grid is begun.
     """
 
     matches: int
@@ -43,6 +46,8 @@ class Settings:
     backend: str
     folder: Path
     limits: Limits = field(default_factory=Limits)
+    only: tuple[str, ...] = ()
+    seconds: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +137,9 @@ class Panel:
         title: what is the same for all of the panel.
         x, y: labels of the axes.
         xs, ys: values along them.
-        values: one row for each of `ys`.
+        values: one row for each of `ys`; None where nothing was measured.
+        x_names, y_names: of the values along the axes, where they have names. Cells then show
+            their numbers too.
     """
 
     row: str
@@ -141,7 +148,24 @@ class Panel:
     y: str
     xs: tuple[float, ...]
     ys: tuple[float, ...]
-    values: tuple[tuple[float, ...], ...]
+    values: tuple[tuple[float | None, ...], ...]
+    x_names: tuple[str, ...] = ()
+    y_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Numbers as text, to be read.
+
+    Attributes:
+        title: one line.
+        head: names of the columns; `#` before those that hold numbers.
+        rows: of as many texts.
+    """
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +184,8 @@ class Result:
         failures: matches that could not be played, one line each.
         panels: heat maps; where there are any, they are the figure, and the points are as many
             as their cells.
-        paper: whose experiment it is.
+        tables: shown besides the claims.
+        paper: whose experiment it is; empty if it is in none.
         span: what values may be at least and at most.
     """
 
@@ -174,6 +199,7 @@ class Result:
     states: tuple[StatesRow, ...] = ()
     failures: tuple[str, ...] = ()
     panels: tuple[Panel, ...] = ()
+    tables: tuple[Table, ...] = ()
     paper: str = PAPER_004
     span: tuple[float, float] = GOALS
 

@@ -12,10 +12,16 @@ from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import Conditions, play_match
-from match_runner.match.seats import build_machines, set_up
+from match_runner.match.seats import Arena, build_machines, set_up
 
 _MOST_GAMES = 2
 """Games whose machines are kept: one is followed by the next."""
+
+REHEARSED_TURNS, REHEARSED_S = 6, 0.05
+"""Turns of a match before the first one with a clock, and seconds for each decision in it: what
+players need is loaded or compiled when they first use it, and that may take longer than a clock."""
+
+_rehearsed: set[tuple[object, ...]] = set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,18 @@ def play(task: MatchTask) -> MatchRecord:
     ready = task.conditions.play_clock_s is not None
     program, machines = _machines(task.source, task.rules, task.backend, task.limits, ready)
     arena = set_up(task.game, program, task.players, machines)
+    if ready:
+        _rehearse(task, arena)
     return replace(play_match(arena, task.seed, task.conditions), rules="")
+
+
+def _rehearse(task: MatchTask, arena: Arena) -> None:
+    """Play the beginning of a match that does not count; once with each game and players."""
+    key = (task.rules, task.backend, *task.players.values())
+    if arena.remotes is not None or key in _rehearsed:
+        return
+    _rehearsed.add(key)
+    play_match(arena, 0, Conditions(play_clock_s=REHEARSED_S, max_turns=REHEARSED_TURNS))
 
 
 @lru_cache(maxsize=_MOST_GAMES)

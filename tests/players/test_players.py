@@ -10,7 +10,7 @@ import pytest
 
 from ggp.errors import ConfigError, ReasonerLimitError
 from ggp.machine import Machine, role_index
-from ggp.players import PLAYERS, BeliefPlayer, SearchPlayer, make_player, parse_spec
+from ggp.players import PLAYERS, BeliefPlayer, Player, SearchPlayer, make_player, parse_spec
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Ties
 from tests.support.games import GAMES, backend_for_search, machine_of_game, machine_of_rules
@@ -57,8 +57,12 @@ WIDE = (
 """900 moves a turn."""
 
 
+def any_player(spec: str, machine: Machine, role: int = 0, seed: int = 0) -> Player:
+    return make_player(parse_spec(spec), machine, role, np.random.default_rng(seed))
+
+
 def player(spec: str, machine: Machine, role: int = 0, seed: int = 0) -> BeliefPlayer:
-    made = make_player(parse_spec(spec), machine, role, np.random.default_rng(seed))
+    made = any_player(spec, machine, role, seed)
     assert isinstance(made, BeliefPlayer)
     return made
 
@@ -107,7 +111,7 @@ def test_a_failed_observation_does_not_lose_its_turn(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("name", PLAYERS)
 def test_player_without_any_particle_falls_back_and_says_so(name: str) -> None:
-    thinker = player(name, machine_of_game("exploding_bomb"))
+    thinker = any_player(name, machine_of_game("exploding_bomb"))
     thinker.observe("noop", ["red"])
     decision = thinker.choose()
     assert decision.fault is not None
@@ -117,7 +121,7 @@ def test_player_without_any_particle_falls_back_and_says_so(name: str) -> None:
 
 @pytest.mark.parametrize("name", PLAYERS)
 def test_player_stuck_in_every_particle_falls_back(name: str) -> None:
-    thinker = player(name, machine_of_rules(STUCK))
+    thinker = any_player(name, machine_of_rules(STUCK))
     thinker.observe("go", [])
     decision = thinker.choose()
     assert decision.fault is not None
@@ -168,7 +172,9 @@ def test_slow_machine_with_many_moves_is_not_stepped_in_all_of_them_at_once() ->
 
 
 @pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize("spec", ["hyperplay:n=2", "hyperplay2:n=2"])
+@pytest.mark.parametrize(
+    "spec", ["hyperplay:n=2", "hyperplay2:n=2", "ismcts:trials=60", "oos:trials=60"]
+)
 def test_same_seed_gives_the_same_decision(game: str, spec: str) -> None:
     machine = machine_of_game(game, backend_for_search(game))
     role = role_index(machine, next(r for r in machine.roles if r != "random"))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from ggp.belief import HyperPlaySampler
 from ggp.machine import Machine
 from ggp.players import BeliefPlayer, make_player, parse_spec
 from ggp.players.player import Pondering
@@ -104,7 +105,9 @@ def test_with_a_clock_a_bag_has_more_particles_than_n_says_and_without_one_as_ma
         counted.observe("wait", [])
     assert particles(clocked) >= 256
     assert particles(counted) == 4
-    assert clocked.simulated()[0].capacity == 4
+    (nested,) = clocked.simulated()
+    assert isinstance(nested, HyperPlaySampler)
+    assert nested.capacity == 4
 
 
 def test_particles_are_found_while_others_think_where_there_was_none() -> None:

@@ -103,6 +103,7 @@ class Referee:
         style: of the messages.
         spelling: of each symbol.
         seed: of random moves.
+        clocks: the start clock and the play clock that are told, in seconds.
         transcript: lines `> sent` and `< received`.
     """
 
@@ -112,6 +113,7 @@ class Referee:
     spelling: Callable[[str], str] = str
     seed: int = 1
     match_id: str = "m.1"
+    clocks: tuple[int, int] = (30, 10)
     transcript: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -127,7 +129,7 @@ class Referee:
     def start(self) -> Start:
         """The start message."""
         rules = respelled(on_one_line(self.rules), self.spelling)
-        return Start(self.match_id, self.spelling(self.role), rules, 30, 10)
+        return Start(self.match_id, self.spelling(self.role), rules, *self.clocks)
 
     @property
     def is_over(self) -> bool:

@@ -94,6 +94,20 @@ def test_what_was_compiled_is_noted_for_the_same_player(
     assert not kernels.are_cached("hyperplay2:n=2", "auto")
 
 
+def test_kernels_of_players_that_play_in_its_place_are_compiled_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = kernels._notes
+    monkeypatch.setattr(
+        kernels, "_notes", lambda *about: [tmp_path / each.name for each in real(*about)][:1]
+    )
+    assert kernels.fill_cache("auto", "auto")
+    (note,) = tmp_path.iterdir()
+    names = {Path(file).name.split(".")[1].split("-")[0] for file in json.loads(note.read_text())}
+    # Both examples are too small for `auto` to search by itself; `prove` is for open games only.
+    assert {"walk", "prove", "play"} <= names
+
+
 def test_child_that_fails_is_told_and_the_server_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,0 +1,201 @@
+"""The player `auto`: sees what game it is, and lets the player play that is best at such games.
+
+    several players, everybody knows everything    `mcts`
+    one player, or two with constant sum, and      the optimum or an equilibrium, mixed moves by
+    few enough states to solve the whole game      lot
+    other games with as few states                 `hyperplay2`: it has time for many simulations
+    any other                                      `ismcts`
+
+Only one player follows the match, for all of them would share the machine and the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+
+from ggp.belief import Bags
+from ggp.errors import GGPError
+from ggp.gdl import canonical_term
+from ggp.machine.base import NO_PERCEPTS, Machine
+from ggp.players.belief_player import BeliefPlayer, Choice
+from ggp.players.hyperplay import HyperPlay, HyperPlayOptions
+from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
+from ggp.players.ismcts import ISMCTS
+from ggp.players.mcts import MCTS
+from ggp.players.option_fields import whole
+from ggp.players.player import Context, Decision
+from ggp.players.tree_player import TreeOptions
+from ggp.search.anytime import Deadline
+
+if TYPE_CHECKING:
+    from ggp.solve.following import Part
+
+SOLVED_STATES = 200_000
+"""States of a game that is solved: a propositional network takes a second for so many."""
+
+SLOW_SHARE = 50
+"""On other backends, games are solved that are so many times smaller."""
+
+MOST_LEAVES = 30_000
+"""Of a subgame in which both players have choices: linear programs of many take long."""
+
+SOLVE_SECONDS = 5.0
+"""For linear programs, and for CFR+ where they fail."""
+
+ACCURACY = 0.005
+"""Share of the goals' spread that players may gain by deviating from what is played."""
+
+
+@dataclass(frozen=True)
+class AutoOptions:
+    """Options of `auto`."""
+
+    solve: int = whole(SOLVED_STATES, "states of the largest game to solve; 0: none", low=0)
+
+
+class Auto:
+    """Solves small games, plays `mcts` where everybody knows everything, and searches elsewhere."""
+
+    Options = AutoOptions
+    PLAYS = ("mcts", "ismcts", "hyperplay2")
+
+    def __init__(self, options: AutoOptions, context: Context) -> None:
+        self._player = _player_for(options, context)
+        # What it took to find out about the game is no part of any decision.
+        self._machine = context.machine
+        self._visited_before = self._machine.states_visited
+
+    @property
+    def states_visited(self) -> int:
+        return self._machine.states_visited - self._visited_before
+
+    def observe(
+        self,
+        move: str | None,
+        percepts: Sequence[str] | None,
+        *,
+        submitted: str | None = None,
+        in_time: bool = True,
+        deadline: Deadline | None = None,
+    ) -> None:
+        self._player.observe(
+            move, percepts, submitted=submitted, in_time=in_time, deadline=deadline
+        )
+
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
+        return self._player.choose(deadline, value_forced=value_forced)
+
+    def ponder(self, deadline: Deadline) -> None:
+        self._player.ponder(deadline)
+
+
+def _player_for(options: AutoOptions, context: Context) -> BeliefPlayer:
+    """The player that suits a game."""
+    machine = context.machine
+    players = len(machine.roles) - (machine.random_role is not None)
+    if players > 1 and _is_open(machine):
+        return MCTS(TreeOptions(), context)
+    looked = _looked(cast("Hashable", machine), context.role, options.solve)
+    if looked.part is not None:
+        return Solved(looked.part, context)
+    if looked.is_small:
+        return HyperPlay2(HyperPlay2Options(), context)
+    return ISMCTS(TreeOptions(), context)
+
+
+def _is_open(machine: Machine) -> bool:
+    """Whether everybody knows everything: all roles are told the joint moves."""
+    return machine.told_moves(np.array([NO_PERCEPTS], dtype=np.int64)) is not None
+
+
+class Solved(HyperPlay):
+    """Plays a role's part in a solved game; HyperPlay where it does not know where it is.
+
+    That is so if it was not told its move or percepts of some turn.
+    """
+
+    def __init__(self, part: Part, context: Context) -> None:
+        super().__init__(HyperPlayOptions(), context)
+        self._part = part
+        self._path: int | None = context.role
+
+    def observe(
+        self,
+        move: str | None,
+        percepts: Sequence[str] | None,
+        *,
+        submitted: str | None = None,
+        in_time: bool = True,
+        deadline: Deadline | None = None,
+    ) -> None:
+        super().observe(move, percepts, submitted=submitted, in_time=in_time, deadline=deadline)
+        known = self._ids(move, percepts)
+        if self._path is not None:
+            self._path = None if known is None else self._part.after(self._path, *known)
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        found = None if self._path is None else self._part.choices(self._path)
+        if found is None:
+            return super().decide(bag, deadline)
+        moves, shares = found
+        move = int(self.rng.choice(moves, p=shares))
+        texts = [self.machine.move_text(each) for each in moves.tolist()]
+        self.probabilities = dict(zip(texts, shares.tolist(), strict=True))
+        return move, self.unvalued(moves.tolist())
+
+    def _ids(self, move: str | None, percepts: Sequence[str] | None) -> tuple[int, int] | None:
+        """A turn as the machine numbers it; None if it is not known, or not by the rules."""
+        if move is None or percepts is None:
+            return None
+        move_id = self.machine.move_id(canonical_term(move))
+        percept_id = self.machine.percept_id([canonical_term(each) for each in percepts])
+        return None if move_id is None or percept_id is None else (move_id, percept_id)
+
+
+class Looked(NamedTuple):
+    """What is found out about a game.
+
+    Attributes:
+        is_small: whether it has no more states than were to be looked at.
+        part: of the role, where the game can be solved with certainty: with one player, or two
+            whose goals have a constant sum. Elsewhere a strategy is good against some others only.
+    """
+
+    is_small: bool
+    part: Part | None
+
+
+def look_into(machine: Machine, role: int, most_states: int) -> Looked:
+    """Play a game out to all its ends, if it has so few states, and solve it where possible."""
+    from ggp.solve.build import build_tree  # with scipy, which takes long to import
+    from ggp.solve.following import Part
+    from ggp.solve.solver import solve_tree
+
+    if machine.backend != "propnet":
+        most_states //= SLOW_SHARE
+    if not most_states:
+        return Looked(False, None)
+    try:
+        tree = build_tree(machine, split=True, keep_stands=True, most_states=most_states)
+    except GGPError:
+        return Looked(False, None)
+    if len(tree.players) > 1 and not tree.is_constant_sum:
+        return Looked(True, None)
+    both = tree.actors.sum(axis=1) > 1
+    if np.bincount(tree.leaves.owners[both[tree.leaves.owners]]).max(initial=0) > MOST_LEAVES:
+        return Looked(True, None)
+    solution = solve_tree(tree, most_seconds=SOLVE_SECONDS)
+    if solution.profile.nash_conv > ACCURACY * tree.goal_spread:
+        return Looked(True, None)
+    return Looked(True, Part(solution, role))
+
+
+@lru_cache(maxsize=4)
+def _looked(machine: Hashable, role: int, most_states: int) -> Looked:
+    """What `look_into` returned: each match of a series has a new player on the same machine."""
+    return look_into(cast("Machine", machine), role, most_states)

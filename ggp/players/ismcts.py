@@ -1,0 +1,12 @@
+"""The player `ismcts`: Monte Carlo tree search where roles know different things."""
+
+from __future__ import annotations
+
+from ggp.players.tree_player import TreeOptions, TreePlayer
+
+
+class ISMCTS(TreePlayer):
+    """The best move of a tree search in which every role moves by what it knows."""
+
+    Options = TreeOptions
+    SOURCE = "Cowling, Powley & Whitehouse (2012), multiple-observer ISMCTS"

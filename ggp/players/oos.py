@@ -1,0 +1,63 @@
+"""The player `oos`: online outcome sampling, which mixes its moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ggp.belief import Bags
+from ggp.players.belief_player import Choice
+from ggp.players.option_fields import whole
+from ggp.players.player import Context
+from ggp.players.tree_player import TreeOptions, TreePlayer
+from ggp.search.anytime import Deadline
+from ggp.search.outcome_sampling import Matching, OutcomeSampling
+from ggp.search.paths_tree import load_kernels
+from ggp.search.tree_search import TreeSearch
+
+RARE = 0.01
+"""Moves that the strategy makes more rarely are left out: what is left of trying everything."""
+
+
+@dataclass(frozen=True)
+class OOSOptions(TreeOptions):
+    """Options of `oos`."""
+
+    trials: int = whole(100_000, "walks down the tree for a decision, without a clock")
+    exploration: int = whole(40, "percent of choices of the role that learns that are even")
+    start: int = whole(10, "percent of walks from the start of the game", low=0, high=95)
+
+
+class OOS(TreePlayer):
+    """A move drawn from a strategy that comes near an equilibrium, the longer it is looked for."""
+
+    Options = OOSOptions
+    SOURCE = "Lisy, Lanctot & Bowling (AAMAS 2015), Online Outcome Sampling"
+    options: OOSOptions
+
+    def __init__(self, options: Any, context: Context) -> None:
+        super().__init__(options, context)
+        load_kernels(regrets=True)
+
+    def search(self, bag: Bags, deadline: Deadline | None) -> OutcomeSampling:
+        matching = Matching(self.options.exploration / 100, self.options.start / 100)
+        return OutcomeSampling(
+            self.machine, self._tree, bag, self.rng, deadline, self.elsewhere(deadline), matching
+        )
+
+    def decided(self, bag: Bags, search: TreeSearch) -> Choice:
+        estimates = search.estimates()
+        if not estimates.visits.any():
+            return self.safest(bag), self._values(estimates)  # there was no time for a wave
+        assert isinstance(search, OutcomeSampling)
+        shares = search.strategy(estimates)
+        shares = np.where(shares < RARE, 0.0, shares)
+        shares /= shares.sum()
+        moves = estimates.moves.values
+        self.probabilities = {
+            self.machine.move_text(move): share
+            for move, share in zip(moves.tolist(), shares.tolist(), strict=True)
+        }
+        return int(self.rng.choice(moves, p=shares)), self._values(estimates)

@@ -1,0 +1,168 @@
+"""The player `pimc`: perfect information Monte Carlo search (paper 003).
+
+Each world it may be in is solved as if everybody knew it, and the move with the best mean over the
+worlds is made. Such values tie very often, and then promptness is the wrong guide: to a clairvoyant
+every road to the goal is as good as any other. HyperPlay values tell those moves apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ggp.belief import Bags
+from ggp.errors import ConfigError, GGPError
+from ggp.machine.base import IntArray
+from ggp.players.belief_player import Choice
+from ggp.players.option_fields import choice, whole
+from ggp.players.player import Context
+from ggp.players.search_player import SearchOptions, SearchPlayer
+from ggp.search.anytime import Deadline
+from ggp.search.estimates import Estimates, Ties, equally_best
+from ggp.search.layer_limits import PLAYOUTS, CostLimit, CountLimit, Limit
+from ggp.search.playouts import PlayoutSearch
+from ggp.search.world_search import WorldSearch
+
+DEFAULT_STEPS = 100_000
+
+QUICK_SHARE = 0.15
+"""Share of the time or states that is spent on HyperPlay values: they tell ties apart, and decide
+where there is not enough for more."""
+
+HYPERPLAY_PLAYOUTS = 4096
+"""Of each candidate for its HyperPlay value, without a clock and a budget of states."""
+
+
+@dataclass(frozen=True)
+class PimcOptions(SearchOptions):
+    """Options of `pimc`."""
+
+    worlds: int = whole(64, "worlds that are drawn from a set that is not enumerated", high=10_000)
+    steps: int | None = whole(
+        None,
+        "joint moves tried to solve the worlds; states beyond are valued by playouts",
+        high=10**7,
+        usual=str(DEFAULT_STEPS),
+    )
+    ties: Ties = choice(
+        Ties.HYPERPLAY,
+        "choice of equal moves: hyperplay (by their HyperPlay values), or random (by lot)",
+        (Ties.RANDOM, Ties.HYPERPLAY),
+    )
+
+    def __post_init__(self) -> None:
+        if self.states and self.steps is not None:
+            raise ConfigError("give either steps or states")
+
+
+class Pimc(SearchPlayer):
+    """The move with the best mean over worlds that are solved as if everybody knew them."""
+
+    Options = PimcOptions
+    SOURCE = "Long, Sturtevant, Buro & Furtak (AAAI 2010)"
+    options: PimcOptions
+
+    def __init__(self, options: PimcOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self._hyperplay: Estimates | None = None
+
+    @property
+    def capacity(self) -> int:
+        return self.options.worlds
+
+    @property
+    def trials(self) -> int:
+        return HYPERPLAY_PLAYOUTS
+
+    def search(self, bag: Bags, deadline: Deadline | None) -> PlayoutSearch:
+        """HyperPlay values; `decide` compares moves by them that are equally good otherwise."""
+        return PlayoutSearch(self.machine, bag, self.rng, deadline)
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        self._hyperplay = None
+        if deadline is None and not self.options.states:
+            limit: Limit = CountLimit(self.options.steps or DEFAULT_STEPS)
+        else:
+            limit = self._cost_limit(bag, deadline)
+        try:
+            estimates = self._clairvoyant(bag, limit, deadline)
+        except GGPError as error:
+            self._warn(error)
+            estimates = None
+        if estimates is None or not estimates.visits.all():
+            # Worlds that cannot be solved, or not in time: HyperPlay values decide.
+            estimates = self._hyperplay or self.values_of(self.search(bag, None), None)
+        elif self._hyperplay is None and self.options.ties is Ties.HYPERPLAY:
+            self._hyperplay = self._of_some(bag, equally_best(estimates.values))
+        return self.best(estimates)
+
+    def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        self._hyperplay = None
+        return super().rescue(bag, deadline)
+
+    def best(self, estimates: Estimates) -> Choice:
+        found = super().best(estimates)
+        tied = self._tied(estimates)
+        if len(tied) > 1:
+            texts = map(self.machine.move_text, estimates.moves.values[tied].tolist())
+            self.probabilities = dict.fromkeys(texts, 1 / len(tied))
+        return found
+
+    def chosen(self, estimates: Estimates, rng: np.random.Generator) -> int:
+        tied = self._tied(estimates)
+        return int(estimates.moves.values[tied[int(rng.integers(len(tied)))]])
+
+    def _tied(self, estimates: Estimates) -> IntArray:
+        """Places of the moves among which the lot decides."""
+        tried = np.flatnonzero(estimates.visits)
+        if not len(tried):
+            return np.arange(len(estimates.values))
+        tied = tried[equally_best(estimates.values[tried])]
+        others = self._hyperplay
+        if self.options.ties is Ties.RANDOM or others is None or not others.visits[tied].all():
+            return tied
+        return tied[equally_best(others.values[tied])]
+
+    def _cost_limit(self, bag: Bags, deadline: Deadline | None) -> CostLimit:
+        """How far worlds are gone through, as HyperPlay values tell that are made before."""
+        budgets = self.options.states
+        spent: Callable[[], float] = self._visited
+        budget = 0.0
+        if budgets:
+            budget = budgets[min(self.turn, len(budgets) - 1)] - self.visited_since_decision
+        elif deadline is not None:
+            spent, budget = deadline.clock, deadline.left_s()
+        early = None if deadline is None else deadline.part(QUICK_SHARE)
+        began, visited = spent(), self._visited()
+        self._hyperplay = self.values_of(self.search(bag, early), early, QUICK_SHARE)
+        took = spent() - began
+        return CostLimit(
+            spent,
+            budget - took,
+            joint_cost=took / max(self._visited() - visited, 1),
+            playout_cost=took / max(int(self._hyperplay.visits.sum()), 1),
+        )
+
+    def _of_some(self, bag: Bags, places: IntArray) -> Estimates:
+        """HyperPlay values of some candidates; of a single one none are needed."""
+        search = self.search(bag, None)
+        if len(places) > 1:
+            search.round(HYPERPLAY_PLAYOUTS, places)
+        return search.estimates()
+
+    def _visited(self) -> float:
+        return float(self.machine.states_visited)
+
+    def _clairvoyant(self, bag: Bags, limit: Limit, deadline: Deadline | None) -> Estimates:
+        search = WorldSearch(
+            self.machine, bag, self.rng, limit, deadline, most_worlds=self.options.worlds
+        )
+        if search.solved:
+            return search.estimates()
+        if deadline is None and not self.options.states:
+            search.round(PLAYOUTS if search.looks_ahead else HYPERPLAY_PLAYOUTS)
+            return search.estimates()
+        # The best answer looks the better the fewer the playouts: all moves alike get as many.
+        return self.values_of(search, deadline, race=not search.looks_ahead)

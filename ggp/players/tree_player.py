@@ -1,0 +1,159 @@
+"""What players have in common that search with trees over incomplete paths."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, PathTree, Sampler, never
+from ggp.machine.base import BoolArray
+from ggp.players.belief_player import Choice
+from ggp.players.option_fields import whole
+from ggp.players.player import Context
+from ggp.players.search_player import SearchOptions, SearchPlayer
+from ggp.search.anytime import Deadline
+from ggp.search.estimates import Estimates, Ties, best_moves
+from ggp.search.paths_tree import KEEP, MOST_WORLDS, PathsTree, Settings, load_kernels
+from ggp.search.tree_search import LANES_A_PATH, Elsewhere, TreeSearch
+
+NESTED_ATTEMPTS = 5_000
+"""Lanes stepped in search of particles for one bag of another role."""
+
+OTHERS_SHARE = 0.2
+"""Share of the time in which such bags may be made."""
+
+PROLOG_WORLDS = 50_000
+"""Most worlds on Prolog, whose states take far more memory than a few words each."""
+
+RESCUE_TRIALS = 1_000
+"""Playouts of each candidate where no particle is left."""
+
+
+@dataclass(frozen=True)
+class TreeOptions(SearchOptions):
+    """Options of players that search with trees."""
+
+    trials: int = whole(20_000, "walks down the tree for a decision, without a clock")
+    particles: int = whole(200, "particles in a bag that is sampled")
+    exploration: int = whole(40, "hundredths: how much a move gains by being tried rarely", low=0)
+    outside: int = whole(
+        50, "percent of walks from states that others think possible", low=0, high=95
+    )
+    worlds: int = whole(MOST_WORLDS, "joint paths remembered in a decision: bounds memory")
+
+
+class TreePlayer(SearchPlayer):
+    """A player with a tree for each role, kept from turn to turn."""
+
+    options: TreeOptions
+
+    def __init__(self, options: Any, context: Context) -> None:
+        super().__init__(options, context)
+        load_kernels(proves=self.proves)
+        worlds = self.options.worlds
+        if self.machine.backend == "prolog":
+            worlds = min(worlds, PROLOG_WORLDS)
+        settings = Settings(self.options.exploration / 100, worlds, self.proves)
+        self._tree = PathsTree(self.machine, self.tracker.tree, settings)
+        self._others = HyperPlaySampler(
+            self.machine,
+            self.tracker.tree,
+            capacity=LANES_A_PATH,
+            exact=self.options.exact,
+            keep_views=True,
+            max_attempts=NESTED_ATTEMPTS,
+        )
+
+    @property
+    def capacity(self) -> int:
+        return self.options.particles
+
+    @property
+    def trials(self) -> int:
+        return RESCUE_TRIALS
+
+    def sampler(self, tree: PathTree) -> Sampler:
+        """Entries have every role's incomplete path: it says where the role is in its tree."""
+        return HyperPlaySampler(
+            self.machine,
+            tree,
+            capacity=self.capacity,
+            exact=self.options.exact,
+            keep_views=True,
+        )
+
+    def simulated(self) -> tuple[FollowsPaths, ...]:
+        return (self._tree, self._others)
+
+    def search(self, bag: Bags, deadline: Deadline | None) -> TreeSearch:
+        return TreeSearch(
+            self.machine, self._tree, bag, self.rng, deadline, self.elsewhere(deadline)
+        )
+
+    def elsewhere(self, deadline: Deadline | None) -> Elsewhere | None:
+        """Where lanes begin that do not begin in our particles, if some do."""
+        self._others.stop = never
+        if deadline is not None:
+            self._others.stop = Deadline(
+                deadline.at_s - (1 - OTHERS_SHARE) * deadline.left_s(), deadline.clock
+            ).passed
+        if not self.outside:
+            return None
+        return Elsewhere(self._others, self.outside)
+
+    @property
+    def proves(self) -> bool:
+        """Whether everybody knows everything, so that wins and losses can be proved."""
+        return False
+
+    @property
+    def outside(self) -> float:
+        """Share of lanes that begin in states that others think possible."""
+        return self.options.outside / 100
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        search = self.search(bag, deadline)
+        if self.options.states:
+            self.values_of(search, deadline)
+        elif deadline is None:
+            search.send(self.options.trials)
+        else:
+            search.run(deadline, None if self.context.report is None else self._tell)
+        return self.decided(bag, search)
+
+    def decided(self, bag: Bags, search: TreeSearch) -> Choice:
+        """A move, by all that a search has found out."""
+        estimates, sure = search.estimates(), search.sure()
+        if not estimates.visits.any():
+            return self.safest(bag), self._values(estimates)  # there was no time for a wave
+        return self._best(estimates, self.rng, sure), self._values(estimates)
+
+    def best(self, estimates: Estimates) -> Choice:
+        return self._best(estimates, self.rng), self._values(estimates)
+
+    def _tell(self, estimates: Estimates) -> None:
+        """Report the values so far; draws nothing from the player's rng."""
+        rng = np.random.default_rng(self.turn)
+        self.report(self._best(estimates, rng), self._values(estimates))
+
+    def _best(
+        self, estimates: Estimates, rng: np.random.Generator, sure: BoolArray | None = None
+    ) -> int:
+        """The move of highest value of those tried at least half as often as the one tried most.
+
+        A move tried rarely may have been lucky; and of those that win alike none need be tried much
+        more often than the others. Moves whose value is proved count however often they were tried,
+        and if some are proved to win one of these is played.
+        """
+        low, high = self.machine.goal_range
+        values = estimates.values
+        if sure is None:
+            sure = np.zeros(len(values), dtype=np.bool_)
+        counts = sure | (2 * estimates.visits >= estimates.visits.max())
+        if (wins := sure & (values >= high)).any():
+            counts = wins
+        if self.options.ties is Ties.PROMPT:
+            values = values + (1 - KEEP) * estimates.promptness
+        return int(best_moves(estimates.moves, np.where(counts, values, low - high - 1), rng)[0])

@@ -1,0 +1,316 @@
+"""Layers of states that worlds have in common, and values backed up through them.
+
+Every turn makes a layer. Equal states of a layer are one, whichever worlds and moves lead to them,
+so that whole games of hundreds of thousands of states can be gone through. The joint moves of a
+state are numbers in mixed radix, one digit for each role in the order in which they choose:
+
+    us  other  random        us chooses among 2, the other among 2, chance among 3
+     0    0     0 1 2        chance averages three neighbours,
+     0    1     0 1 2        the other takes the better of two,
+     1    0     0 1 2        then we do
+     1    1     0 1 2
+
+So every choice is made among neighbours, and `reduceat` makes it in all states at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.machine.arrays import first_seen, offsets_of, segment_ids, take_segments
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
+from ggp.search.anytime import Deadline, Pace
+from ggp.search.estimates import TIE_TOLERANCE
+
+TIMED_LANES = 32
+"""Lanes to begin with before a look at the clock, where there is one."""
+
+LANES_AT_ONCE = 1 << 16
+"""Lanes stepped between two looks at the clock."""
+
+
+class Backed(NamedTuple):
+    """Values of S states or moves.
+
+    Attributes:
+        values: `[R, S]` for every role: what is gathered by role is gathered fast.
+        variances: `[S]` of our role's value, by the noise of what was not solved.
+    """
+
+    values: FloatArray
+    variances: FloatArray
+
+
+@dataclass(frozen=True)
+class JointMoves:
+    """The joint moves of S states, in the order in which roles choose.
+
+    Attributes:
+        order: roles, the one whose digit changes slowest first.
+        lists: moves of each role.
+        probabilities: of the moves of `random`, as listed.
+        stuck: `[S]` states in which some role has no move: they have no joint moves.
+    """
+
+    order: tuple[int, ...]
+    lists: tuple[Ragged, ...]
+    probabilities: FloatArray
+    stuck: BoolArray
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """`[S, R]` moves of each role; 0 for all where one has none."""
+        counts = np.stack([each.counts for each in self.lists], axis=1)
+        return np.where(self.stuck[:, None], 0, counts)
+
+    @property
+    def number(self) -> float:
+        """Joint moves of all states; there may be more than an integer holds."""
+        return float(self.counts.astype(np.float64).prod(axis=1).sum())
+
+    @cached_property
+    def offsets(self) -> IntArray:
+        """`[S + 1]` of the joint moves of each state."""
+        return offsets_of(self.counts.prod(axis=1))
+
+    def some(self, start: int, end: int) -> tuple[IntArray, IntArray]:
+        """`[K]` state of each of some joint moves, and `[K, R]` these."""
+        first = int(np.searchsorted(self.offsets, start, side="right")) - 1
+        last = int(np.searchsorted(self.offsets, end, side="left"))
+        bounds = np.clip(self.offsets[first : last + 1], start, end)
+        state = first + segment_ids(bounds - start)
+        number = np.arange(start, end) - self.offsets[state]
+        joint = np.empty((end - start, len(self.lists)), dtype=np.int64)
+        for role in reversed(self.order):
+            moves = self.lists[role]
+            place = moves.offsets[state]
+            if self.counts[first:last, role].max() > 1:
+                number, digit = np.divmod(number, self.counts[state, role])
+                place = place + digit
+            joint[:, role] = moves.values[place]
+        return state, joint
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """What the open states of a level lead to.
+
+    Attributes:
+        moves: their joint moves.
+        after: `[J]` which state of the next level each of these leads to.
+    """
+
+    moves: JointMoves
+    after: IntArray
+
+
+@dataclass
+class _Level:
+    """The states of a turn.
+
+    Attributes:
+        open: those that are to be gone through, or valued.
+        places: `[O]` which states of the level these are.
+        values: `[R, S]` goals of those that are over; of the others nothing yet.
+    """
+
+    open: States
+    places: IntArray
+    values: FloatArray
+
+
+class Layers:
+    """The states that can come up, turn by turn, as far as they were gone through.
+
+    Where a role has no legal move a game cannot go on: its value is the middle of the goals.
+
+    Args:
+        states: distinct ones to begin with.
+        role: whose choice comes first in every turn.
+
+    Attributes:
+        layers: as many as turns were gone through.
+    """
+
+    def __init__(self, machine: Machine, states: States, role: int) -> None:
+        self._machine, self.role = machine, role
+        chance = () if machine.random_role is None else (machine.random_role,)
+        others = (r for r in range(len(machine.roles)) if r not in (role, *chance))
+        self._order = (role, *others, *chance)
+        self.layers: list[_Layer] = []
+        self._levels = [self._level(states)]
+        self._moves: JointMoves | None = None
+
+    @property
+    def open(self) -> States:
+        """The states of the last level that are not over."""
+        return self._levels[-1].open
+
+    @property
+    def num_states(self) -> int:
+        """States found, equal ones of a turn being one."""
+        return sum(level.values.shape[1] for level in self._levels)
+
+    def moves(self, deadline: Deadline | None = None) -> JointMoves:
+        """The joint moves of the open states.
+
+        Raises:
+            OutOfTime: there was no time to list them.
+        """
+        if self._moves is None:
+            self._moves = self._listed(self.open, deadline)
+        return self._moves
+
+    def grow(self, deadline: Deadline | None = None) -> None:
+        """Go through all joint moves of the open states: one more level.
+
+        Raises:
+            OutOfTime: there was no time for all of them; nothing has changed.
+            GoalError: a goal value is not a number.
+        """
+        machine, moves = self._machine, self.moves(deadline)
+        found: list[States] = [self.open.take(np.zeros(0, dtype=np.int64))]
+        parts: list[IntArray] = []
+        size = 0
+        pace = Pace(deadline, TIMED_LANES, LANES_AT_ONCE)
+        for start, end in pace.batches(int(moves.offsets[-1])):
+            state, joint = moves.some(start, end)
+            stepped = machine.step(self.open.take(state), joint).states
+            first, group = first_seen(machine.groups(stepped))
+            found.append(stepped.take(first))
+            parts.append(size + group)
+            size += len(first)
+        joined = machine.concatenate(found)
+        first, group = first_seen(machine.groups(joined))
+        after = group[np.concatenate(parts)] if parts else np.zeros(0, dtype=np.int64)
+        level = self._level(joined.take(first))
+        self.layers.append(_Layer(moves, after))
+        self._levels.append(level)
+        self._moves = None
+
+    def shrink(self) -> None:
+        """Forget the last level."""
+        self._moves = self.layers.pop().moves
+        self._levels.pop()
+
+    def reached(self, first: BoolArray) -> BoolArray:
+        """`[O]` which open states some of the joint moves of the first states lead to.
+
+        Args:
+            first: `[J]` of the first layer.
+        """
+        marked = first
+        for number, layer in enumerate(self.layers):
+            level = self._levels[number + 1]
+            states = np.zeros(level.values.shape[1], dtype=np.bool_)
+            states[layer.after[marked]] = True
+            states = states[level.places]
+            if number + 1 == len(self.layers):
+                return states
+            marked = np.repeat(states, np.diff(self.layers[number + 1].moves.offsets))
+        raise ValueError("no turn was gone through")
+
+    def back_up(self, values: FloatArray, variances: FloatArray) -> Backed:
+        """`[K]` values of our moves in the first states that are not over, in order.
+
+        Args:
+            values: `[R, O]` of the open states.
+            variances: `[O]` of our role's.
+        """
+        backed = Backed(values, variances)
+        for number in reversed(range(len(self.layers))):
+            layer, level = self.layers[number], self._levels[number + 1]
+            below = Backed(level.values.copy(), np.zeros(level.values.shape[1]))
+            below.values[:, level.places], below.variances[level.places] = backed
+            backed = _chosen(layer, below, self.role, self._machine.random_role, whole=number > 0)
+            if number:
+                middle = sum(self._machine.goal_range) / 2
+                backed = _with_stuck(backed, layer.moves.stuck, middle)
+        return backed
+
+    def _level(self, states: States) -> _Level:
+        machine = self._machine
+        over = machine.terminal(states)
+        values = np.full((len(machine.roles), len(states)), np.nan)
+        ended = np.flatnonzero(over)
+        if len(ended):
+            values[:, ended] = machine.goals(states.take(ended)).T
+        places = np.flatnonzero(~over)
+        return _Level(states.take(places), places, values)
+
+    def _listed(self, states: States, deadline: Deadline | None) -> JointMoves:
+        machine = self._machine
+        parts: list[list[Ragged]] = []
+        probabilities = [np.zeros(0)]
+        for start, end in Pace(deadline, TIMED_LANES, LANES_AT_ONCE).batches(len(states)):
+            some = states.take(np.arange(start, end))
+            lists = []
+            for role in range(len(machine.roles)):
+                if role == machine.random_role:
+                    chance = machine.chance(some)
+                    lists.append(Ragged(chance.offsets, chance.moves))
+                    probabilities.append(chance.probabilities)
+                else:
+                    lists.append(machine.legal(some, role, allow_stuck=True))
+            parts.append(lists)
+        joined = tuple(_joined([lists[r] for lists in parts]) for r in range(len(machine.roles)))
+        stuck = np.zeros(len(states), dtype=np.bool_)
+        for moves in joined:
+            stuck |= moves.counts == 0
+        return JointMoves(self._order, joined, np.concatenate(probabilities), stuck)
+
+
+def _joined(parts: list[Ragged]) -> Ragged:
+    """The lists of several batches, one after the other."""
+    none = np.zeros(0, dtype=np.int64)
+    counts = np.concatenate([none, *(part.counts for part in parts)])
+    return Ragged(offsets_of(counts), np.concatenate([none, *(part.values for part in parts)]))
+
+
+def _chosen(
+    layer: _Layer, below: Backed, role: int, random_role: int | None, *, whole: bool
+) -> Backed:
+    """Values of a layer's states, or, unless `whole`, of our moves in each of them, in order."""
+    moves = layer.moves
+    values = below.values[:, layer.after]
+    noisy = bool(below.variances.any())
+    variances = below.variances[layer.after] if noisy else np.zeros(len(layer.after))
+    runs = np.diff(moves.offsets)
+    for chooser in reversed(moves.order):
+        count = moves.counts[:, chooser]
+        if chooser == role and not whole:
+            break
+        if count.max(initial=0) <= 1:
+            continue
+        runs = runs // np.maximum(count, 1)
+        sizes = np.repeat(count, runs)
+        starts = offsets_of(sizes)[:-1]
+        if chooser == random_role:
+            drawn = moves.lists[chooser].offsets
+            _, at = take_segments(drawn, np.repeat(np.arange(len(runs)), runs))
+            weights, total = moves.probabilities[at], np.ones(len(starts))
+        else:
+            own = values[chooser]
+            best = np.maximum.reduceat(own, starts)
+            least = best - TIE_TOLERANCE * np.maximum(np.abs(best), 1.0)
+            weights = (own >= np.repeat(least, sizes)).astype(np.float64)
+            total = np.add.reduceat(weights, starts)
+        values = np.add.reduceat(weights * values, starts, axis=1) / total
+        if noisy:
+            variances = np.add.reduceat(weights**2 * variances, starts) / total**2
+        else:
+            variances = np.zeros(len(starts))
+    return Backed(values, variances)
+
+
+def _with_stuck(backed: Backed, stuck: BoolArray, value: float) -> Backed:
+    """The same with a value for states without joint moves."""
+    if not stuck.any():
+        return backed
+    wider = Backed(np.full((len(backed.values), len(stuck)), value), np.zeros(len(stuck)))
+    wider.values[:, ~stuck], wider.variances[~stuck] = backed
+    return wider

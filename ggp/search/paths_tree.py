@@ -1,0 +1,495 @@
+"""Trees over incomplete paths: what every role has learned of its moves, by what it knew.
+
+Every role has its own tree, and moves by what *it* knows (multiple-observer information set Monte
+Carlo tree search: Cowling, Powley & Whitehouse, 2012). Several may move at once. `PathsTree` holds
+the nodes; `TreeSearch` sends lanes through them, in waves.
+
+A wave begins in particles. Its lanes walk down side by side, each role choosing by its node, until
+they come to a node that was not there: it is added, and the lane is played out randomly. What each
+role got is then added to all that it chose on the way. Lanes of a wave spread, because choices
+under way count as if nothing came of them (virtual visits).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.belief import PathTree
+from ggp.machine.arrays import enlarged, first_seen
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
+from ggp.search.anytime import Deadline, check
+from ggp.search.regret_kernels import learn_regrets, relative_shares
+from ggp.search.state_store import StateStore
+from ggp.search.tree_kernels import add_worlds, back_up, place_worlds, prove, walk
+from ggp.search.tree_tables import (
+    ACTIONS,
+    CHANCES,
+    LEAF,
+    LISTED,
+    LOOSE,
+    NODES,
+    OVER,
+    ROWS,
+    SIZE,
+    WALKING,
+    Wave,
+    kept_nodes,
+    matching,
+    new_nodes,
+    new_wave,
+    new_worlds,
+    wider,
+    wider_nodes,
+    wider_wave,
+    wider_worlds,
+)
+
+MOST_WORLDS = 500_000
+"""Worlds of a tree: bounds memory. Lanes that leave the known worlds are then played out."""
+
+MOST_ACTIONS = 5_000_000
+"""Actions of a tree, of about 70 bytes each: no world is added that may need more."""
+
+MOST_DEPTH = 1000
+"""Joint moves of a lane in the tree; strangers' games may not terminate."""
+
+STRAGGLERS = 32
+"""When less than this part of a wave still walks on, it is played out where it is: a step of few
+lanes costs nearly as much as one of many."""
+
+TREMBLE = 0.02
+"""How often a role is believed to have moved evenly instead of by its strategy."""
+
+KEEP = 0.999
+"""What a goal's distance from the middle keeps each turn, for choices in the tree: of wins, and of
+losses, that are equally sure, early wins and late losses are better."""
+
+
+class Settings(NamedTuple):
+    """How lanes choose.
+
+    Attributes:
+        exploration: factor of the bonus of UCB1, for goals of 0 to 1.
+        most_worlds: see `MOST_WORLDS`.
+        proves: whether ends that lanes come to are proofs: where everybody knows everything.
+    """
+
+    exploration: float = 0.4
+    most_worlds: int = MOST_WORLDS
+    proves: bool = False
+
+
+class ActionSums(NamedTuple):
+    """What is known of the actions of one node, in the order in which they were found.
+
+    Attributes:
+        moves: `[A]`.
+        visits: `[A]` choices that were backed up.
+        goals: `[A]` sum of goals of 0 to 1.
+        squares: `[A]` sum of their squares.
+        discounted: `[A]` sum of goals drawn to the middle by `KEEP` a turn.
+        proofs: `[A]` goal of 0 to 1 that is certain, -1 where none is.
+        average: `[A]` sum of weighted shares in strategies, where regrets are matched.
+    """
+
+    moves: IntArray
+    visits: IntArray
+    goals: FloatArray
+    squares: FloatArray
+    discounted: FloatArray
+    proofs: FloatArray
+    average: FloatArray
+
+    def take(self, places: IntArray) -> ActionSums:
+        """Some of the actions, in this order."""
+        return ActionSums(
+            self.moves[places],
+            self.visits[places],
+            self.goals[places],
+            self.squares[places],
+            self.discounted[places],
+            self.proofs[places],
+            self.average[places],
+        )
+
+
+class Chances(NamedTuple):
+    """What lanes that match regrets begin with, and what they count.
+
+    Attributes:
+        odds: `[L]` see `Wave`.
+        reach: `[L, R]` see `Wave`.
+        exploration: how often the learner chooses evenly.
+        weight: of the wave in average strategies.
+    """
+
+    odds: FloatArray
+    reach: FloatArray
+    exploration: float
+    weight: float
+
+
+class _Lanes:
+    """A wave, and what becomes of its lanes for which there is no world any more."""
+
+    def __init__(self, wave: Wave, exploration: float, weight: float) -> None:
+        self.wave = wave
+        self.most_worlds = 0
+        self.exploration, self.weight = exploration, weight
+        self.loose: list[IntArray] = []
+        self.loose_states: list[States] = []
+
+
+class PathsTree:
+    """The trees of all roles of one machine, by nodes of a `PathTree`.
+
+    Worlds belong to one decision (`clear`). Nodes stay, until their paths are forgotten.
+
+    Attributes:
+        proves: whether ends are proofs now; only where `settings` says so.
+    """
+
+    def __init__(self, machine: Machine, paths: PathTree, settings: Settings | None = None) -> None:
+        self.machine, self.paths = machine, paths
+        self.settings = settings or Settings()
+        self.proves = self.settings.proves
+        self.age = 0.0
+        """Lanes that matched regrets so far."""
+        self._num_roles = len(machine.roles)
+        self._nodes = new_nodes()
+        self._actions_before = 0
+        self._node_of = np.full(64, -1, dtype=np.int32)
+        self._middle = sum(machine.goal_range) / 2
+        self._worlds = new_worlds(self._num_roles)
+        self._views = np.zeros((64, self._num_roles), dtype=np.int64)
+        self._states = StateStore(machine)
+
+    def __len__(self) -> int:
+        """Number of nodes."""
+        return int(self._nodes.sizes[NODES])
+
+    @property
+    def num_worlds(self) -> int:
+        return int(self._worlds.sizes[SIZE])
+
+    def clear(self) -> None:
+        """Forget all worlds, and what ends in them proved; their places are used again.
+
+        All nodes are forgotten where they left little room for others.
+        """
+        if self._nodes.sizes[ACTIONS] > MOST_ACTIONS // 2:
+            self._nodes.sizes[:] = 0
+            self._node_of[:] = -1
+        self._actions_before = int(self._nodes.sizes[ACTIONS])
+        self._nodes.proof[: self._actions_before] = -1.0
+        self._worlds.sizes[:] = 0
+        self._worlds.slots[:] = -1
+        self._states = StateStore(self.machine)
+
+    # ---------------------------------------------------------------- following a match
+
+    @property
+    def views(self) -> IntArray:
+        """Paths that must be kept for the tree: none. What cannot come up again may go."""
+        return np.zeros(0, dtype=np.int64)
+
+    def renumber(self, numbers: IntArray) -> None:
+        """Follow `PathTree.prune`: nodes of forgotten paths go, and so do all worlds."""
+        paths = numbers[self._nodes.path[: len(self)]]
+        self._nodes = kept_nodes(self._nodes, paths >= 0, paths)
+        self._node_of = np.full(len(self.paths), -1, dtype=np.int32)
+        self._node_of[self._nodes.path[: len(self)]] = np.arange(len(self), dtype=np.int32)
+        self.clear()
+
+    def sums(self, path: int) -> ActionSums:
+        """What is known of the actions at a path; nothing where it has no node."""
+        nodes, found = self._nodes, []
+        node = self._node_of[path] if path < len(self._node_of) else -1
+        action = -1 if node < 0 else nodes.first_action[node]
+        while action >= 0:
+            found.append(action)
+            action = nodes.next[action]
+        at = np.array(found, dtype=np.int64)
+        return ActionSums(
+            nodes.move[at].astype(np.int64),
+            nodes.visits[at],
+            nodes.goals[at],
+            nodes.squares[at],
+            nodes.discounted[at],
+            nodes.proof[at],
+            nodes.average[at],
+        )
+
+    def reach(self, paths: IntArray) -> FloatArray:
+        """`[N]` how probable average strategies make the moves of paths, by even play.
+
+        What was never looked into counts as even play; nothing is taken for impossible.
+        """
+        first, place = first_seen(paths)
+        at = paths[first]
+        self._node_of = enlarged(self._node_of, len(self.paths), -1)
+        found = np.ones(len(at))
+        while self.paths.depths(at).any():
+            deep = np.flatnonzero(self.paths.depths(at))
+            before = self.paths.parents(at[deep])
+            turns = self.paths.last_turns(at[deep])
+            # What it wanted tells of its strategy, also where it was refused.
+            wanted = np.where(turns[:, 2] >= 0, turns[:, 2], turns[:, 0])
+            nodes = np.where(
+                before < len(self._node_of), self._node_of[before % len(self._node_of)], -1
+            )
+            shares = np.empty(len(deep))
+            relative_shares(self._nodes, nodes, wanted, shares)
+            found[deep] *= (1 - TREMBLE) * shares + TREMBLE
+            at[deep] = before
+        return found[place]
+
+    def views_of(self, worlds: IntArray) -> IntArray:
+        """`[N, R]` what every role knows in worlds, as paths."""
+        return self._views[worlds]
+
+    # ---------------------------------------------------------------- worlds
+
+    def add_particles(self, states: States, views: IntArray, own: int) -> IntArray:
+        """`[N]` worlds of particles.
+
+        Args:
+            views: `[N, R]` incomplete path of each role.
+            own: the role that decides: it has a node in each, even where one move is legal.
+        """
+        first = self.num_worlds
+        self._make_room(len(states), self.num_worlds + len(states))
+        self._worlds.parent[first : first + len(states)] = -1
+        self._add(states, views, own)
+        return first + np.arange(len(states))
+
+    def wave(
+        self,
+        worlds: IntArray,
+        learns: BoolArray,
+        rng: np.random.Generator,
+        deadline: Deadline | None = None,
+        chances: Chances | None = None,
+    ) -> None:
+        """Send lanes down from worlds, and back up what they come to.
+
+        Args:
+            worlds: `[L]` where each lane begins.
+            learns: `[L, R]` which roles learn from each lane.
+            chances: of lanes that match regrets, of which one role learns; default: UCB1 chooses.
+
+        Raises:
+            OutOfTime: the deadline has passed; the wave leaves no trace but what it added.
+        """
+        key = int(rng.integers(0, 1 << 64, dtype=np.uint64))
+        wave = new_wave(worlds, learns, key)
+        if chances is None:
+            lanes = _Lanes(wave, self.settings.exploration, 1.0)
+        else:
+            wave = matching(wave, chances.odds, chances.reach)
+            lanes = _Lanes(wave, chances.exploration, chances.weight)
+        size = len(worlds)
+        goals = np.zeros((size, self._num_roles))
+        turns, done = np.zeros(size), np.zeros(size, dtype=np.bool_)
+        try:
+            while rows := self._walk(lanes, deadline):
+                self._enter(lanes, rows)
+            wave = lanes.wave
+            ended = np.flatnonzero(wave.status == OVER)
+            goals[ended] = self._worlds.value[wave.world[ended]]
+            turns[ended] = wave.depth[ended]
+            leaves = np.flatnonzero(wave.status == LEAF)
+            states = self._states.take(wave.world[leaves].astype(np.int64))
+            if lanes.loose:
+                states = self.machine.concatenate([states, *lanes.loose_states])
+                leaves = np.concatenate([leaves, *lanes.loose])
+            values, steps = self._played_out(states, rng, deadline)
+            goals[leaves] = values
+            turns[leaves] = wave.depth[leaves] + steps
+            done[:] = True
+            if self.proves:
+                prove(self._worlds, self._nodes, wave)
+        finally:
+            if chances is None:
+                back_up(self._nodes, lanes.wave, goals, turns, done, KEEP)
+            else:
+                learn_regrets(self._nodes, lanes.wave, goals, done)
+
+    def _walk(self, lanes: _Lanes, deadline: Deadline | None) -> int:
+        """Walk as far as worlds are known; how many joint moves lead to others."""
+        check(deadline)
+        lanes.most_worlds = self._most_worlds()
+        self._make_room(len(lanes.wave.world), lanes.most_worlds)
+        while not walk(
+            self._worlds,
+            self._nodes,
+            lanes.wave,
+            lanes.most_worlds,
+            MOST_DEPTH,
+            lanes.exploration,
+            lanes.weight,
+        ):
+            lanes.wave = wider_wave(lanes.wave)
+        return int(lanes.wave.sizes[ROWS])
+
+    def _enter(self, lanes: _Lanes, rows: int) -> None:
+        """Make the worlds that joint moves lead to; lanes at new nodes walk no further."""
+        wave = lanes.wave
+        wave.sizes[ROWS] = 0
+        first = self.num_worlds
+        num_new = min(rows, lanes.most_worlds - first)
+        parents, moves = wave.parent[:rows], wave.moves[:rows]
+        states, percepts = self.machine.step(self._states.take(parents), moves)
+        if num_new < rows:
+            which = np.flatnonzero((wave.status == LOOSE) & (wave.row >= num_new))
+            lanes.loose.append(which)
+            lanes.loose_states.append(states.take(wave.row[which].astype(np.int64)))
+            wave.row[which] = -1
+            states = states.take(np.arange(num_new))
+        if not num_new:
+            return
+        new = slice(0, num_new)
+        views = self._views[parents[new]]
+        for role in range(self._num_roles):
+            if role != self.machine.random_role:
+                views[:, role] = self.paths.extend(
+                    views[:, role],
+                    moves[new, role],
+                    percepts[new, role],
+                    wave.refused[new, role],
+                )
+        fresh = self._add(states, views, -1)
+        waiting = np.flatnonzero((wave.status == WALKING) & (wave.world >= first))
+        if STRAGGLERS * rows >= len(wave.world):
+            waiting = waiting[fresh[wave.world[waiting] - first]]
+        wave.status[waiting] = LEAF
+
+    def _add(self, states: States, views: IntArray, own: int) -> BoolArray:
+        """Add worlds whose parents and codes are known; `[K]` whether they have a new node."""
+        machine, count = self.machine, len(states)
+        first = self.num_worlds
+        over = machine.terminal(states)
+        offsets = np.empty((self._num_roles, count + 1), dtype=np.int64)
+        lists: list[IntArray] = []
+        probabilities = np.zeros(0)
+        stuck = np.zeros(count, dtype=np.bool_)
+        at = 0
+        for role in range(self._num_roles):
+            if role == machine.random_role:
+                found = machine.chance(states)
+                starts, values, probabilities = found
+            else:
+                starts, values = machine.legal(states, role, allow_stuck=True)
+            stuck |= ~over & (starts[1:] == starts[:-1])
+            offsets[role] = starts + at
+            lists.append(values)
+            at += len(values)
+        if over.any() or stuck.any():
+            ended = np.flatnonzero(over | stuck)
+            # A playout of a state that is over tells its goals, whatever is odd about them; one
+            # that is stuck is not finished.
+            goals, _ = self._played_out(states.take(ended), np.random.default_rng(0), None, 1)
+            self._worlds.value[first + ended] = goals
+        self._reserve(count, at, len(probabilities))
+        fresh = np.zeros(count, dtype=np.bool_)
+        random_role = machine.random_role
+        add_worlds(
+            self._worlds,
+            self._nodes,
+            self._node_of,
+            over | stuck,
+            views,
+            offsets,
+            np.concatenate(lists),
+            -1 if random_role is None else random_role,
+            probabilities,
+            own,
+            fresh,
+        )
+        self._states.add(states)
+        self._views[first : first + count] = views
+        return fresh
+
+    def _played_out(
+        self,
+        states: States,
+        rng: np.random.Generator,
+        deadline: Deadline | None,
+        max_steps: int = MOST_DEPTH,
+    ) -> tuple[FloatArray, IntArray]:
+        """`[L, R]` goals of 0 to 1 that random playouts come to, and `[L]` turns.
+
+        What does not end counts as the middle.
+
+        Raises:
+            OutOfTime: the deadline has passed.
+        """
+        low, high = self.machine.goal_range
+        left_s = None if deadline is None else deadline.left_s()
+        ended = self.machine.playout(states, rng, max_steps, max_seconds=left_s)
+        if not ended.finished.all():
+            check(deadline)
+        goals = np.where(ended.finished[:, None], ended.goals, self._middle)
+        return np.clip((goals - low) / (high - low), 0.0, 1.0), ended.steps
+
+    # ---------------------------------------------------------------- room
+
+    def _most_worlds(self) -> int:
+        """Worlds that there may be, if others have as many new actions as those there are."""
+        actions = int(self._nodes.sizes[ACTIONS])
+        each = max(1, (actions - self._actions_before) // max(self.num_worlds, 1))
+        left = max(MOST_ACTIONS - actions, 0) // each
+        return max(min(self.settings.most_worlds, self.num_worlds + left), self.num_worlds)
+
+    def _make_room(self, lanes: int, most: int) -> None:
+        """Room for a world more than there are, and one more for each lane, up to the most."""
+        wanted = min(self.num_worlds + lanes, most) + 1
+        self._worlds = wider_worlds(self._worlds, wanted, 0, 0)
+        self._views = wider(self._views, wanted)
+        if 2 * wanted > len(self._worlds.slots):
+            # A power of two: slots are found by masking the hash.
+            slots = np.full(1 << (3 * wanted).bit_length(), -1, dtype=np.int32)
+            self._worlds = self._worlds._replace(slots=slots)
+            place_worlds(self._worlds)
+
+    def _reserve(self, count: int, listed: int, chances: int) -> None:
+        """Room in all tables for so many worlds more, which list so many moves."""
+        worlds, nodes = self._worlds, self._nodes
+        self._worlds = wider_worlds(
+            worlds,
+            0,
+            int(worlds.sizes[LISTED]) + listed,
+            int(worlds.sizes[CHANCES]) + chances,
+        )
+        self._nodes = wider_nodes(
+            nodes,
+            len(self) + count * self._num_roles,
+            int(nodes.sizes[ACTIONS]) + listed,
+        )
+        self._node_of = enlarged(self._node_of, len(self.paths), -1)
+
+
+def load_kernels(*, proves: bool = False, regrets: bool = False) -> None:
+    """Compile the kernels, or load them from the cache, so that no clock runs meanwhile.
+
+    Args:
+        proves: see `Settings`.
+        regrets: those of lanes that match regrets, too.
+    """
+    worlds, nodes = new_worlds(1), new_nodes()
+    none = np.zeros(0, dtype=np.int64)
+    nothing = np.zeros(0, dtype=np.bool_)
+    wave = new_wave(none, nothing[:, None], 0)
+    walk(worlds, nodes, wave, 1, 1, 1.0, 1.0)
+    place_worlds(worlds)
+    node_of, paths = np.zeros(1, dtype=np.int32), np.zeros((0, 1), dtype=np.int64)
+    offsets, reals = np.zeros((1, 1), dtype=np.int64), np.zeros(0)
+    add_worlds(worlds, nodes, node_of, nothing, paths, offsets, none, -1, reals, -1, nothing.copy())
+    back_up(nodes, wave, np.zeros((0, 1)), reals, nothing, KEEP)
+    if proves:
+        prove(worlds, nodes, wave)
+    if regrets:
+        learn_regrets(nodes, wave, np.zeros((0, 1)), nothing)
+        relative_shares(nodes, np.zeros(0, dtype=np.int32), none, reals)

@@ -1,0 +1,505 @@
+"""The kernels of trees over incomplete paths: walking down, adding worlds, backing goals up."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.base import BoolArray, FloatArray, IntArray
+from ggp.machine.jit import inlined, kernel
+from ggp.search.regret_kernels import match_regrets, uniform
+from ggp.search.tree_tables import (
+    ACTIONS,
+    CHANCE,
+    CHANCES,
+    I32,
+    LEAF,
+    LISTED,
+    LOOSE,
+    NO_NODE,
+    NODES,
+    OVER,
+    RECORDS,
+    ROWS,
+    SIZE,
+    WALKING,
+    Nodes,
+    Wave,
+    Worlds,
+)
+
+_UPPER = 32
+"""Where a code has its refused action."""
+
+
+@inlined
+def _ucb(nodes: Nodes, node: int, exploration: float, random: NDArray[np.uint64]) -> int:
+    """The action of highest mean + exploration * sqrt(ln(times available) / times chosen).
+
+    What was never chosen comes first, by lot. Choices under way count as chosen, without a goal. An
+    action that is proved to win is taken at once; of others that are proved the goal is known.
+    """
+    best, highest, untried = -1, -1.0, 0
+    selections = nodes.selections[node]
+    log_all = np.log(selections + 1.0)
+    action = int(nodes.first_action[node])
+    while action >= 0:
+        chosen = nodes.visits[action] + nodes.pending[action]
+        proof = nodes.proof[action]
+        if proof >= 1.0:
+            return action
+        if proof >= 0.0:
+            if untried == 0 and proof > highest:
+                highest = proof
+                best = action
+        elif chosen == 0:
+            untried += 1
+            if uniform(random) * untried < 1.0:
+                best = action
+        elif untried == 0:
+            since = nodes.since[action]
+            log_available = log_all if since == 0 else np.log(selections - since + 1.0)
+            score = nodes.discounted[action] / chosen
+            score += exploration * np.sqrt(log_available / chosen)
+            if score > highest:
+                highest = score
+                best = action
+        action = int(nodes.next[action])
+    return best
+
+
+@inlined
+def _position(worlds: Worlds, world: int, role: int, action: int) -> int:
+    """The position of an action among the legal moves of a role, -1 where it is not legal."""
+    first = int(worlds.first[world, role])
+    count = int(worlds.counts[world, role])
+    if first >= 0:
+        place = action - first
+        return place if 0 <= place < count else -1
+    for k in range(count):
+        if worlds.listed[-1 - first + k] == action:
+            return k
+    return -1
+
+
+@inlined
+def _draw_chance(worlds: Worlds, world: int, role: int, random: NDArray[np.uint64]) -> int:
+    """The position of a move of chance."""
+    first = int(worlds.first[world, role])
+    last = int(worlds.counts[world, role]) - 1
+    point = uniform(random)
+    low, high = 0, last
+    while low < high:
+        middle = (low + high) // 2
+        if worlds.chance_upto[first + middle] > point:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@inlined
+def _choose(
+    worlds: Worlds,
+    nodes: Nodes,
+    wave: Wave,
+    lane: int,
+    world: int,
+    role: int,
+    exploration: float,
+    weight: float,
+) -> int:
+    """What a role does, as a code; the choice is recorded."""
+    node = int(worlds.node[world, role])
+    if node == NO_NODE:
+        return 0
+    if node == CHANCE:
+        return _draw_chance(worlds, world, role, wave.random)
+    if len(wave.odds) > 0:
+        action = match_regrets(nodes, wave, lane, node, role, exploration, weight)
+    else:
+        action = _ucb(nodes, node, exploration, wave.random)
+    if wave.learns[lane, role]:
+        nodes.selections[node] += 1
+        nodes.pending[action] += 1
+        record = wave.sizes[RECORDS]
+        wave.action[record] = action
+        wave.before[record] = wave.head[lane]
+        wave.head[lane] = record
+        wave.sizes[RECORDS] += 1
+    position = _position(worlds, world, role, action)
+    if position >= 0:
+        return position
+    position = int(uniform(wave.random) * worlds.counts[world, role])
+    return position + ((action + 1) << _UPPER)
+
+
+@inlined
+def _hash(worlds: Worlds, world: int) -> np.uint64:
+    """Of the parent and code of a world."""
+    value = np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(worlds.parent[world])
+    for role in range(worlds.code.shape[1]):
+        value = (value ^ np.uint64(worlds.code[world, role])) * np.uint64(0xBF58476D1CE4E5B9)
+        value ^= value >> np.uint64(29)
+    value *= np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(32))
+
+
+@inlined
+def _slot(worlds: Worlds, world: int) -> np.uint64:
+    """The slot of the known world with the same parent and code, or the free one for it."""
+    mask = np.uint64(len(worlds.slots) - 1)
+    slot = _hash(worlds, world) & mask
+    while True:
+        known = int(worlds.slots[slot])
+        if known < 0:
+            return slot
+        same = worlds.parent[known] == worlds.parent[world]
+        for role in range(worlds.code.shape[1]):
+            if worlds.code[known, role] != worlds.code[world, role]:
+                same = False
+        if same:
+            return slot
+        slot = (slot + np.uint64(1)) & mask
+
+
+@inlined
+def _move_of(worlds: Worlds, nodes: Nodes, world: int, role: int, position: int) -> int:
+    """The legal move of a role at a position."""
+    node = worlds.node[world, role]
+    first = int(worlds.first[world, role])
+    if node == NO_NODE:
+        return first
+    if node == CHANCE:
+        return int(worlds.chance_move[first + position])
+    if first >= 0:
+        return int(nodes.move[first + position])
+    return int(nodes.move[worlds.listed[-1 - first + position]])
+
+
+@inlined
+def _write_row(worlds: Worlds, nodes: Nodes, wave: Wave, world: int, child: int, row: int) -> None:
+    """The joint move that leads from a world to a child, as moves."""
+    wave.parent[row] = world
+    for role in range(worlds.code.shape[1]):
+        code = worlds.code[child, role]
+        refused = (code >> _UPPER) - 1
+        position = code & ((1 << _UPPER) - 1)
+        wave.moves[row, role] = _move_of(worlds, nodes, world, role, position)
+        wave.refused[row, role] = -1 if refused < 0 else nodes.move[refused]
+
+
+@kernel
+def walk(
+    worlds: Worlds,
+    nodes: Nodes,
+    wave: Wave,
+    most: int,
+    most_depth: int,
+    exploration: float,
+    weight: float,
+) -> bool:
+    """Walk every lane down until it ends, or to a joint move that leads to an unknown world.
+
+    Such joint moves are written as rows, equal ones once. The world of row k will be number
+    (worlds there are) + k. Rows that come to `most` worlds will be none: each has a lane that is
+    `LOOSE`.
+
+    Args:
+        worlds: with room for a world more than there are, and one more for each lane, up to `most`.
+        most_depth: lanes that have made so many joint moves are played out.
+        exploration: factor of the bonus of UCB1; where regrets are matched, how often the learner
+            chooses evenly.
+        weight: of this wave in the average strategy.
+
+    Returns:
+        whether it is done; else there must be more room for records, and it is called again.
+    """
+    num_roles = worlds.code.shape[1]
+    known = worlds.sizes[SIZE]
+    for lane in range(len(wave.world)):
+        if wave.status[lane] != WALKING:
+            continue
+        world = int(wave.world[lane])
+        while world < known:
+            if worlds.over[world]:
+                wave.status[lane] = OVER
+                break
+            if wave.depth[lane] >= most_depth:
+                wave.status[lane] = LEAF
+                break
+            if wave.sizes[RECORDS] + num_roles > len(wave.action):
+                wave.world[lane] = world
+                return False
+            rows = wave.sizes[ROWS]
+            # Written where the next world will be; it is none if there is one like it.
+            child = min(known + rows, most)
+            worlds.parent[child] = world
+            for role in range(num_roles):
+                worlds.code[child, role] = _choose(
+                    worlds, nodes, wave, lane, world, role, exploration, weight
+                )
+            wave.depth[lane] += 1
+            slot = _slot(worlds, child)
+            if worlds.slots[slot] >= 0:
+                world = int(worlds.slots[slot])
+                continue
+            _write_row(worlds, nodes, wave, world, child, rows)
+            wave.sizes[ROWS] += 1
+            if child == most:
+                wave.status[lane] = LOOSE
+                wave.row[lane] = rows
+                break
+            worlds.slots[slot] = child
+            world = child
+        wave.world[lane] = world
+    return True
+
+
+@kernel
+def place_worlds(worlds: Worlds) -> None:
+    """Give slots to all worlds that are not particles; all slots must be free (-1)."""
+    for world in range(worlds.sizes[SIZE]):
+        if worlds.parent[world] >= 0:
+            worlds.slots[_slot(worlds, world)] = world
+
+
+@inlined
+def _new_action(nodes: Nodes, node: int, move: int) -> int:
+    """Add an action at the end of the chain of a node."""
+    action = int(nodes.sizes[ACTIONS])
+    nodes.sizes[ACTIONS] += 1
+    nodes.move[action] = move
+    nodes.next[action] = -1
+    nodes.owner[action] = node
+    nodes.since[action] = nodes.selections[node]
+    nodes.pending[action] = 0
+    nodes.visits[action] = 0
+    nodes.discounted[action] = 0.0
+    nodes.goals[action] = 0.0
+    nodes.squares[action] = 0.0
+    nodes.proof[action] = -1.0
+    nodes.end[action] = -1
+    nodes.regret[action] = 0.0
+    nodes.average[action] = 0.0
+    if nodes.first_action[node] < 0:
+        nodes.first_action[node] = action
+    else:
+        nodes.next[nodes.last_action[node]] = action
+    nodes.last_action[node] = action
+    return action
+
+
+@inlined
+def _new_node(nodes: Nodes, role: int, path: int) -> int:
+    """Add a node without actions."""
+    node = int(nodes.sizes[NODES])
+    nodes.sizes[NODES] += 1
+    nodes.role[node] = role
+    nodes.path[node] = path
+    nodes.first_action[node] = -1
+    nodes.last_action[node] = -1
+    nodes.selections[node] = 0
+    return node
+
+
+@inlined
+def _find_action(nodes: Nodes, node: int, after: int, move: int) -> int:
+    """The action of a move, looked for from the one after `after` on, once around; -1: none."""
+    action = int(nodes.first_action[node]) if after < 0 else int(nodes.next[after])
+    while action >= 0:
+        if nodes.move[action] == move:
+            return action
+        action = int(nodes.next[action])
+    action = int(nodes.first_action[node])
+    while action >= 0 and after >= 0:
+        if nodes.move[action] == move:
+            return action
+        if action == after:
+            break
+        action = int(nodes.next[action])
+    return -1
+
+
+@inlined
+def _list_moves(
+    worlds: Worlds, nodes: Nodes, world: int, role: int, node: int, values: IntArray, at: int
+) -> None:
+    """Note the legal moves `values[at : at + count]` of a role at its node."""
+    count = int(worlds.counts[world, role])
+    start = worlds.sizes[LISTED]
+    after, in_a_row = -1, True
+    for k in range(count):
+        action = _find_action(nodes, node, after, values[at + k])
+        if action < 0:
+            action = _new_action(nodes, node, values[at + k])
+        if k > 0 and action != after + 1:
+            in_a_row = False
+        worlds.listed[start + k] = action
+        after = action
+    if in_a_row:
+        # Actions one after the other need no list.
+        worlds.first[world, role] = worlds.listed[start]
+    else:
+        worlds.first[world, role] = -1 - start
+        worlds.sizes[LISTED] += count
+
+
+@kernel
+def add_worlds(
+    worlds: Worlds,
+    nodes: Nodes,
+    node_of: I32,
+    over: BoolArray,
+    paths: IntArray,
+    offsets: IntArray,
+    values: IntArray,
+    chance_role: int,
+    probabilities: FloatArray,
+    own: int,
+    fresh: BoolArray,
+) -> None:
+    """Add K worlds after those there are. Their parents and codes are there; so is the room.
+
+    Args:
+        node_of: node of each path, -1 for none; new ones are added.
+        over: `[K]` whether the game is over; no role has a move then.
+        paths: `[K, R]` what every role knows.
+        offsets: `[R, K + 1]` where the legal moves of each role are in `values`.
+        chance_role: the role that chance plays, or -1.
+        probabilities: of its moves.
+        own: a role that has a node wherever it has a move; -1: none.
+        fresh: `[K]` is set where a node is new, or was before in this call.
+    """
+    nodes_before = nodes.sizes[NODES]
+    known = worlds.sizes[SIZE]
+    for k in range(len(over)):
+        world = known + k
+        worlds.over[world] = over[k]
+        fresh[k] = False
+        for role in range(len(offsets)):
+            at = offsets[role, k]
+            count = offsets[role, k + 1] - at
+            worlds.counts[world, role] = count
+            worlds.node[world, role] = NO_NODE
+            if over[k]:
+                continue
+            if role == chance_role and count > 1:
+                start = worlds.sizes[CHANCES]
+                worlds.node[world, role] = CHANCE
+                worlds.first[world, role] = start
+                upto = 0.0
+                for i in range(count):
+                    upto += probabilities[at - offsets[role, 0] + i]
+                    worlds.chance_move[start + i] = values[at + i]
+                    worlds.chance_upto[start + i] = upto
+                worlds.sizes[CHANCES] += count
+                continue
+            path = paths[k, role]
+            node = int(node_of[path]) if role != chance_role else -1
+            # A single move needs no statistics, unless the role cannot know that it is the only
+            # one: it had others in another world with the same path.
+            if role == chance_role or (count == 1 and role != own and node < 0):
+                worlds.first[world, role] = values[at]
+                continue
+            if node < 0:
+                node = _new_node(nodes, role, path)
+                node_of[path] = node
+            fresh[k] |= node >= nodes_before
+            worlds.node[world, role] = node
+            _list_moves(worlds, nodes, world, role, node, values, at)
+    worlds.sizes[SIZE] += len(over)
+
+
+@kernel
+def back_up(
+    nodes: Nodes, wave: Wave, goals: FloatArray, turns: FloatArray, done: BoolArray, keep: float
+) -> None:
+    """Add what lanes came to, to all actions they chose; lanes that are not done leave no trace.
+
+    Args:
+        goals: `[L, R]` from 0 to 1.
+        turns: `[L]` to the end.
+        keep: what a goal's distance from the middle keeps a turn.
+    """
+    for lane in range(len(done)):
+        record = int(wave.head[lane])
+        share = keep ** turns[lane]
+        while record >= 0:
+            action = wave.action[record]
+            node = nodes.owner[action]
+            nodes.pending[action] -= 1
+            if done[lane]:
+                goal = goals[lane, nodes.role[node]]
+                nodes.visits[action] += 1
+                nodes.discounted[action] += 0.5 + share * (goal - 0.5)
+                nodes.goals[action] += goal
+                nodes.squares[action] += goal * goal
+            else:
+                nodes.selections[node] -= 1
+            record = int(wave.before[record])
+
+
+@inlined
+def _mover(worlds: Worlds, world: int) -> int:
+    """The only role that has a choice in a world; -1 if none has, -2 if several or chance."""
+    mover = -1
+    for role in range(worlds.node.shape[1]):
+        if worlds.node[world, role] == NO_NODE:
+            continue
+        if mover >= 0 or worlds.node[world, role] == CHANCE:
+            return -2
+        mover = role
+    return mover
+
+
+@kernel
+def prove(worlds: Worlds, nodes: Nodes, wave: Wave) -> None:
+    """Prove what follows from the ends that lanes came to (MCTS-Solver).
+
+    A role that may choose an action that is proved to win has won; where all actions of a node are
+    proved, the best of them is its worth. That holds only in games in which everybody knows
+    everything, and of worlds in which one role at most has a choice.
+    """
+    for lane in range(len(wave.world)):
+        if wave.status[lane] != OVER:
+            continue
+        end = int(wave.world[lane])
+        child = end
+        world = int(worlds.parent[child])
+        while world >= 0:
+            mover = _mover(worlds, world)
+            if mover == -2:
+                break
+            if mover >= 0:
+                first = int(worlds.first[world, mover])
+                code = worlds.code[child, mover]
+                if first < 0 or code >> _UPPER:
+                    break
+                action = first + int(code)
+                nodes.proof[action] = worlds.value[end, mover]
+                nodes.end[action] = end
+                best = _best_proved(nodes, int(worlds.node[world, mover]))
+                if best < 0:
+                    break
+                end = int(nodes.end[best])
+            child = world
+            world = int(worlds.parent[child])
+
+
+@inlined
+def _best_proved(nodes: Nodes, node: int) -> int:
+    """The action that proves what a node is worth; -1 if that is not known."""
+    best = -1
+    complete = True
+    action = int(nodes.first_action[node])
+    while action >= 0:
+        proof = nodes.proof[action]
+        if proof >= 1.0:
+            return action
+        if proof < 0.0:
+            complete = False
+        elif best < 0 or proof > nodes.proof[best]:
+            best = action
+        action = int(nodes.next[action])
+    return best if complete else -1

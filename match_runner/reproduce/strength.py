@@ -1,0 +1,261 @@
+"""How strong players are: every player against three of them, in twelve games, under a clock."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from ggp.players import PLAYERS
+from match_runner.reproduce.duels import Duel
+from match_runner.reproduce.figures import score_text
+from match_runner.reproduce.grid import (
+    EQUAL,
+    Cells,
+    Grid,
+    Shown,
+    cell_text,
+    share_together,
+    shares_of,
+    sign_of,
+)
+from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Panel, Table
+from match_runner.series.intervals import LEVEL
+from match_runner.series.outcomes import contests_of, fault_counts, rounds_of
+from match_runner.tournament.ratings import Rating, rate
+from match_runner.tournament.standing_tables import faults_text, rating_text
+
+PLAY_CLOCK_S = 0.3
+
+PLAIN_GAMES = ("connect_four", "breakthrough")
+"""Where everybody knows everything."""
+
+HIDDEN_GAMES = (
+    "krieg_tic_tac_toe",
+    "phantom_connect_four",
+    "blind_breakthrough",
+    "kriegspiel_king_rook",
+    "battleships_in_fog",
+    "meier",
+    "kuhn_poker",
+    "banker_and_thief",
+    "spy_vs_spy",
+    "number_guessing",
+)
+
+GAMES = (*PLAIN_GAMES, *HIDDEN_GAMES)
+
+AUTO, HYPERPLAY, HYPERPLAY2 = "auto", "hyperplay", "hyperplay2"
+
+OPPONENTS = (AUTO, HYPERPLAY2, HYPERPLAY)
+"""Whom every player meets."""
+
+PLAIN_PLAYERS = ("mcts",)
+"""Players for games where everybody knows everything."""
+
+TREES = ("ismcts", "oos")
+"""Of which one is to be ahead of HyperPlay-II where something is hidden."""
+
+
+def duels() -> list[Duel]:
+    """All duels: opponent by opponent, then player by player, the simplest ones last."""
+    found: dict[frozenset[str], tuple[str, str]] = {}
+    players = sorted(PLAYERS, key=lambda name: (name != AUTO, -list(PLAYERS).index(name)))
+    for opponent in OPPONENTS:
+        for player in players:
+            if opponent in PLAYERS and player != opponent:
+                # The same two meet once.
+                pair = frozenset((player, opponent))
+                found.setdefault(pair, (player, opponent))
+    return [
+        Duel(game, pair, f"strength/{game}/{'-'.join(pair)}", play_clock_s=PLAY_CLOCK_S)
+        for pair in found.values()
+        for game in GAMES
+        if game in PLAIN_GAMES or not set(PLAIN_PLAYERS).intersection(pair)
+    ]
+
+
+def show(cells: Cells) -> Shown:
+    """Claims, the table against each opponent, ratings, and the same as heat maps."""
+    ratings = {
+        "plain": _ratings(cells, PLAIN_GAMES),
+        "hidden": _ratings(cells, HIDDEN_GAMES),
+    }
+    opponents = [name for name in OPPONENTS if any(name in duel.players for duel in cells)]
+    return Shown(
+        claims=(*_claims_of_auto(cells, ratings), *_claims_of_trees(cells)),
+        tables=(
+            *(_table(cells, opponent) for opponent in opponents),
+            _standings(cells, ratings),
+        ),
+        panels=tuple(_panel(cells, opponent) for opponent in opponents),
+    )
+
+
+def _shares(cells: Cells, game: str, player: str, opponent: str) -> list[float]:
+    """The shares of a player against another one, whoever of them stands first in the duel."""
+    for duel, cell in cells.items():
+        if duel.game == game and set(duel.players) == {player, opponent}:
+            return shares_of(cell, duel.players.index(player))
+    return []
+
+
+def _players(cells: Cells) -> list[str]:
+    """All that played, in the order of the registry."""
+    played = {player for duel in cells for player in duel.players}
+    return [name for name in PLAYERS if name in played]
+
+
+# ---------------------------------------------------------------- tables
+
+
+def _table(cells: Cells, opponent: str) -> Table:
+    players = [player for player in _players(cells) if player != opponent]
+    rows = [
+        (game, *(cell_text(_shares(cells, game, player, opponent)) for player in players))
+        for game in GAMES
+    ]
+    for title, games in (("plain games", PLAIN_GAMES), ("hidden games", HIDDEN_GAMES)):
+        together = [
+            share_together([_shares(cells, game, player, opponent) for game in games]).value
+            for player in players
+        ]
+        rows.append((f"mean of {title}", *("." if m is None else f"{m:.1f}" for m in together)))
+    return Table(
+        f"Share against {opponent}; + and - mark those significantly (99 %) above and below 50",
+        ("", *(f"#{player}" for player in players)),
+        tuple(rows),
+    )
+
+
+def _panel(cells: Cells, opponent: str) -> Panel:
+    players = _players(cells)[::-1]  # the first at the top
+    values = []
+    for player in players:
+        row = [_shares(cells, game, player, opponent) for game in GAMES]
+        values.append(tuple(math.fsum(s) / len(s) if s else None for s in row))
+    return Panel(
+        row=f"share against {opponent}",
+        title="",
+        x="",
+        y="",
+        xs=tuple(map(float, range(len(GAMES)))),
+        ys=tuple(map(float, range(len(players)))),
+        values=tuple(values),
+        x_names=GAMES,
+        y_names=tuple(players),
+    )
+
+
+def _standings(cells: Cells, ratings: Mapping[str, Mapping[str, Rating]]) -> Table:
+    rows = []
+    for player in _players(cells):
+        own = [
+            (duel.players.index(player), cell)
+            for duel, cell in cells.items()
+            if player in duel.players
+        ]
+        faults: dict[str, int] = {}
+        for place, cell in own:
+            for kind, count in fault_counts(cell.matches, place).items():
+                faults[kind] = faults.get(kind, 0) + count
+        rows.append(
+            (
+                player,
+                *(rating_text(rated.get(player)) for rated in ratings.values()),
+                str(sum(len(cell.matches) for _, cell in own)),
+                faults_text(faults),
+            )
+        )
+    return Table(
+        "Ratings [99 %] in plain games and in games where something is hidden",
+        ("", "#plain", "#hidden", "#matches", "faults"),
+        tuple(rows),
+    )
+
+
+def _ratings(cells: Cells, games: Sequence[str]) -> dict[str, Rating]:
+    """Ratings from all duels in some games, the contests of each duel spread evenly."""
+    players = _players(cells)
+    contests = []
+    for duel, cell in cells.items():
+        if duel.game in games:
+            numbers = [players.index(player) for player in duel.players]
+            found = contests_of(rounds_of(cell.matches), 2)
+            contests += [
+                (at / len(found), {numbers[p]: score for p, score in scores.items()})
+                for at, scores in enumerate(found)
+            ]
+    contests.sort(key=lambda each: each[0])
+    rated = rate(range(len(players)), (scores for _, scores in contests))
+    return {players[number]: each for number, each in rated.items() if each.contests}
+
+
+# ---------------------------------------------------------------- claims
+
+
+def _claims_of_auto(cells: Cells, ratings: Mapping[str, Mapping[str, Rating]]) -> Iterator[Claim]:
+    own = {duel: cell for duel, cell in cells.items() if AUTO in duel.players}
+    if not own:
+        return
+    signs = {duel: sign_of(shares_of(cell, duel.players.index(AUTO))) for duel, cell in own.items()}
+    lost = [duel for duel, sign in signs.items() if sign == -1]
+    judged = sum(sign is not None for sign in signs.values())
+    names = ", ".join(f"{duel.game} to {_other(duel)}" for duel in lost)
+    yield Claim(
+        f"{AUTO} loses significantly to no player on any game",
+        f"0 duels; by chance {judged * (1 - LEVEL) / 2:.1f} of {judged}",
+        f"{len(lost)} of {judged}" + (f": {names}" if names else ""),
+        (not lost) if judged else None,
+    )
+    for title, rated in ratings.items():
+        others = {name: rating for name, rating in rated.items() if name != AUTO}
+        if AUTO not in rated or not others:
+            continue
+        best = max(others, key=lambda name: others[name].mean)
+        yield Claim(
+            f"its rating is not below the best's, {title} games",
+            f"{best}: {rating_text(others[best])}",
+            rating_text(rated[AUTO]),
+            _not_below(rated[AUTO], others[best]),
+        )
+
+
+def _other(duel: Duel) -> str:
+    return next(player for player in duel.players if player != AUTO)
+
+
+def _not_below(own: Rating, best: Rating) -> bool | None:
+    """None where it is below, but may be so by chance (99 %)."""
+    lead = own.mean - best.mean
+    if lead >= 0:
+        return True
+    return None if -lead <= math.hypot(own.mean - own.low, best.mean - best.low) else False
+
+
+def _claims_of_trees(cells: Cells) -> Iterator[Claim]:
+    for player in TREES:
+        shares = [_shares(cells, game, player, HYPERPLAY2) for game in HIDDEN_GAMES]
+        together = share_together(shares)
+        if together.value is None:
+            continue
+        enough = sum(map(len, shares)) >= FEWEST_ROUNDS
+        yield Claim(
+            f"{player} against {HYPERPLAY2}, mean of {sum(map(bool, shares))} hidden games",
+            "one of these is ahead",
+            score_text(together),
+            together.value > EQUAL if enough else None,
+        )
+
+
+STRENGTH = Grid(
+    "strength",
+    "How strong the players are",
+    f"Every player plays against {', '.join(OPPONENTS)} with {PLAY_CLOCK_S:g} s a move on "
+    f"{len(GAMES)} games, and they take turns at the roles. A share is 50 and half of what a "
+    "player got more than the other: 50 where they are equal, the mean score where one wins what "
+    "the other loses.",
+    duels,
+    show,
+    matches=20,
+    quick_matches=2,
+)

@@ -1,0 +1,149 @@
+"""`auto` plays the part of a solved game, and else lets the player search that suits the game."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from ggp.gdl.normalize import load
+from ggp.machine import Machine
+from ggp.players import make_player, parse_spec
+from ggp.players.auto import Auto, Solved
+from ggp.players.hyperplay2 import HyperPlay2
+from ggp.players.ismcts import ISMCTS
+from ggp.players.mcts import MCTS
+from ggp.search.anytime import Deadline
+from ggp.solve import build_tree, exploit, sample_policy, solve_tree
+from match_runner.match.referee import play_match
+from tests.match_runner.support import arena_of
+from tests.support.games import backend_for_search, machine_of_game, machine_of_rules
+
+
+def made(machine: Machine, role: int = 0, spec: str = "auto", seed: int = 0) -> Auto:
+    player = make_player(parse_spec(spec), machine, role, np.random.default_rng(seed))
+    assert isinstance(player, Auto)
+    return player
+
+
+def chosen(game: str, spec: str = "auto") -> type:
+    return type(made(machine_of_game(game, backend_for_search(game)), spec=spec)._player)
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "monty_hall", "number_guessing", "exploding_bomb"])
+def test_small_games_of_one_player_or_constant_sum_are_solved(game: str) -> None:
+    assert chosen(game) is Solved
+
+
+@pytest.mark.parametrize(
+    ("game", "player"),
+    [
+        ("tic_tac_toe", MCTS),  # small, but everybody knows everything
+        ("breakthrough", MCTS),
+        ("spy_vs_spy", HyperPlay2),  # small, but what one wins the other does not lose
+        ("cooperative_spies", HyperPlay2),
+        ("krieg_tic_tac_toe", ISMCTS),
+    ],
+)
+def test_other_games_are_searched(game: str, player: type) -> None:
+    assert chosen(game) is player
+
+
+def test_nothing_is_solved_where_that_is_not_wanted() -> None:
+    assert chosen("kuhn_poker", "auto:solve=0") is ISMCTS
+    assert chosen("kuhn_poker", "auto:solve=20") is ISMCTS
+
+
+def test_nobody_can_exploit_it_in_a_solved_game() -> None:
+    machine = machine_of_game("kuhn_poker")
+    tree = build_tree(machine)
+    samples = [
+        sample_policy(tree, player, lambda role, rng: made(machine, role), 1, seed=0)
+        for player in range(2)
+    ]
+    found = exploit(tree, solve_tree(tree).profile.strategies, samples, seed=0)
+    assert found.nash_conv == pytest.approx(0, abs=1e-6)
+
+
+def test_mixed_moves_are_drawn_by_lot_as_often_as_is_said() -> None:
+    machine = machine_of_game("kuhn_poker")
+    moves: list[str] = []
+    for seed in range(300):
+        player = made(machine, role=1, seed=seed)  # the second player, with a jack, after a check
+        player.observe("noop", ["(dealt jack)"])
+        player.observe("noop", ["check"])
+        decision = player.choose()
+        assert decision.fault is None
+        assert decision.probabilities == pytest.approx({"bet": 1 / 3, "check": 2 / 3})
+        moves.append(decision.move)
+    assert moves.count("bet") == pytest.approx(100, abs=30)
+
+
+def test_every_number_is_guessed_as_well_as_possible() -> None:
+    arena = arena_of("number_guessing", "agent=auto")
+    for seed in range(8):
+        record = play_match(arena, seed)
+        assert not record.errors
+        assert record.goals["agent"] == 100
+
+
+def test_a_turn_that_was_not_told_ends_the_part_but_not_the_match() -> None:
+    player = made(machine_of_game("number_guessing", "propnet"))
+    player.observe("noop", [])
+    player.observe("(lessthan 9)", None)
+    decision = player.choose()
+    assert decision.fault is None
+    assert decision.probabilities is None
+    assert any(value.value is not None for value in decision.values)
+
+
+PUZZLE = """
+(role us) (init (at 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+(<= (legal us ?m) (step ?m)) (step left) (step right)
+(<= (next (at ?n)) (true (at ?m)) (succ ?m ?n))
+(<= (next astray) (does us right) (true (at ?n)) (succ ?n 3))
+(<= (next astray) (true astray))
+(<= terminal (true (at 3)))
+(<= (goal us 0) (true astray)) (<= (goal us 100) (not (true astray)))
+"""
+
+
+def test_a_puzzle_is_solved() -> None:
+    player = made(machine_of_rules(PUZZLE))
+    assert type(player._player) is Solved
+    for _ in range(2):
+        player.observe("right", ["(did us right)"])  # plain GDL: all moves are told
+    decision = player.choose()
+    assert decision.fault is None
+    assert decision.probabilities == {"left": 1.0, "right": 0.0}
+    assert decision.move == "left"
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "tic_tac_toe", "krieg_tic_tac_toe"])
+@pytest.mark.parametrize("seconds", [0.0, 0.3])
+def test_it_answers_in_time(game: str, seconds: float) -> None:
+    machine = machine_of_game(game, "propnet")
+    player = made(machine)
+    player.choose(Deadline(time.process_time(), time.process_time))  # kernels are loaded
+    deadline = Deadline(time.process_time() + seconds, time.process_time)
+    decision = player.choose(deadline)
+    assert deadline.left_s() > -0.2
+    legal = machine.legal(machine.initial(1), 0).values.tolist()
+    assert decision.move in {machine.move_text(move) for move in legal}
+
+
+@pytest.mark.parametrize("game", ["kuhn_poker", "tic_tac_toe", "spy_vs_spy"])
+def test_the_same_seed_gives_the_same_match(game: str) -> None:
+    arena = arena_of(game, *(f"{role}=auto" for role in load(game).roles if role != "random"))
+    records = [play_match(arena, seed=3) for _ in range(2)]
+    assert [turn.joint_move for turn in records[0].turns] == [
+        turn.joint_move for turn in records[1].turns
+    ]
+    assert not records[0].errors
+
+
+def test_states_of_solving_are_not_those_of_a_decision() -> None:
+    player = made(machine_of_game("number_guessing", "propnet"))
+    player.observe("noop", [])
+    assert player.choose().states_visited <= player.states_visited < 1000
