@@ -76,7 +76,7 @@ class Settings(NamedTuple):
         proves: whether ends that lanes come to are proofs: where everybody knows everything.
     """
 
-    exploration: float = 0.7
+    exploration: float = 0.4
     most_worlds: int = MOST_WORLDS
     proves: bool = False
 

@@ -17,21 +17,16 @@ from ggp.belief import Bags, Sampler
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, OutOfTime
+from ggp.search.budgets import RoundCosts
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.paths_tree import KEEP, ActionSums, PathsTree
 
 FIRST_LANES, MOST_LANES = 16, 4096
 """Lanes of a wave: of small ones much of the time is fixed cost."""
 
-LANE_SHARE = 0.1
-"""A wave has at most this share of the lanes before it: those of a wave learn nothing of each
+LANE_SHARE = 0.2
+"""A wave has at most this share of the lanes before it: those of a wave learn little of each
 other."""
-
-WAVE_S = 0.03
-"""About how long a wave may take where there is a clock."""
-
-WAVE_SHARE = 0.25
-"""Of the time that is left."""
 
 MOST_PATHS, LANES_A_PATH = 64, 8
 """Paths drawn of each other role, and states drawn for each."""
@@ -130,7 +125,7 @@ class TreeSearch:
         self._path = int(bags.paths[0])
         self.moves = candidates(machine, bags)
         self._lanes_done = 0
-        self._lane_s = 0.0
+        self._costs = RoundCosts()
         own = Particles(
             bags.role, bags.paths, bags.states_of(0), views[bags.lanes_of(0)], bags.weights_of(0)
         )
@@ -207,7 +202,7 @@ class TreeSearch:
             OutOfTime: not all could be sent; what others came to counts.
         """
         while count > 0 and not self._is_settled():
-            size = min(count, self._wave_size())
+            size = min(count, max(1, self._wave_size()))
             self._wave(size)
             count -= size
 
@@ -220,7 +215,10 @@ class TreeSearch:
         next_report = 2 * FIRST_LANES
         try:
             while not deadline.passed() and not self._is_settled():
-                self._wave(self._wave_size())
+                size = self._wave_size()
+                if not size:
+                    break
+                self._wave(size)
                 if report is not None and self._lanes_done >= next_report:
                     next_report = 2 * self._lanes_done
                     report(self.estimates())
@@ -268,18 +266,22 @@ class TreeSearch:
         return bool((proofs >= 1).any() or (proofs >= 0).all())
 
     def _wave_size(self) -> int:
+        """Lanes of the next wave; 0 if no wave fits into the time that is left.
+
+        The clock alone sets no small size: a wave is nearly all fixed cost, on a busy computer more
+        than ever.
+        """
         size = max(FIRST_LANES, min(int(LANE_SHARE * self._lanes_done), self.most_lanes))
-        if self._deadline is not None and self._lane_s:
-            at_most_s = min(WAVE_S, WAVE_SHARE * self._deadline.left_s())
-            size = min(size, int(at_most_s / self._lane_s))
-        return max(size, 1)
+        if self._deadline is not None:
+            size = min(size, self._costs.next_size(self._deadline.left_s(), 1))
+        return size
 
     def _wave(self, size: int) -> None:
         began_s = 0.0 if self._deadline is None else self._deadline.clock()
         self._send_wave(size)
         self._lanes_done += size
         if self._deadline is not None:
-            self._lane_s = (self._deadline.clock() - began_s) / size
+            self._costs.add(size, self._deadline.clock() - began_s)
 
     def _send_wave(self, size: int) -> None:
         drawn = self._roots.draw(size, self._rng)

@@ -307,14 +307,14 @@ def kept_nodes(nodes: Nodes, keep: NDArray[np.bool_], paths: IntArray) -> Nodes:
 
 
 def wider(array: NDArray[_T], length: int) -> NDArray[_T]:
-    """The array with room for at least so many rows; twice as many if it must grow.
+    """The array with room for at least so many rows; four times as many if it must grow.
 
     Rows that were not there may hold anything: filling them costs more than writing those that are
     needed, since it is the first use of their memory.
     """
     if length <= len(array):
         return array
-    larger = np.empty((2 * length, *array.shape[1:]), dtype=array.dtype)
+    larger = np.empty((4 * length, *array.shape[1:]), dtype=array.dtype)
     larger[: len(array)] = array
     return larger
 
