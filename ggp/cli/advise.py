@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 DEFAULT_ROUNDS, DEFAULT_SECONDS = 10, 0.2
 
-_NOT_ASKED = {"legal", "random"}
-"""Players that do not think."""
-
 
 @click.command()
 @click.argument("game")
@@ -42,7 +39,8 @@ _NOT_ASKED = {"legal", "random"}
     type=PlayerText(),
     multiple=True,
     metavar="SPEC",
-    help="Compare this player; may be repeated. Without it, all that come with ggp and think.",
+    help="Compare this player; may be repeated. Without it, all that come with ggp and think, but "
+    "not auto, which lets one of them play.",
 )
 @click.option(
     "--rounds",
@@ -80,10 +78,10 @@ def advise(
     preload("ggp.players", "ggp.library")
     from ggp.library import Game, compare
     from ggp.players import PLAYERS
-    from ggp.study.advice import reasons_of
+    from ggp.study.advice import KINDS, reasons_of
     from ggp.study.properties import measure_properties
 
-    asked = tuple(dict.fromkeys(players)) or tuple(n for n in PLAYERS if n not in _NOT_ASKED)
+    asked = tuple(dict.fromkeys(players)) or tuple(n for n in PLAYERS if n in KINDS)
     if len(asked) < 2:
         raise ConfigError("give at least two players: --player SPEC --player SPEC")
     opened = open_game(game, backend, limits=limits)

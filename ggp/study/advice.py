@@ -28,9 +28,10 @@ KINDS: Mapping[str, frozenset[str]] = {
     "hyperplay2": frozenset({INFORMED, SIMULATIONS}),
     "ismcts": frozenset({INFORMED, TREES}),
     "mcts": frozenset({INFORMED, TREES}),
+    "oos": frozenset({INFORMED, TREES}),
     "pimc": frozenset({CLAIRVOYANT, TREES}),
 }
-"""What players are."""
+"""What players that think are; `auto` is not among them, which lets others play."""
 
 COSTLY_GAP = 5.0
 """Points that open cards would be worth: from here on what is not known costs more than noise."""
