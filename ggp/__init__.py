@@ -13,11 +13,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ggp.library import Belief, Game, Seated, State, Step, load, play_match
+    from ggp.library import Belief, Game, Seated, State, Step, compare, load, play_match
 
     __version__: str
 
-__all__ = ["Belief", "Game", "Seated", "State", "Step", "__version__", "load", "play_match"]
+__all__ = [
+    "Belief",
+    "Game",
+    "Seated",
+    "State",
+    "Step",
+    "__version__",
+    "compare",
+    "load",
+    "play_match",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -30,6 +30,7 @@ from ggp.search.anytime import Deadline
 
 if TYPE_CHECKING:
     from match_runner.match.records import MatchRecord
+    from match_runner.series.comparison import ComparisonSummary
 
 DEFAULT_PARTICLES = 1000
 DEFAULT_EXACT = 10_000
@@ -363,6 +364,50 @@ def play_match(
     specs = read_players(tuple(f"{role}={spec}" for role, spec in players.items()), opened.roles)
     arena = set_up(opened.name, opened.program, specs)
     return referee(arena, seed, Conditions(play_clock_s=play_clock))
+
+
+def compare(
+    game: Game | str,
+    players: Sequence[str],
+    *,
+    rounds: int = 10,
+    seed: int = 0,
+    play_clock: float | None = None,
+    advance: Callable[[], None] = lambda: None,
+) -> ComparisonSummary:
+    """Play matches between players, who take turns at the roles, in this process.
+
+    Args:
+        game: a game, or what `load` takes.
+        players: specs, at least two.
+        rounds: in each of them every player plays every role once.
+        seed: of all matches.
+        play_clock: seconds for each decision; without it the players' counts decide.
+        advance: called after each match, of which there are `rounds * len(players)`.
+
+    Raises:
+        ConfigError: an unknown player or option, or too few players.
+        MachineError: no machine can be built.
+    """
+    from match_runner.match.referee import Conditions
+    from match_runner.series.comparison import summarize
+    from match_runner.series.holding import held_so_far
+    from match_runner.series.plan import Series, SeriesGame, check_series
+    from match_runner.series.runner import run_series
+    from match_runner.series.store import open_store
+    from match_runner.workers.places import open_executor
+
+    if len(set(players)) < max(2, len(players)):
+        raise ConfigError("give at least two players, each of them once")
+    opened = load(game) if isinstance(game, str) else game
+    conditions = Conditions(play_clock_s=play_clock)
+    own = SeriesGame(opened.name, opened.program, rounds, conditions)
+    names = {player: player for player in players}
+    series = Series(names, (own,), seed=seed, backend=opened.backend)
+    check_series(series)
+    with open_executor(0, None) as executor, open_store(None, series) as store:
+        run_series(series, store, executor, lambda match: advance())
+        return summarize(held_so_far(series, store))
 
 
 def _move(machine: Machine, text: str | None) -> IntArray:

@@ -46,6 +46,7 @@ MAY_IMPORT = {
 EVERYTHING_OF_GGP = {*MAY_IMPORT, "ggp.cli"}
 MAY_IMPORT["ggp.__init__"] = {"ggp", "ggp.library"}
 MAY_IMPORT["ggp.library"] = EVERYTHING_OF_GGP | {"match_runner"}  # for `ggp.play_match`
+MAY_IMPORT["ggp.cli"] = EVERYTHING_OF_GGP | {"ggp.library"}  # `ggp advise` plays matches
 MODULES = sorted(
     path for package in ("ggp", "match_runner") for path in (REPOSITORY / package).rglob("*.py")
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import click
 
+from ggp.cli.advise import advise
 from ggp.cli.arguments import verbose_option
 from ggp.cli.bench import bench
 from ggp.cli.evaluate import evaluate
@@ -38,8 +39,8 @@ def main(ctx: click.Context) -> None:
 
 
 _COMMANDS = (
-    games, players, validate, info, properties, convert, trace, evaluate, solve, exploit, bench,
-    serve,
+    games, players, validate, info, properties, advise, convert, trace, evaluate, solve, exploit,
+    bench, serve,
 )  # fmt: skip
 
 for _command in _COMMANDS:

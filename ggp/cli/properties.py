@@ -17,7 +17,7 @@ from ggp.cli.arguments import (
 from ggp.console import print_json, print_rich, spinner, table_of
 
 if TYPE_CHECKING:
-    from ggp.machine import Limits
+    from ggp.machine import Limits, Machine
     from ggp.study.properties import Properties
 
 DEFAULT_WALKS, PROLOG_WALKS = 2000, 50
@@ -49,14 +49,17 @@ def properties(
     opened = open_game(game, backend, limits=limits)
     from ggp.study.properties import measure_properties
 
-    if walks is None:
-        walks = PROLOG_WALKS if opened.machine.backend == "prolog" else DEFAULT_WALKS
     with spinner(f"walking through {game}"):
-        found = measure_properties(opened.machine, walks, seed)
+        found = measure_properties(opened.machine, walks or walks_for(opened.machine), seed)
     if as_json:
         print_json(found.to_json())
     else:
         _show(found)
+
+
+def walks_for(machine: Machine) -> int:
+    """Random walks, where nobody says how many."""
+    return PROLOG_WALKS if machine.backend == "prolog" else DEFAULT_WALKS
 
 
 def _show(found: Properties) -> None:

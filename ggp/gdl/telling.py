@@ -29,6 +29,13 @@ def told_by(program: Program) -> str | None:
     return None
 
 
+def never_tells(program: Program) -> bool:
+    """Whether rules of GDL-II make no percepts `(did ROLE MOVE)`: if there are any all the same,
+    the server treats the game as plain GDL."""
+    rules = program.by_head.get(SEES, ())
+    return program.is_gdl2 and not any(_may_make(PLAIN, rule) for rule in rules)
+
+
 def _name_of(rule: NormalRule) -> str | None:
     """The name of what a rule tells, if it tells all roles all moves."""
     assert isinstance(rule.head, Compound)

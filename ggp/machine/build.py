@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ggp.errors import BackendUnavailableError, ConfigError, MachineError, ReasonerLimitError
@@ -117,3 +118,27 @@ def build_machine(
     if backend not in BACKENDS:
         raise ConfigError(f"unknown backend {backend!r}; backends: {', '.join(BACKENDS)}")
     return BACKENDS[backend](program, limits or Limits(), threads, ready)
+
+
+def tell_moves(machine: Machine, program: Program, limits: Limits | None = None) -> Machine:
+    """The same game on a machine that tells every role the joint move, as in plain GDL.
+
+    A circuit is not made anew.
+
+    Args:
+        machine: of the program, from `build_machine`.
+        program: rules of GDL-II.
+        limits: bounds on the reasoners.
+
+    Raises:
+        ReasonerLimitError: the rules cannot be compiled within the limits.
+    """
+    if machine.backend == "prolog":
+        return _prolog(replace(program, is_gdl2=False), limits or Limits(), 1, True)
+    from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+
+    assert isinstance(machine, PropnetMachine)
+    told = PropnetMachine(machine.circuit, is_gdl2=False, reports=machine.reports)
+    told.lay_out()
+    told.warm_up()
+    return told

@@ -181,7 +181,7 @@ def look_into(machine: Machine, role: int, most_states: int) -> Looked:
     if not most_states:
         return Looked(False, None)
     try:
-        tree = build_tree(machine, split=True, most_states=most_states)
+        tree = build_tree(machine, split=True, keep_stands=True, most_states=most_states)
     except GGPError:
         return Looked(False, None)
     if len(tree.players) > 1 and not tree.is_constant_sum:

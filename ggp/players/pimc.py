@@ -94,12 +94,8 @@ class Pimc(SearchPlayer):
         if estimates is None or not estimates.visits.all():
             # Worlds that cannot be solved, or not in time: HyperPlay values decide.
             estimates = self._hyperplay or self.values_of(self.search(bag, None), None)
-        elif (
-            self._hyperplay is None
-            and self.options.ties is not Ties.RANDOM
-            and len(equally_best(estimates.values)) > 1
-        ):
-            self._hyperplay = self.values_of(self.search(bag, None), None)
+        elif self._hyperplay is None and self.options.ties is Ties.HYPERPLAY:
+            self._hyperplay = self._of_some(bag, equally_best(estimates.values))
         return self.best(estimates)
 
     def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
@@ -149,6 +145,13 @@ class Pimc(SearchPlayer):
             playout_cost=took / max(int(self._hyperplay.visits.sum()), 1),
         )
 
+    def _of_some(self, bag: Bags, places: IntArray) -> Estimates:
+        """HyperPlay values of some candidates; of a single one none are needed."""
+        search = self.search(bag, None)
+        if len(places) > 1:
+            search.round(HYPERPLAY_PLAYOUTS, places)
+        return search.estimates()
+
     def _visited(self) -> float:
         return float(self.machine.states_visited)
 
@@ -161,4 +164,5 @@ class Pimc(SearchPlayer):
         if deadline is None and not self.options.states:
             search.round(PLAYOUTS if search.looks_ahead else HYPERPLAY_PLAYOUTS)
             return search.estimates()
-        return self.values_of(search, deadline)
+        # The best answer looks the better the fewer the playouts: all moves alike get as many.
+        return self.values_of(search, deadline, race=not search.looks_ahead)

@@ -79,17 +79,24 @@ class SearchPlayer(BeliefPlayer):
         return self.best(run_search(search, self.machine, self.trials, deadline))
 
     def values_of(
-        self, search: Search, deadline: Deadline | None, share: float = 1.0, enough: int = 1
+        self,
+        search: Search,
+        deadline: Deadline | None,
+        share: float = 1.0,
+        enough: int = 1,
+        *,
+        race: bool = True,
     ) -> Estimates:
         """Values by count, by clock, or within a share of the budget of states.
 
         Args:
             enough: trials of each candidate from which on values are worth reporting.
+            race: see `run_search`.
         """
         budgets = self.options.states
         if not budgets:
             report = None if self.context.report is None else partial(self._report, enough)
-            return run_search(search, self.machine, self.trials, deadline, report)
+            return run_search(search, self.machine, self.trials, deadline, report, race=race)
         budget = share * budgets[min(self.turn, len(budgets) - 1)]
         return spend_states(search, self.machine, budget - self.visited_since_decision, deadline)
 

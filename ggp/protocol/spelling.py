@@ -9,12 +9,12 @@ renamed `sees` and `random` too, which have a meaning, the names are exchanged: 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from ggp.gdl.program import LEGAL, RANDOM, unify
+from ggp.gdl.program import LEGAL, RANDOM, SEES, unify
 from ggp.gdl.renamed import find_renamed, has_idle_role
-from ggp.gdl.terms import Compound, Rule, Symbol, Term, Variable, signature
+from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature
 from ggp.protocol.forms import MessageLimits, split_items, squeezed
 from ggp.protocol.terms import quick_rules, quick_term
 
@@ -36,7 +36,8 @@ class Outline:
         renamed: keyword -> what it is called in the text, where the server has renamed it.
         may_hide: whether there is a role that nobody plays though no keyword was found: of a
             scrambled game of GDL-II without percepts no more can be told.
-        moves: the `legal` heads of plain GDL, role and move; none if they are not known.
+        moves: the `legal` heads, role and move; none if they are not known.
+        percepts: what the `sees` heads tell.
     """
 
     roles: tuple[str, ...] = ()
@@ -45,6 +46,7 @@ class Outline:
     renamed: Mapping[str, str] = field(default_factory=dict)
     may_hide: bool = False
     moves: tuple[tuple[Term, Term], ...] = ()
+    percepts: tuple[Term, ...] = ()
 
     def spell(self, term: str) -> str:
         """A canonical term as the server would write it, on one line.
@@ -64,6 +66,19 @@ class Outline:
     def may_be_moves(self, moves: Iterable[str]) -> bool:
         """Whether each of these canonical terms can be a move of its role, in role order."""
         return all(map(self._may_be_move, self.roles, moves))
+
+    def must_be_moves(self, terms: Sequence[str]) -> bool:
+        """Whether these canonical terms can be a joint move, and cannot be percepts.
+
+        Servers of plain GDL that know `random` tell joint moves, whatever the rules say of `sees`.
+        """
+        if not self.moves or len(terms) != len(self.roles) or not self.may_be_moves(terms):
+            return False
+        return not all(map(self._may_be_percept, terms))
+
+    def _may_be_percept(self, percept: str) -> bool:
+        term = quick_term(percept)
+        return term is not None and any(_may_be(head, term) for head in self.percepts)
 
     def _may_be_move(self, role: str, move: str) -> bool:
         heads = [head for player, head in self.moves if _may_be(player, Symbol(role))]
@@ -98,17 +113,19 @@ def outline(rules: str, limits: MessageLimits | None = None, role: str = "") -> 
     forms = split_items(text, limits or MessageLimits())
     facts = [fact for fact in map(_ROLE_FACT.fullmatch, forms) if fact is not None]
     # Where a parenthesis is missing, facts may stand within the form before them.
-    found = facts or list(_ROLE_FACT.finditer(text))
-    roles = tuple(dict.fromkeys(fact.group(1).lower() for fact in found))
+    facts = facts or list(_ROLE_FACT.finditer(text))
+    roles = tuple(dict.fromkeys(fact.group(1).lower() for fact in facts))
     spellings = _first_spellings(_SYMBOL.findall(text))
-    if RANDOM in roles or any(map(_SEES_HEAD.match, forms)):
-        return Outline(roles, True, spellings)
     read, ours = quick_rules(text), role.lower()
+    if RANDOM in roles or any(map(_SEES_HEAD.match, forms)):
+        return _of_gdl2(Outline(roles, True, spellings), read)
     renamed = find_renamed(read, ours)
     if not renamed:
-        return Outline(roles, False, spellings, {}, has_idle_role(read, ours), _moves(read))
+        return Outline(roles, False, spellings, {}, has_idle_role(read, ours), _heads(read, LEGAL))
     to_keyword = {name: keyword for keyword, name in renamed.items()}
-    return Outline(tuple(to_keyword.get(each, each) for each in roles), True, spellings, renamed)
+    meant = tuple(to_keyword.get(each, each) for each in roles)
+    found = Outline(meant, True, spellings, renamed)
+    return _of_gdl2(found, quick_rules(found.plain(text)))
 
 
 def canonical(term: str) -> str:
@@ -126,13 +143,20 @@ def _first_spellings(symbols: Iterable[str]) -> dict[str, str]:
     return {name: spelled for name, spelled in first.items() if name != spelled}
 
 
-def _moves(rules: Iterable[Rule]) -> tuple[tuple[Term, Term], ...]:
-    """Role and move of every `legal` head."""
+def _of_gdl2(found: Outline, rules: Iterable[Rule]) -> Outline:
+    """The outline with what the rules, which have our keywords, say of moves and percepts."""
+    rules = tuple(rules)
+    percepts = tuple(percept for _, percept in _heads(rules, SEES))
+    return replace(found, moves=_heads(rules, LEGAL), percepts=percepts)
+
+
+def _heads(rules: Iterable[Rule], relation: Signature) -> tuple[tuple[Term, Term], ...]:
+    """Both arguments of every head of a relation: of `legal` role and move."""
     heads = [rule.head for rule in rules]
     return tuple(
         (head.args[0], head.args[1])
         for head in dict.fromkeys(heads)
-        if isinstance(head, Compound) and signature(head) == LEGAL
+        if isinstance(head, Compound) and signature(head) == relation
     )
 
 

@@ -64,13 +64,14 @@ def read_heard(
 
     Args:
         last_move: as sent, None if not sent.
-        told: as sent: percepts if the rules are GDL-II, else the joint move.
+        told: as sent: percepts if the rules are GDL-II, else the joint move. Of GDL-II it is
+            the joint move too if it can be that, and cannot be percepts.
         rules: tell the two apart.
         role: ours, canonical.
     """
     move = None if last_move is None else rules.read(last_move)
     items = tuple(map(rules.read, told or ()))
-    if rules.is_gdl2:
+    if rules.is_gdl2 and not _is_joint_move(items, move, rules, role):
         return Heard(move, tuple(sorted(set(items))))
     if items and all(_is_did(item, rules) for item in items):
         return Heard(move, tuple(sorted(items)))
@@ -88,6 +89,13 @@ def read_heard(
         return Heard(move, None, note)
     did = tuple(sorted(f"(did {name} {moved})" for name, moved in joint.items()))
     return Heard(move or joint.get(role), did)
+
+
+def _is_joint_move(items: tuple[str, ...], move: str | None, rules: Outline, role: str) -> bool:
+    """Whether a server tells what one of plain GDL does, though the rules are GDL-II."""
+    if not rules.must_be_moves(items):
+        return False
+    return move in (None, dict(zip(rules.roles, items, strict=True)).get(role))
 
 
 def _is_did(item: str, rules: Outline) -> bool:

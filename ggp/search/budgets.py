@@ -60,6 +60,8 @@ def run_search(
     count: int,
     deadline: Deadline | None,
     report: Report | None = None,
+    *,
+    race: bool = True,
 ) -> Estimates:
     """Values by count or by clock.
 
@@ -69,6 +71,8 @@ def run_search(
 
     Args:
         report: told the values after each round but the last.
+        race: leave out candidates that are surely worse than the best. Not where values of few
+            trials are biased: those left out would keep their bias.
     """
     if deadline is None:
         search.round(count)
@@ -89,7 +93,8 @@ def run_search(
         estimates = search.estimates()
         if report is not None and not deadline.passed():
             report(estimates)
-        chosen = contenders(estimates, machine.goal_range)
+        if race:
+            chosen = contenders(estimates, machine.goal_range)
     return search.estimates()
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,9 +19,10 @@ from ggp.errors import BackendUnavailableError, GGPError, MachineError
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
-from ggp.gdl.telling import told_by
+from ggp.gdl.telling import PLAIN, never_tells, told_by
 from ggp.machine import Limits, Machine, build_machine, role_index
 from ggp.machine.base import Prover
+from ggp.machine.build import tell_moves
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.players.follower import Follower
 from ggp.players.guesser import Guesser
@@ -60,6 +61,7 @@ class WorkerMatch:
     def __init__(self, send: Callable[[Answer], None], is_interrupted: Callable[[], bool]) -> None:
         self._send, self._is_interrupted = send, is_interrupted
         self._setup: Setup | None = None
+        self._program: Program | None = None
         self._machine: Machine | None = None
         self._player: Player | None = None
         self._is_told_moves = False
@@ -76,7 +78,7 @@ class WorkerMatch:
         """Build the machine and the player; answers `MachineBuilt` or `Failed`."""
         started_s = time.monotonic()
         try:
-            program = _program(setup.rules)
+            self._program = program = _program(setup.rules)
             self._machine = machine = _build(program, setup)
             self._setup, self._is_told_moves = setup, told_by(program) is not None
             self._player = self._first_player(setup, machine)
@@ -102,6 +104,7 @@ class WorkerMatch:
             return
         self._number, self._last_report, self._best = order.number, ("", 0.0), None
         deadline = Deadline(order.deadline_s, self._clock)
+        self._heed_moves(self._setup)
         guess = self._guess(deadline)
         if guess is not None and self._only_guesses:
             self._send(orders.MoveReport(order.number, True, guess))
@@ -125,6 +128,25 @@ class WorkerMatch:
                 return
             decision = found
         self._send(orders.MoveReport(order.number, True, decision))
+
+    def _heed_moves(self, setup: Setup) -> None:
+        """Change to a machine that tells joint moves if the server does, though the rules do not.
+
+        Servers of plain GDL may know `random`, so that they play games of chance, but not `sees`.
+        """
+        program, machine = self._program, self._machine
+        if self._is_told_moves or program is None or machine is None or not never_tells(program):
+            return
+        if not any(_tells_moves(turn, program.roles) for turn in self._turns):
+            return
+        _log.info("the server tells joint moves, as in plain GDL")
+        try:
+            self._machine = tell_moves(machine, program, _limits(setup))
+        except GGPError as error:
+            _log.warning("joint moves are told, and cannot be used: %s", one_line(str(error)))
+            return
+        self._is_told_moves, self._player, self._followed = True, None, 0
+        self._guesser, self._guessed = None, 0
 
     def _guess(self, deadline: Deadline) -> Decision | None:
         """What is probably legal, told at once: finding out for certain may take too long.
@@ -264,18 +286,31 @@ def _program(rules: str) -> Program:
 
 def _build(program: Program, setup: Setup) -> Machine:
     """A machine on the backend that is wanted, on the other one if Prolog is not installed."""
-    limits = Limits(
-        stack_bytes=min(Limits().stack_bytes, setup.memory_bytes // 4),
-        table_bytes=min(Limits().table_bytes, setup.memory_bytes // 8),
-        grounding_seconds=setup.grounding_s,
-        grounding_bytes=min(Limits().grounding_bytes, setup.memory_bytes),
-    )
+    limits = _limits(setup)
     try:
         return build_machine(program, setup.backend, limits, ready=True)
     except BackendUnavailableError:
         if setup.backend != "prolog":
             raise
         return build_machine(program, "propnet", limits, ready=True)
+
+
+def _limits(setup: Setup) -> Limits:
+    """What the reasoners may take of the memory and the time of a worker."""
+    return Limits(
+        stack_bytes=min(Limits().stack_bytes, setup.memory_bytes // 4),
+        table_bytes=min(Limits().table_bytes, setup.memory_bytes // 8),
+        grounding_seconds=setup.grounding_s,
+        grounding_bytes=min(Limits().grounding_bytes, setup.memory_bytes),
+    )
+
+
+def _tells_moves(turn: PathTurn, roles: Sequence[str]) -> bool:
+    """Whether the percepts of a turn are a joint move, as in plain GDL."""
+    percepts = turn.percepts or ()
+    return len(percepts) == len(roles) and all(
+        any(percept.startswith(f"({PLAIN} {role} ") for percept in percepts) for role in roles
+    )
 
 
 def _named(error: Exception) -> str:

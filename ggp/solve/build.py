@@ -50,6 +50,7 @@ def build_tree(
     *,
     split: bool = False,
     keep_layers: bool = False,
+    keep_stands: bool = False,
     most_states: int = MOST_STATES,
     progress: Progress | None = None,
 ) -> GameTree:
@@ -60,6 +61,7 @@ def build_tree(
         split: split off subgames, which makes many trees far smaller. The information sets of a
             subgame then stand for all histories that lead there.
         keep_layers: keep how nodes follow from each other. Not together with `split`.
+        keep_stands: keep all paths to where subgames begin, so that a match can be followed.
         most_states: nodes that the tree may have.
         progress: told how far it is.
 
@@ -68,15 +70,18 @@ def build_tree(
             moves after one and the same incomplete path.
         NoLegalMoveError, ReasonerLimitError, GoalError: as the machine does.
     """
-    return _Builder(machine, split, keep_layers, most_states).build(progress)
+    builder = _Builder(machine, split, keep_layers, keep_stands, most_states)
+    return builder.build(progress)
 
 
 class _Builder:
-    def __init__(self, machine: Machine, split: bool, keep_layers: bool, most: int) -> None:
+    def __init__(
+        self, machine: Machine, split: bool, keep_layers: bool, keep_stands: bool, most: int
+    ) -> None:
         if split and keep_layers:
             raise ValueError("layers are kept of whole trees only")
         self._machine, self._split, self._most = machine, split, most
-        self._keep_layers = keep_layers
+        self._keep_layers, self._keep_stands = keep_layers, keep_stands
         self._players = [r for r in range(len(machine.roles)) if r != machine.random_role]
         self._tree = PathTree(machine)
         self._order = TextOrder(machine)
@@ -146,11 +151,12 @@ class _Builder:
         self._totals += [int(total) for total in totals]
         self._birth_units += [self._unit] * len(totals)
         self._root_turns += [self._turn] * len(totals)
-        firsts = np.zeros(len(totals), dtype=np.int64)
-        firsts[roots.owners[::-1]] = roots.nodes[::-1]
-        for player, noted in enumerate(self._stands):
-            paths = nodes.paths[:, player]
-            noted.append(Stands.of(paths[begins], paths[firsts[roots.subgames[begins]]]))
+        if self._keep_stands:
+            firsts = np.zeros(len(totals), dtype=np.int64)
+            firsts[roots.owners[::-1]] = roots.nodes[::-1]
+            for player, noted in enumerate(self._stands):
+                paths = nodes.paths[:, player]
+                noted.append(Stands.of(paths[begins], paths[firsts[roots.subgames[begins]]]))
         others = np.flatnonzero(roots.subgames == NO_SUBGAME)
         lanes = np.concatenate([others, roots.nodes])
         owners = np.concatenate([nodes.owners[others], roots.owners + before])

@@ -16,7 +16,7 @@ class Part:
     """The strategy of one role; shared by all its matches.
 
     Args:
-        solution: of a game.
+        solution: of a game; a tree with subgames must have kept where they stand (`build_tree`).
         role: index of a role that is not `random`.
     """
 

@@ -170,7 +170,7 @@ class GameTree:
         root_turns: `[G]` turns before each subgame begins.
         num_states: states with the incomplete paths of all players that were told apart.
         layers: how nodes follow from each other, where that was asked for.
-        stands: `[P]` what a player's path becomes where a subgame begins.
+        stands: `[P]` what a player's path becomes where a subgame begins, where asked for.
     """
 
     machine: Machine

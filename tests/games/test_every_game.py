@@ -20,6 +20,7 @@ ALL_KNOWING = {
     "breakthrough": {"white", "black"},
     "connect_four": {"first", "second"},
     "cooperative_spies": {"spy1"},
+    "non_locality": {"max"},
     "spy_vs_spy": {"spy1"},
     "tic_tac_toe": {"xplayer", "oplayer"},
 }
@@ -37,9 +38,11 @@ LONGEST = {
     "mastermind": 6,
     "meier": 63,
     "monty_hall": 3,
+    "non_locality": 3,
     "number_guessing": 20,
     "phantom_connect_four": 35,
     "spy_vs_spy": 2,
+    "strategy_fusion": 4,
     "tic_tac_toe": 9,
 }
 """Joint moves of the longest match where that can be said; those of the others are bounded too:
@@ -56,8 +59,10 @@ MEANS: dict[str, dict[str, float]] = {
     "kriegspiel_king_rook": {"white": 2.7, "black": 97.3},
     "mastermind": {"breaker": 3.6},
     "meier": {"player1": 52, "player2": 48},
+    "non_locality": {"max": 50, "min": 50},
     "number_guessing": {"agent": 2.9},
     "phantom_connect_four": {"first": 55.5, "second": 44.5},
+    "strategy_fusion": {"max": 75, "min": 25},
 }
 """Scores of random play, to within 1.5."""
 
@@ -70,7 +75,9 @@ SHARED_OUT = {
     "kriegspiel_king_rook",
     "kuhn_poker",
     "meier",
+    "non_locality",
     "phantom_connect_four",
+    "strategy_fusion",
     "tic_tac_toe",
 }
 """Games in which the scores of the players sum to 100."""

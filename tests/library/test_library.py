@@ -160,6 +160,24 @@ def test_matches_are_those_of_the_match_runner() -> None:
         ggp.play_match("kuhn_poker", {"agent": "legal"})
 
 
+def test_players_are_compared_in_rounds() -> None:
+    counted = []
+    found = ggp.compare(
+        *("exploding_bomb", ["hyperplay2:n=4", "hyperplay:n=2"]),
+        rounds=3,
+        seed=1,
+        advance=lambda: counted.append(1),
+    )
+    assert (found.played, len(counted)) == (6, 6)
+    scores = {each.player: each.score.value for each in found.players}
+    assert scores["hyperplay2:n=4"] == 90
+    assert found.differences[0].rounds == 3
+    with pytest.raises(ConfigError, match="give at least two players, each of them once"):
+        ggp.compare("exploding_bomb", ["legal", "legal"])
+    with pytest.raises(ConfigError, match="unknown player 'nobody'"):
+        ggp.compare(ggp.load(TOSS), ["legal", "nobody"])
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_show_what_they_store(path: Path) -> None:
     for cell, shown in run_cells(path):

@@ -30,9 +30,11 @@ PATHS: dict[str, tuple[int, list[int]]] = {
     "mastermind": (1, [81, 6561]),
     "meier": (2, [36, 756, 1476, 25920]),
     "monty_hall": (3, [9, 12, 24]),
+    "non_locality": (3, [2, 4, 4]),
     "number_guessing": (4, [16, 256, 4096, 61440, 921600]),
     "phantom_connect_four": (4, [6, 36, 216, 1296, 7776, 46656]),
     "spy_vs_spy": (2, [4, 8]),
+    "strategy_fusion": (4, [2, 4, 4, 8]),
     "tic_tac_toe": (4, [9, 72, 504, 3024, 15120, 54720, 148176, 200448, 127872]),
 }
 """Depth to which the reference counts as well; sequences of 1, 2, ... joint moves."""
@@ -85,7 +87,10 @@ def test_rulesheet_by_others_has_as_many_paths_as_the_reference_counts(
     assert reference_perft(reference, depth) == counts[:depth]
 
 
-@pytest.mark.parametrize("name", ["exploding_bomb", "kuhn_poker", "monty_hall", "spy_vs_spy"])
+@pytest.mark.parametrize(
+    "name",
+    ["exploding_bomb", "kuhn_poker", "monty_hall", "non_locality", "spy_vs_spy", "strategy_fusion"],
+)
 def test_small_game_ends_where_its_table_ends(name: str) -> None:
     counts = PATHS[name][1]
     assert perft(machine_of_game(name), len(counts) + 3) == counts

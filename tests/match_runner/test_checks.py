@@ -33,7 +33,7 @@ def test_hyperplay_cuts_blindly() -> None:
 def test_hyperplay2_makes_no_dominated_move_at_poker() -> None:
     arena = arena_of("kuhn_poker", "player1=hyperplay2:n=4", "player2=hyperplay2:n=4")
     faced = 0
-    for number in range(200):
+    for number in range(100):
         record = play_match(arena, SEED + number)
         assert record.errors == ()
         for role in ("player1", "player2"):
@@ -42,7 +42,7 @@ def test_hyperplay2_makes_no_dominated_move_at_poker() -> None:
             faced += _faced_a_bet(record, role) and card != "(dealt queen)"
             assert (card, "fold") not in {("(dealt king)", move) for move in moves}
             assert (card, "call") not in {("(dealt jack)", move) for move in moves}
-    assert faced >= 20
+    assert faced >= 10
 
 
 def _faced_a_bet(record: MatchRecord, role: str) -> bool:

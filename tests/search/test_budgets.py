@@ -79,6 +79,12 @@ def test_time_goes_to_candidates_that_may_still_be_best() -> None:
     assert search.visits.min() >= RACE_FROM
 
 
+def test_no_candidate_is_left_out_where_there_is_no_race() -> None:
+    search = ClockedSearch([50.0, 50.0, 10.0, 10.0], 0.01, 0.001)
+    run_search(search, machine_of_game("tic_tac_toe"), 1, search.deadline, race=False)
+    assert search.visits.min() == search.visits.max() > RACE_FROM
+
+
 def test_every_candidate_is_tried_equally_often_without_a_clock() -> None:
     machine, bags = opening()
     search = PlayoutSearch(machine, bags, np.random.default_rng(0))

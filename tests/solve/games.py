@@ -22,6 +22,8 @@ TINY = (
     "monty_hall",
     "exploding_bomb",
     "banker_and_thief",
+    "strategy_fusion",
+    "non_locality",
 )
 """Games of ours that brute force can play out."""
 

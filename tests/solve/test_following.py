@@ -9,7 +9,7 @@ import pytest
 
 from ggp.gdl.games import find_game
 from ggp.machine import Machine
-from ggp.solve import build_tree, sample_policy, solve
+from ggp.solve import build_tree, sample_policy, solve, solve_tree
 from ggp.solve.following import Part
 from ggp.solve.forest import evaluate
 from tests.solve.games import (
@@ -56,7 +56,7 @@ RULES: dict[str, Callable[[], str]] = {
 @pytest.mark.parametrize("name", RULES)
 def test_parts_found_by_path_are_worth_what_the_solution_says(name: str, split: bool) -> None:
     machine = machine_of_rules(RULES[name]())
-    solution = solve(machine, split=split)
+    solution = solve_tree(build_tree(machine, split=split, keep_stands=True))
     parts = {role: Part(solution, role) for role in solution.tree.players}
     tree = build_tree(machine)
     policy = [

@@ -1,0 +1,105 @@
+"""`python -m benchmarks.positions`: which of a hundred proven positions players get wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from benchmarks.positions.answers import Answer, ask, best_moves, lost, to_json, wrong
+from benchmarks.positions.boards import BOARDS
+from benchmarks.positions.position_set import Puzzle, read_puzzles
+from ggp.cli.arguments import FiniteRange
+from ggp.cli.progress import bar_of
+from ggp.console import guarded, print_json, print_rich, table_of
+from match_runner.series.intervals import interval_text
+
+
+@click.command()
+@click.option("--player", "players", multiple=True, metavar="SPEC", help="Ask this player.")
+@click.option(
+    "--seconds",
+    type=FiniteRange(min=0, min_open=True),
+    help="For each answer; without it the counts of the player decide.",
+)
+@click.option("--seed", default=0, show_default=True, help="Of the players.")
+@click.option("--errors", is_flag=True, help="List the wrong answers too.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, with the wrong answers.")
+@click.option(
+    "--histories",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Write each position as a file for `ggp evaluate --history` instead.",
+)
+@guarded
+def main(
+    players: tuple[str, ...],
+    seconds: float | None,
+    seed: int,
+    errors: bool,
+    as_json: bool,
+    histories: Path | None,
+) -> None:
+    """Ask players for their moves in positions whose answers are proven by exhaustive search."""
+    puzzles = read_puzzles()
+    if histories is not None:
+        _write(puzzles, histories)
+        return
+    if not players:
+        raise click.UsageError("give --player SPEC, or --histories FOLDER")
+    found: dict[str, list[Answer]] = {}
+    for player in dict.fromkeys(players):
+        with bar_of(len(puzzles), f"asking {player}") as advance:
+            found[player] = ask(puzzles, player, seconds, seed, advance)
+    if as_json:
+        each = {player: to_json(answers) for player, answers in found.items()}
+        print_json({"seconds": seconds, "seed": seed, "players": each})
+        return
+    _show(found)
+    if errors:
+        _show_errors(found)
+
+
+def _show(found: dict[str, list[Answer]]) -> None:
+    rows = [
+        [
+            player,
+            *(f"{sum(a.lost > 0 for a in part)} of {len(part)}" for part in _parts(answers)),
+            interval_text(wrong(answers), ".1f", 100.0),
+            interval_text(lost(answers), ".1f"),
+        ]
+        for player, answers in found.items()
+    ]
+    kinds = [f"#{game}" for game in BOARDS]
+    titles = ["player", *kinds, "#misleading", "#% wrong [99 %]", "#points lost [99 %]"]
+    print_rich(table_of(titles, rows))
+
+
+def _parts(answers: Sequence[Answer]) -> list[list[Answer]]:
+    """Those of each game, then those that random play gets wrong."""
+    games = [[a for a in answers if a.puzzle.game == game] for game in BOARDS]
+    return [*games, [a for a in answers if a.puzzle.misleading]]
+
+
+def _show_errors(found: dict[str, list[Answer]]) -> None:
+    rows = [
+        [player, a.puzzle.name, a.move, " ".join(best_moves(a.puzzle)), str(a.lost)]
+        for player, answers in found.items()
+        for a in answers
+        if a.lost
+    ]
+    print_rich(table_of(["player", "position", "answer", "right", "#points lost"], rows))
+
+
+def _write(puzzles: Sequence[Puzzle], folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for puzzle in puzzles:
+        path = folder / f"{puzzle.name}-{puzzle.role}.json"
+        path.write_text(json.dumps(puzzle.history()) + "\n", encoding="utf-8")
+    click.echo(f"{len(puzzles)} files in {folder}")
+
+
+if __name__ == "__main__":
+    main()

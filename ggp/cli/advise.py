@@ -1,0 +1,177 @@
+"""`ggp advise`: which player suits a game, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ggp.cli.arguments import (
+    FiniteRange,
+    PlayerText,
+    backend_option,
+    json_option,
+    limits_option,
+    open_game,
+    seed_option,
+    verbose_option,
+)
+from ggp.cli.progress import bar_of
+from ggp.cli.properties import walks_for
+from ggp.console import print_json, print_rich, spinner, table_of
+from ggp.errors import ConfigError
+from ggp.launch import preload
+
+if TYPE_CHECKING:
+    from ggp.machine import Limits
+    from ggp.study.advice import Reason
+
+DEFAULT_ROUNDS, DEFAULT_SECONDS = 10, 0.2
+
+_NOT_ASKED = {"legal", "random"}
+"""Players that do not think."""
+
+
+@click.command()
+@click.argument("game")
+@click.option(
+    "--player",
+    "players",
+    type=PlayerText(),
+    multiple=True,
+    metavar="SPEC",
+    help="Compare this player; may be repeated. Without it, all that come with ggp and think.",
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=DEFAULT_ROUNDS,
+    show_default=True,
+    help="Of matches; in each every player plays every role once.",
+)
+@click.option(
+    "--seconds",
+    type=FiniteRange(min=0, min_open=True),
+    default=DEFAULT_SECONDS,
+    show_default=True,
+    help="The clock of every decision in them.",
+)
+@seed_option()
+@backend_option
+@limits_option
+@json_option
+@verbose_option
+def advise(
+    game: str,
+    players: tuple[str, ...],
+    rounds: int,
+    seconds: float,
+    seed: int,
+    backend: str,
+    limits: Limits,
+    as_json: bool,
+) -> None:
+    """Say which player suits a game, and why.
+
+    The reasons come from the figures of `ggp properties`. Short matches at equal time decide.
+    """
+    preload("ggp.players", "ggp.library")
+    from ggp.library import Game, compare
+    from ggp.players import PLAYERS
+    from ggp.study.advice import reasons_of
+    from ggp.study.properties import measure_properties
+
+    asked = tuple(dict.fromkeys(players)) or tuple(n for n in PLAYERS if n not in _NOT_ASKED)
+    if len(asked) < 2:
+        raise ConfigError("give at least two players: --player SPEC --player SPEC")
+    opened = open_game(game, backend, limits=limits)
+    with spinner(f"walking through {game}"):
+        found = measure_properties(opened.machine, walks_for(opened.machine), seed)
+    playing = Game(game, opened.program, opened.machine)
+    with bar_of(rounds * len(asked), f"playing {game}") as advance:
+        summary = compare(
+            playing, asked, rounds=rounds, seed=seed, play_clock=seconds, advance=advance
+        )
+    result = _advice(game, reasons_of(found), summary.to_json(), seconds)
+    result["properties"] = found.to_json()
+    if as_json:
+        print_json(result)
+    else:
+        _show(result)
+
+
+def _advice(
+    game: str, reasons: tuple[Reason, ...], matches: dict[str, Any], seconds: float
+) -> dict[str, Any]:
+    from ggp.study.advice import KINDS, balance
+
+    scores = {each["player"]: each["score"] for each in matches["players"]}
+    order = sorted(scores, key=lambda player: -(scores[player]["value"] or 0.0))
+    best = order[0]
+    as_good = [player for player in order if not _surely_less(player, best, matches)]
+    kinds = {player: KINDS.get(player.partition(":")[0], frozenset()) for player in order}
+    # Among players that matches cannot tell apart the properties decide, then the score.
+    chosen = max(as_good, key=lambda player: balance(reasons, kinds[player]))
+    return {
+        "game": game,
+        "player": chosen,
+        "sure": len(as_good) == 1,
+        "as_good": [player for player in as_good if player != chosen],
+        "reasons": [
+            {**asdict(each), "players": [p for p in order if each.kind in kinds[p]]}
+            for each in reasons
+        ],
+        "seconds": seconds,
+        "matches": matches["played"],
+        "faulty": len(matches["faulty"]),
+        "scores": scores,
+    }
+
+
+def _surely_less(player: str, best: str, matches: dict[str, Any]) -> bool:
+    """Whether the interval of the difference to the best leaves no doubt."""
+    for each in matches["differences"]:
+        low, high = each["score"]["low"], each["score"]["high"]
+        if (each["player"], each["other"]) == (player, best):
+            return high is not None and high < 0
+        if (each["player"], each["other"]) == (best, player):
+            return low is not None and low > 0
+    return False
+
+
+def _show(result: dict[str, Any]) -> None:
+    rows = [
+        [
+            ">" if player == result["player"] else "",
+            player,
+            _text(score["value"]),
+            "-" if score["low"] is None else f"{score['low']:.1f} to {score['high']:.1f}",
+        ]
+        for player, score in result["scores"].items()
+    ]
+    print_rich(table_of(["", "player", "#mean score", "#99 % interval"], rows))
+    click.echo(f"{result['matches']} matches, {result['seconds']:g} s a decision")
+    if result["faulty"]:
+        click.echo(f"in {result['faulty']} of them something went wrong, such as a late move")
+    for reason in result["reasons"]:
+        if reason["players"]:
+            sign = "for" if reason["favours"] else "against"
+            click.echo(f"{sign} {_listed(reason['players'])}: {reason['text']}")
+    click.echo(f"advice: {result['player']}{_certainty(result)}")
+
+
+def _certainty(result: dict[str, Any]) -> str:
+    if result["sure"]:
+        return ", which scored more than all others for certain (99 %)"
+    others = _listed(result["as_good"])
+    return f"; the matches cannot tell it from {others}: play more --rounds to know"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _text(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"

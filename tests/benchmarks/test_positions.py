@@ -1,0 +1,202 @@
+"""The positions with proven answers, and `python -m benchmarks.positions`."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.positions.__main__ import main
+from benchmarks.positions.answers import Answer, ask, lost, to_json, wrong
+from benchmarks.positions.boards import BOARDS, EMPTY, LOSS, Board
+from benchmarks.positions.draw import WANTED, Wanted, draw
+from benchmarks.positions.position_set import FILE, Puzzle, puzzles_text, read_puzzles
+from benchmarks.positions.proof import is_misleading, proven_values, random_values
+from ggp.search.worlds import clairvoyant_values
+from tests.support.commands import json_of
+from tests.support.games import machine_of_game
+from tests.support.matches import Match
+
+PUZZLES = read_puzzles()
+BY_GAME = {game: [each for each in PUZZLES if each.game == game] for game in BOARDS}
+
+
+def position_of(board: Board, moves: Sequence[str]) -> tuple[int, int]:
+    position = EMPTY
+    for move in moves:
+        position = board.after(position, board.moves(position)[move])
+    return position
+
+
+class TestSet:
+    def test_there_are_a_hundred_different_positions_and_some_mislead(self) -> None:
+        assert len(PUZZLES) == len({each.name for each in PUZZLES}) == 100
+        for game, wanted in WANTED.items():
+            puzzles, board = BY_GAME[game], BOARDS[game]
+            assert sum(each.misleading for each in puzzles) == wanted.misleading
+            assert len(puzzles) == wanted.plain + wanted.misleading
+            assert len({board.one_of_its_kind(each.position) for each in puzzles}) == len(puzzles)
+            empty = [board.empty(each.position) for each in puzzles]
+            assert wanted.fewest <= min(empty) <= max(empty) <= wanted.most <= 12
+
+    def test_in_every_position_some_moves_are_right_and_some_are_wrong(self) -> None:
+        assert all(len(set(each.values.values())) > 1 for each in PUZZLES)
+
+    def test_every_answer_is_proven_again(self) -> None:
+        for each in PUZZLES:
+            values = proven_values(each.board, each.position)
+            assert values == each.values, each.name
+            mean = random_values(each.board, each.position)
+            assert is_misleading(values, mean) == each.misleading, each.name
+
+    def test_it_is_stored_as_it_would_be_written(self) -> None:
+        assert FILE.read_text(encoding="utf-8") == puzzles_text(PUZZLES)
+
+    @pytest.mark.parametrize("game", BOARDS)
+    def test_every_history_is_legal_and_what_the_role_is_told(self, game: str) -> None:
+        for puzzle in BY_GAME[game]:
+            match = Match(game)
+            for move, turn in zip(puzzle.moves, puzzle.history(), strict=True):
+                mover = next(r for r in puzzle.board.roles if match.legal(r) != {"noop"})
+                told = match.play(**{mover: move})
+                assert told[puzzle.role] == tuple(turn["percepts"])
+                assert turn["move"] == (move if mover == puzzle.role else "noop")
+            assert not match.terminal
+            assert match.legal(puzzle.role) == set(puzzle.values)
+
+    @pytest.mark.parametrize("game", BOARDS)
+    def test_the_machine_finds_the_same_answers(self, game: str) -> None:
+        machine = machine_of_game(game, "propnet")
+        for puzzle in BY_GAME[game]:
+            state = machine.initial(1)
+            for number, move in enumerate(puzzle.moves):
+                row = [machine.move_id(move if number % 2 == role else "noop") for role in range(2)]
+                state = machine.step(state, np.array([row])).states
+            found, solved = clairvoyant_values(
+                machine,
+                state,
+                machine.roles.index(puzzle.role),
+                np.random.default_rng(0),
+                most_steps=1_000_000,
+            )
+            assert solved
+            texts = [machine.move_text(move) for move in found.moves.values.tolist()]
+            assert dict(zip(texts, found.values.tolist(), strict=True)) == puzzle.values
+
+
+class TestProof:
+    def test_tic_tac_toe_is_a_draw_whatever_the_first_move(self) -> None:
+        board = BOARDS["tic_tac_toe"]
+        assert set(proven_values(board, EMPTY).values()) == {50}
+        means = random_values(board, EMPTY)
+        assert max(means, key=lambda move: means[move]) == "(mark 2 2)"
+
+    def test_a_win_is_taken_and_a_loss_stopped(self) -> None:
+        board = BOARDS["connect_four"]
+        threat = position_of(board, ["(drop 1)", "(drop 2)"] * 3)
+        assert board.result(board.after(threat, board.cell(1, 4))) == 0
+        assert len(board.moves(threat)) == 8
+        assert board.moves(threat)["(drop 1)"] == board.cell(1, 4)
+
+    @pytest.mark.parametrize(("game", "lines"), [("tic_tac_toe", 8), ("connect_four", 84)])
+    def test_lines_are_as_many_as_there_are(self, game: str, lines: int) -> None:
+        assert len(BOARDS[game].lines) == len(set(BOARDS[game].lines)) == lines
+
+
+class TestDraw:
+    def test_the_same_seed_draws_the_same_positions(self) -> None:
+        wanted = Wanted(plain=3, misleading=2, fewest=4, most=5)
+        board = BOARDS["tic_tac_toe"]
+        first, again = (draw(board, wanted, random.Random(7)) for _ in range(2))
+        assert first == again
+        assert [each.name for each in first] == [f"tic_tac_toe-0{n}" for n in range(1, 6)]
+        assert sum(each.misleading for each in first) == 2
+        assert {board.empty(each.position) for each in first} <= {4, 5}
+
+    def test_nobody_can_win_at_once(self) -> None:
+        for puzzle in PUZZLES:
+            board, position = puzzle.board, puzzle.position
+            after = [board.after(position, cell) for cell in board.cells(position)]
+            assert LOSS not in map(board.result, after)
+
+
+def puzzle(values: dict[str, int], name: str = "a") -> Puzzle:
+    return Puzzle(name, "tic_tac_toe", (), values, misleading=False)
+
+
+class TestErrors:
+    def test_errors_are_counted_and_weighed(self) -> None:
+        one, two = puzzle({"m": 100, "n": 50}), puzzle({"m": 50, "n": 50, "o": 0}, "b")
+        answers = [Answer(p, m, p.lost_by(m)) for p, m in ((one, "n"), (two, "n"), (one, "m"))]
+        assert [each.lost for each in answers] == [50, 0, 0]
+        assert wrong(answers).value == pytest.approx(1 / 3)
+        assert lost(answers).value == pytest.approx(50 / 3)
+        (error,) = to_json(answers)["errors"]
+        assert (error["position"], error["move"], error["right"]) == ("a", "n", ["m"])
+
+    def test_players_that_see_to_the_end_err_less_than_those_that_do_not_look(self) -> None:
+        some = [each for each in PUZZLES if not each.misleading][::10]
+        errors = Counter(
+            {
+                player: sum(each.lost > 0 for each in ask(some, player, None, seed=0))
+                for player in ("random", "hyperplay:n=8")
+            }
+        )
+        assert errors["hyperplay:n=8"] < errors["random"]
+
+    def test_playouts_err_where_they_are_misled_however_many_there_are(self) -> None:
+        some = [each for each in PUZZLES if each.misleading and len(each.values) == 3][:4]
+        answers = ask(some, "hyperplay:n=16", None, seed=0)
+        assert sum(each.lost > 0 for each in answers) > len(some) / 2
+
+
+def call(*args: str) -> Any:
+    result = CliRunner(catch_exceptions=False).invoke(main, args)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+class TestCommand:
+    @pytest.fixture(autouse=True)
+    def only_some(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Every tenth position is enough here."""
+        monkeypatch.setattr("benchmarks.positions.__main__.read_puzzles", lambda: PUZZLES[::10])
+
+    def test_it_reports_every_player(self) -> None:
+        found = json.loads(call("--player", "legal", "--seed", "3", "--json").stdout)
+        assert list(found) == ["seconds", "seed", "players"]
+        legal = found["players"]["legal"]
+        assert legal["positions"] == 10
+        assert legal["wrong"]["low"] < legal["wrong"]["value"] < legal["wrong"]["high"]
+        assert len(legal["errors"]) == round(10 * legal["wrong"]["value"])
+
+    def test_it_shows_a_table_and_the_errors(self) -> None:
+        shown = call("--player", "legal", "--errors").stdout
+        assert "points lost [99 %]" in shown
+        assert "of 4" in shown
+        assert "of 6" in shown
+        assert "tic_tac_toe-" in shown
+
+    def test_it_writes_histories_that_ggp_evaluate_takes(self, tmp_path: Path) -> None:
+        assert "10 files" in call("--histories", str(tmp_path)).stdout
+        each = PUZZLES[-10]
+        path = tmp_path / f"{each.name}-{each.role}.json"
+        found = json_of(
+            *("evaluate", each.game, "--role", each.role, "--player", "hyperplay:n=2"),
+            *("--history", str(path)),
+        )
+        assert {value["move"] for value in found["moves"]} == set(each.values)
+
+    def test_it_says_what_is_wrong(self) -> None:
+        runner = CliRunner(catch_exceptions=False)
+        result = runner.invoke(main, ["--player", "nobody"])
+        assert result.exit_code == 2
+        assert result.stderr.startswith("error: unknown player 'nobody'")
+        assert runner.invoke(main, []).exit_code == 2

@@ -1,0 +1,153 @@
+"""Games of chance on servers of plain GDL, which tell joint moves and know nothing of `sees`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
+from ggp.gdl.telling import never_tells
+from ggp.players import Decision
+from ggp.protocol.lobby import Lobby
+from ggp.protocol.messages import WIRE_STYLES
+from ggp.protocol.turns import PathTurn
+from ggp.server.orders import Answer, Failed, MoveReport, Setup, Think
+from ggp.server.worker_match import WorkerMatch
+from tests.protocol.doubles import Referee
+from tests.protocol.transcripts import OF_GDL, scrambled
+from tests.server.live import PATIENCE_S
+
+DICE = """
+(role random) (role me) (role you) (init (phase roll)) (init (round 1))
+(face 1) (face 2) (face 3) (succ 1 2) (succ 2 3)
+(<= (legal random (roll ?f)) (true (phase roll)) (face ?f))
+(<= (legal random noop) (true (phase (go ?f))))
+(<= (legal ?p noop) (role ?p) (distinct ?p random) (true (phase roll)))
+(<= (legal me (take ?f)) (true (phase (go ?f)))) (<= (legal me (leave ?f)) (true (phase (go ?f))))
+(<= (legal you (pass ?f)) (true (phase (go ?f))))
+(<= (next (phase (go ?f))) (does random (roll ?f)))
+(<= (next (phase roll)) (true (phase (go ?f))))
+(<= (next (round ?m)) (true (phase (go ?f))) (true (round ?n)) (succ ?n ?m))
+(<= (next (round ?n)) (true (phase roll)) (true (round ?n)))
+(<= terminal (true (round 3)))
+(<= (goal me 100) (true (round 3))) (<= (goal you 0) (true (round 3)))
+"""
+"""What may be taken or left depends on the dice, which the rules show to nobody."""
+
+SHOWN = "(<= (sees me (shown ?f)) (does random (roll ?f)))"
+PLAYERS = ["random", "hyperplay:n=2,states=500", "hyperplay2:n=2,states=500"]
+
+
+@dataclass
+class Worker:
+    """The worker of a lobby's one match, in this process."""
+
+    lobby: Lobby
+    player: str
+    backend: str
+    told: list[Answer] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.match = WorkerMatch(self.told.append, lambda: False)
+
+    def serve(self, text: str) -> str:
+        receipt = self.lobby.receive(text, 0.0)
+        if receipt.began is not None:
+            opening = receipt.began
+            setup = Setup(opening.rules, opening.role, self.player, self.backend, 1, 20.0, 2 << 30)
+            self.match.build(setup)
+        if receipt.ask is None:
+            return receipt.reply or "refused"
+        move = None
+        if receipt.ask.wants_move:
+            move = self.decide(receipt.ask.number, receipt.ask.history).move
+        return self.lobby.answer(receipt.ask, move, 0.0)
+
+    def decide(self, number: int, history: Sequence[PathTurn]) -> Decision:
+        order = Think(number, 0, tuple(history), time.monotonic() + PATIENCE_S)
+        self.match.take_note(order)
+        self.match.think(order)
+        report = self.told[-1]
+        assert isinstance(report, MoveReport)
+        assert report.final
+        assert report.decision.fault is None
+        assert not any(isinstance(answer, Failed) for answer in self.told)
+        return report.decision
+
+
+@pytest.mark.parametrize(
+    "spelling", [str, scrambled(OF_GDL | {"random"})], ids=["as it is", "renamed"]
+)
+@pytest.mark.parametrize("backend", ["prolog", "propnet"])
+@pytest.mark.parametrize("player", PLAYERS)
+@pytest.mark.parametrize("rules", [DICE, DICE + SHOWN], ids=["no sees", "sees"])
+def test_joint_moves_of_a_game_of_chance_are_understood(
+    rules: str, player: str, backend: str, spelling: Callable[[str], str]
+) -> None:
+    match = Referee(rules, "me", WIRE_STYLES["ggp-base"], spelling)
+    match.referee(Worker(Lobby("ggp"), player, backend).serve)  # demands legal moves
+    assert match.turn == 4
+
+
+@pytest.mark.parametrize("style", ["gdl2", "gdl2-old"])
+def test_percepts_of_the_same_game_are_still_percepts(style: str) -> None:
+    match = Referee(DICE + SHOWN, "me", WIRE_STYLES[style])
+    lobby = Lobby("ggp")
+    worker = Worker(lobby, PLAYERS[1], "prolog")
+    assert match.send(match.start, worker.serve) == "ready"
+    (session,) = lobby.live
+    while not match.is_over:
+        match.execute(match.send(match.play(), worker.serve))
+    told = [turn.percepts for turn in session.history]
+    assert [percepts[0][:6] for percepts in told if percepts] == ["(shown", "(shown"]
+
+
+@pytest.mark.parametrize(
+    ("sees", "told"),
+    [
+        ("", "(roll 2) noop"),
+        (SHOWN, "(roll 2) noop"),
+        (SHOWN, "(shown 2) noop noop"),
+        ("(<= (sees me ?m) (does ?p ?m))", "(roll 2) noop noop"),
+        ("(<= (sees me (roll ?f)) (does random (roll ?f))) (sees me noop)", "(roll 2) noop noop"),
+    ],
+)
+def test_what_may_be_percepts_is_no_joint_move(sees: str, told: str) -> None:
+    lobby = Lobby("ggp")
+    lobby.receive(f"(START m me ({DICE} {sees}) 10 10)", 0.0)
+    lobby.receive("(PLAY m NIL)", 1.0)
+    ask = lobby.receive(f"(PLAY m ({told}))", 2.0).ask
+    assert ask is not None
+    (turn,) = ask.history
+    assert turn.percepts is not None
+    assert not any(percept.startswith("(did") for percept in turn.percepts)
+
+
+def test_joint_move_that_contradicts_our_move_is_no_joint_move() -> None:
+    lobby = Lobby("ggp")
+    lobby.receive(f"(START m me ({DICE}) 10 10)", 0.0)
+    ask = lobby.receive("(PLAY m 1 (take 2) ((roll 2) noop noop))", 1.0).ask
+    assert ask is not None
+    (turn,) = ask.history
+    assert (turn.move, turn.percepts) == ("(take 2)", ("(roll 2)", "noop"))
+
+
+@pytest.mark.parametrize(
+    ("sees", "never"),
+    [
+        ("", True),
+        (SHOWN, True),
+        ("(<= (sees me (did ?p ?m)) (does ?p ?m))", False),
+        ("(<= (sees me ?m) (does ?p ?m))", False),
+    ],
+)
+def test_rules_that_may_tell_moves_themselves_are_known(sees: str, never: bool) -> None:
+    assert never_tells(normalize(parse(DICE + sees))) == never
+
+
+def test_plain_gdl_tells_moves() -> None:
+    assert not never_tells(normalize(parse("(role a) (init x) (legal a go) terminal (goal a 1)")))

@@ -1,0 +1,92 @@
+"""`docs/papers.md` says where everything of the papers is, and it is there."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+
+import pytest
+
+from ggp.cli import main
+from ggp.players.spec import PLAYERS, describe_player
+from match_runner.cli import main as runner
+from match_runner.reproduce.cli import EXPERIMENTS, PAPER_003
+from tests.support.games import REPOSITORY
+
+PAGE = (REPOSITORY / "docs" / "papers.md").read_text()
+VERDICTS = ("done", "agrees", "differs", "part", "not yet", "left out", "answered")
+NUMBER = re.compile(r"\d*\.?\d+")
+PAPERS = ("000", "001", "002", "003", "004")
+
+
+def rows(paper: str) -> list[list[str]]:
+    """What is listed of a paper: cells of its table."""
+    section = re.split(rf"^## {paper}: .*$", PAGE, flags=re.MULTILINE)[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
+
+
+ROWS = [(paper, *row) for paper in PAPERS for row in rows(paper)]
+
+
+def test_every_paper_has_a_table_of_five_columns() -> None:
+    assert all(len(rows(paper)) >= 7 for paper in PAPERS)
+    assert {len(row) for row in ROWS} == {6}
+
+
+def test_every_row_has_a_verdict_and_what_is_there_a_place() -> None:
+    for _, what, module, _, _, verdict in ROWS:
+        assert verdict.startswith(VERDICTS), what
+        if verdict.startswith(("done", "part")):
+            assert module, what
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:ggp|match_runner)\.[\w.]+)`", PAGE))))
+def test_every_module_is_there(name: str) -> None:
+    assert importlib.util.find_spec(name) is not None
+
+
+def test_every_file_and_link_is_there() -> None:
+    files = re.findall(r"`(games/\w+\.gdl)`", PAGE)
+    links = [f"docs/{name}" for name in re.findall(r"\]\(([\w.-]+)\)", PAGE)]
+    assert files
+    assert links
+    missing = [name for name in files + links if not (REPOSITORY / name).exists()]
+    assert not missing
+
+
+def test_every_command_is_there() -> None:
+    for tool, group in (("ggp", main), ("match-runner", runner)):
+        names = set(re.findall(rf"`{tool} ([a-z]\w*)", PAGE))
+        assert names <= set(group.list_commands(None))  # type: ignore[arg-type]
+    assert set(re.findall(r"`reproduce ([\w-]+)`", PAGE)) <= {*EXPERIMENTS, *PAPER_003}
+
+
+def test_every_experiment_and_every_player_of_a_paper_is_listed() -> None:
+    for name in {*EXPERIMENTS, *PAPER_003} - {"larger"}:  # which is not in the paper
+        assert f"`reproduce {name}`" in PAGE
+    for name in PLAYERS:
+        if re.search("Schofield|Long|Parker", describe_player(name).source):
+            assert f"`{PLAYERS[name].__module__}`" in PAGE, name
+
+
+@pytest.mark.parametrize("paper", ["003", "004"])
+def test_our_numbers_are_those_of_the_pages_about_them(paper: str) -> None:
+    names = ("experiments.md", "paper-003.md", "strategy-fusion.md", "solving.md")
+    told = "\n".join((REPOSITORY / "docs" / name).read_text() for name in names)
+    known = set(map(float, NUMBER.findall(told)))
+    ours = {number for row in rows(paper) for number in NUMBER.findall(row[3])}
+    assert len(ours) > 10
+    assert not [number for number in ours if float(number) not in known]
+
+
+def test_the_citation_has_the_version_and_the_papers() -> None:
+    cited = (REPOSITORY / "CITATION.cff").read_text()
+    project = (REPOSITORY / "pyproject.toml").read_text()
+    version = re.search(r'^version = "(.*)"$', project, re.MULTILINE)
+    assert version is not None
+    assert f"version: {version[1]}\n" in cited
+    titles = re.findall(r"^\| 00\d \| .*?\*(.*?)\*", PAGE, re.MULTILINE)
+    assert len(titles) == len(PAPERS)
+    flat = " ".join(cited.split())
+    assert all(title in flat for title in titles)
