@@ -24,13 +24,13 @@ from ggp.search.paths_tree import KEEP, ActionSums, PathsTree
 FIRST_LANES, MOST_LANES = 8, 2048
 """Lanes of a wave: of small ones much of the time is fixed cost."""
 
-LANE_SHARE, MOST_SHARE = 0.05, 0.2
-"""A wave has at most the first share of the lanes before it: those of a wave learn little of each
-other, and the more waves there are, the better lanes know where to go. Where there is time for few
-waves it may be up to the second."""
+LANE_SHARE = 0.05
+"""A wave has at most this share of the lanes before it: those of a wave learn little of each other,
+and the more waves there are, the better lanes know where to go."""
 
-FEW_WAVES = 200
-"""Where there is time for so many, the first share holds."""
+MANY_WAVES, MOST_HASTE = 200, 8.0
+"""Where there is time for less than so many waves, waves and their share are larger, up to so many
+times."""
 
 MOST_PATHS, LANES_A_PATH = 64, 8
 """Paths drawn of each other role, and states drawn for each."""
@@ -276,13 +276,14 @@ class TreeSearch:
         The clock alone sets no small size: a wave is nearly all fixed cost, on a busy computer more
         than ever.
         """
-        share, fits = LANE_SHARE, MOST_LANES
+        haste, fits = 1.0, MOST_LANES
         if self._deadline is not None:
             left_s = self._deadline.left_s()
             fits = self._costs.next_size(left_s, 1)
-            share *= FEW_WAVES * self._wave_s / max(left_s, 1e-9)
-            share = min(max(share, LANE_SHARE), MOST_SHARE)
-        size = max(FIRST_LANES, min(int(share * self._lanes_done), self.most_lanes))
+            waves = left_s / self._wave_s if self._wave_s else MANY_WAVES
+            haste = min(max(MANY_WAVES / max(waves, 1.0), 1.0), MOST_HASTE)
+        wanted = haste * max(FIRST_LANES, LANE_SHARE * self._lanes_done)
+        size = int(min(wanted, self.most_lanes))
         return min(size, fits)
 
     def _wave(self, size: int) -> None:
