@@ -165,6 +165,14 @@ def state_and_cpu(pid: int) -> tuple[str, str]:
         return "", ""
 
 
+def processor_seconds(pid: int) -> float | None:
+    """The time a process had on processors; None where the system does not tell."""
+    _, ticks = state_and_cpu(pid)
+    if not ticks:
+        return None
+    return sum(map(int, ticks.split())) / os.sysconf("SC_CLK_TCK")
+
+
 def started_by(pid: int) -> list[int]:
     """Process ids of the children of a process; none where the system does not tell."""
     found = []

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 
+from ggp import children
 from ggp.errors import BackendUnavailableError
 from ggp.protocol.turns import History
 from ggp.server import orders
@@ -27,7 +28,14 @@ from ggp.server.words import Words
 from ggp.server.worker_process import WorkerProcess
 
 HANG_S = 3.0
-"""A worker that does not answer so long after a deadline is taken to hang."""
+"""A worker that does not answer so long after a deadline is taken to hang, unless it starves."""
+
+STARVED_S = 30.0
+STARVED_SHARE = 0.5
+STILL_SHARE = 0.01
+"""A worker starves if since its deadline it had less than that share of `HANG_S` on a processor,
+and is not still. On a busy machine it is waited for: another one would have to begin anew, on the
+same processors. For so long at most."""
 
 BUILD_S = 60.0
 """What building a machine may take besides grounding: reading rules, compiling kernels."""
@@ -170,14 +178,33 @@ class WorkerSlot:
 
     def _watch(self, until_s: float) -> None:
         """Kill the worker unless it answers soon after that time."""
-        if self._watchdog is not None:
-            self._watchdog.cancel()
-        in_s = max(0.0, until_s + HANG_S - time.monotonic())
-        self._watchdog = asyncio.get_running_loop().call_later(in_s, self._hangs)
+        self._calm()
+        in_s = max(0.0, until_s - time.monotonic())
+        self._watchdog = asyncio.get_running_loop().call_later(in_s, self._wait_on)
 
-    def _hangs(self) -> None:
-        if self._process is not None:
-            self._process.kill("it hangs")
+    def _wait_on(self, had_s: float = 0.0, waited_s: float = 0.0) -> None:
+        """Wait for a worker whose time is over.
+
+        Args:
+            had_s: what it had on a processor since then.
+            waited_s: for so long.
+        """
+        process = self._process
+        if process is None:
+            return
+        before_s = children.processor_seconds(process.pid)
+
+        def look() -> None:
+            now_s = children.processor_seconds(process.pid)
+            got_s = 0.0 if now_s is None or before_s is None else now_s - before_s
+            is_still = got_s < STILL_SHARE * HANG_S
+            is_fed = had_s + got_s >= STARVED_SHARE * HANG_S
+            if is_still or is_fed or waited_s + HANG_S >= STARVED_S:
+                process.kill("it hangs")
+            else:
+                self._wait_on(had_s + got_s, waited_s + HANG_S)
+
+        self._watchdog = asyncio.get_running_loop().call_later(HANG_S, look)
 
     def _kill_unless_heard(self, process: WorkerProcess, since_s: float) -> None:
         """Kill a worker that is silent; one that only starts, if there is one that runs."""

@@ -87,7 +87,9 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
     "cell of a heat map.",
 )
 @click.option(
-    "--quick", is_flag=True, help="Play few matches: all takes minutes, and intervals are wide."
+    "--quick",
+    is_flag=True,
+    help="Play few matches: all takes minutes, a grid 20 at most, and intervals are wide.",
 )
 @click.option("--long", is_flag=True, help="Add the points that take hours.")
 @click.option(

@@ -85,7 +85,9 @@ def test_what_was_compiled_is_noted_for_the_same_player(
     assert kernels.fill_cache("hyperplay2:n=2", "auto")
     (note,) = tmp_path.iterdir()
     files = [Path(file) for file in json.loads(note.read_text())]
-    assert {"play", "query"} <= {file.name.split(".")[1].split("-")[0] for file in files}
+    assert {"play", "query", "plan", "pick_best", "joint_of"} <= {
+        file.name.split(".")[1].split("-")[0] for file in files
+    }
     assert kernels.are_cached("hyperplay2:n=4", "auto")
     assert not kernels.are_cached("random", "auto")
     note.write_text(json.dumps([*map(str, files), str(tmp_path / "removed.nbi")]))

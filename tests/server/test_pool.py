@@ -19,7 +19,7 @@ from ggp.server import slot
 from ggp.server.host import Host
 from ggp.server.lines import to_line
 from ggp.server.match_log import MatchLog
-from ggp.server.orders import MoveReport, Setup, Up
+from ggp.server.orders import MachineBuilt, MoveReport, Setup, Up
 from ggp.server.pool import MAX_SPARES, WorkerPool
 from ggp.server.settings import HostOptions
 from ggp.server.slot import WorkerSlot
@@ -36,6 +36,7 @@ MEMORY = 1 << 30
 SETUP = Setup("(role a)", "a", "random", "prolog", 1, 1.0, MEMORY)
 HANGS = "exec sleep 1000"
 RUNS = f"echo '{to_line(Up(())).decode().strip()}'; {HANGS}"
+BUILT = f"echo '{to_line(MachineBuilt('prolog', ('a',), 0.0)).decode().strip()}'; {HANGS}"
 DIES = "exit 3"
 
 needs_proc = pytest.mark.skipif(
@@ -281,6 +282,54 @@ def test_understudy_that_only_starts_gives_way_to_one_that_runs(
         await pool.close()
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("share", "kills_after"),
+    [(1.0, 1), (0.4, 2), (0.1, 5), (0.04, 10), (0.005, 1), (0.0, 1), (None, 1)],
+)
+def test_worker_that_starves_has_more_time_than_one_that_hangs(
+    monkeypatch: pytest.MonkeyPatch, share: float | None, kills_after: int
+) -> None:
+    """It is looked at every `HANG_S`; it gets that share of a processor."""
+    hang_s = 2**-6
+    monkeypatch.setattr(slot, "HANG_S", hang_s)
+    monkeypatch.setattr(slot, "STARVED_S", 10 * hang_s)
+    looks = 0
+
+    def processor_seconds(pid: int) -> float | None:
+        nonlocal looks
+        looks += 1
+        return None if share is None else share * hang_s * (looks // 2)
+
+    monkeypatch.setattr(children, "processor_seconds", processor_seconds)
+
+    async def run() -> None:
+        pool = ShellPool(BUILT)
+        thinker = WorkerSlot("thinker", pool, SETUP, MatchLog(None, "m"), lambda: None)
+        thinker.start(time.monotonic())
+        await until(lambda: thinker.built)
+        first = thinker._process
+        assert first is not None
+        await until(lambda: first._why is not None)
+        assert first._why == "it hangs"
+        assert looks == 2 * kills_after
+        await thinker.close()
+        await pool.close()
+
+    asyncio.run(run())
+
+
+@needs_proc
+def test_time_on_processors_is_counted() -> None:
+    before = children.processor_seconds(os.getpid())
+    assert before is not None
+    end = time.process_time() + 0.05
+    while time.process_time() < end:
+        pass
+    after = children.processor_seconds(os.getpid())
+    assert after is not None
+    assert 0.02 <= after - before <= 1.0
 
 
 def test_workers_see_little_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
