@@ -21,12 +21,16 @@ from ggp.search.budgets import RoundCosts
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.paths_tree import KEEP, ActionSums, PathsTree
 
-FIRST_LANES, MOST_LANES = 16, 4096
+FIRST_LANES, MOST_LANES = 8, 2048
 """Lanes of a wave: of small ones much of the time is fixed cost."""
 
-LANE_SHARE = 0.2
-"""A wave has at most this share of the lanes before it: those of a wave learn little of each
-other."""
+LANE_SHARE = 0.05
+"""A wave has at most this share of the lanes before it: those of a wave learn little of each other,
+and the more waves there are, the better lanes know where to go."""
+
+MANY_WAVES, MOST_HASTE = 200, 8.0
+"""Where there is time for less than so many waves, waves and their share are larger, up to so many
+times."""
 
 MOST_PATHS, LANES_A_PATH = 64, 8
 """Paths drawn of each other role, and states drawn for each."""
@@ -126,6 +130,7 @@ class TreeSearch:
         self.moves = candidates(machine, bags)
         self._lanes_done = 0
         self._costs = RoundCosts()
+        self._wave_s = 0.0
         own = Particles(
             bags.role, bags.paths, bags.states_of(0), views[bags.lanes_of(0)], bags.weights_of(0)
         )
@@ -271,17 +276,23 @@ class TreeSearch:
         The clock alone sets no small size: a wave is nearly all fixed cost, on a busy computer more
         than ever.
         """
-        size = max(FIRST_LANES, min(int(LANE_SHARE * self._lanes_done), self.most_lanes))
+        haste, fits = 1.0, MOST_LANES
         if self._deadline is not None:
-            size = min(size, self._costs.next_size(self._deadline.left_s(), 1))
-        return size
+            left_s = self._deadline.left_s()
+            fits = self._costs.next_size(left_s, 1)
+            waves = left_s / self._wave_s if self._wave_s else MANY_WAVES
+            haste = min(max(MANY_WAVES / max(waves, 1.0), 1.0), MOST_HASTE)
+        wanted = haste * max(FIRST_LANES, LANE_SHARE * self._lanes_done)
+        size = int(min(wanted, self.most_lanes))
+        return min(size, fits)
 
     def _wave(self, size: int) -> None:
         began_s = 0.0 if self._deadline is None else self._deadline.clock()
         self._send_wave(size)
         self._lanes_done += size
         if self._deadline is not None:
-            self._costs.add(size, self._deadline.clock() - began_s)
+            self._wave_s = self._deadline.clock() - began_s
+            self._costs.add(size, self._wave_s)
 
     def _send_wave(self, size: int) -> None:
         drawn = self._roots.draw(size, self._rng)
