@@ -158,14 +158,14 @@ def test_figure_4_compares_with_equal_states_and_with_a_strong_player(tmp_path: 
 
 
 def test_figure_5_tells_who_scanned(tmp_path: Path) -> None:
-    result, _ = make(only(FIGURE_5, 1), settings(tmp_path, 1))
+    result, _ = make(only(FIGURE_5, 1), settings(tmp_path, 2))
     texts = [claim.text for claim in result.claims]
     assert [text.split(":")[0] for text in texts] == [
         *[f"HyperPlay-II (n = 1), {EXACT}"] * 4,
         *[f"HyperPlay-II (n = 1), {SAMPLED}"] * 3,
         *[f"HyperPlay-II (n = 1), {PROMPT}"] * 3,
     ]
-    assert all(" of 1" in claim.ours for claim in result.claims if "scans" in claim.text)
+    assert all(" of 2" in claim.ours for claim in result.claims if "scans" in claim.text)
 
 
 def test_of_matches_that_were_all_lost_nothing_is_said(tmp_path: Path) -> None:
