@@ -20,6 +20,8 @@ FILES = (
         )
     ),
     "../belief/completion_kernels",
+    "../search/growth_kernels",
+    "../search/proof_kernels",
     "../search/tree_kernels",
     "../search/tree_tables",
     "../search/regret_kernels",

@@ -219,7 +219,8 @@ class Lobby:
                 session = self._sessions.of(message.match_id)
                 if session is None:
                     return self._unknown(message)
-                if not session.has_place and isinstance(message, Play):
+                is_over = session.state is MatchState.OVER
+                if isinstance(message, Play) and not session.has_place and not is_over:
                     return self._begin_late(session, message, came_s, now)
                 return self._pass_on(session, message, came_s)
 

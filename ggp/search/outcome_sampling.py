@@ -89,7 +89,7 @@ class OutcomeSampling(TreeSearch):
 
         Even play where nothing was learned.
         """
-        sums = self._tree.sums(self._path)
+        sums = self._tree.nodes.sums(self._path)
         average = dict(zip(sums.moves.tolist(), sums.average.tolist(), strict=True))
         shares = np.array([average[move] for move in estimates.moves.values.tolist()])
         total = shares.sum()
@@ -113,7 +113,7 @@ class OutcomeSampling(TreeSearch):
     def _refresh(self) -> None:
         """Draw roots by weight and by what strategies now are; odds and reach of their lanes."""
         prior = self._prior
-        reach = np.column_stack([self._tree.reach(column) for column in self._views.T])
+        reach = np.column_stack([self._tree.nodes.reach(column) for column in self._views.T])
         reach[np.arange(len(reach)), self._learner] = 1.0
         # Those of one learner are one set of weights, but for the start of the game.
         _, group = first_seen(2 * self._learner + self._from_start)

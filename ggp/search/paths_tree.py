@@ -17,31 +17,29 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief import PathTree
-from ggp.machine.arrays import enlarged, first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
+from ggp.search.growth_kernels import add_worlds
+from ggp.search.node_table import NodeTable
+from ggp.search.proof_kernels import prove
 from ggp.search.regret_kernels import learn_regrets, relative_shares
 from ggp.search.state_store import StateStore
-from ggp.search.tree_kernels import add_worlds, back_up, place_worlds, prove, walk
+from ggp.search.tree_kernels import back_up, place_worlds, walk
 from ggp.search.tree_tables import (
-    ACTIONS,
     CHANCES,
     LEAF,
     LISTED,
     LOOSE,
-    NODES,
     OVER,
     ROWS,
     SIZE,
     WALKING,
     Wave,
-    kept_nodes,
     matching,
     new_nodes,
     new_wave,
     new_worlds,
     wider,
-    wider_nodes,
     wider_wave,
     wider_worlds,
 )
@@ -58,9 +56,6 @@ MOST_DEPTH = 1000
 STRAGGLERS = 32
 """When less than this part of a wave still walks on, it is played out where it is: a step of few
 lanes costs nearly as much as one of many."""
-
-TREMBLE = 0.02
-"""How often a role is believed to have moved evenly instead of by its strategy."""
 
 KEEP = 0.999
 """What a goal's distance from the middle keeps each turn, for choices in the tree: of wins, and of
@@ -79,40 +74,6 @@ class Settings(NamedTuple):
     exploration: float = 0.4
     most_worlds: int = MOST_WORLDS
     proves: bool = False
-
-
-class ActionSums(NamedTuple):
-    """What is known of the actions of one node, in the order in which they were found.
-
-    Attributes:
-        moves: `[A]`.
-        visits: `[A]` choices that were backed up.
-        goals: `[A]` sum of goals of 0 to 1.
-        squares: `[A]` sum of their squares.
-        discounted: `[A]` sum of goals drawn to the middle by `KEEP` a turn.
-        proofs: `[A]` goal of 0 to 1 that is certain, -1 where none is.
-        average: `[A]` sum of weighted shares in strategies, where regrets are matched.
-    """
-
-    moves: IntArray
-    visits: IntArray
-    goals: FloatArray
-    squares: FloatArray
-    discounted: FloatArray
-    proofs: FloatArray
-    average: FloatArray
-
-    def take(self, places: IntArray) -> ActionSums:
-        """Some of the actions, in this order."""
-        return ActionSums(
-            self.moves[places],
-            self.visits[places],
-            self.goals[places],
-            self.squares[places],
-            self.discounted[places],
-            self.proofs[places],
-            self.average[places],
-        )
 
 
 class Chances(NamedTuple):
@@ -148,6 +109,7 @@ class PathsTree:
     Worlds belong to one decision (`clear`). Nodes stay, until their paths are forgotten.
 
     Attributes:
+        nodes: what has been learned.
         proves: whether ends are proofs now; only where `settings` says so.
     """
 
@@ -158,9 +120,8 @@ class PathsTree:
         self.age = 0.0
         """Lanes that matched regrets so far."""
         self._num_roles = len(machine.roles)
-        self._nodes = new_nodes()
+        self.nodes = NodeTable(paths)
         self._actions_before = 0
-        self._node_of = np.full(64, -1, dtype=np.int32)
         self._middle = sum(machine.goal_range) / 2
         self._worlds = new_worlds(self._num_roles)
         self._views = np.zeros((64, self._num_roles), dtype=np.int64)
@@ -168,7 +129,7 @@ class PathsTree:
 
     def __len__(self) -> int:
         """Number of nodes."""
-        return int(self._nodes.sizes[NODES])
+        return len(self.nodes)
 
     @property
     def num_worlds(self) -> int:
@@ -179,11 +140,10 @@ class PathsTree:
 
         All nodes are forgotten where they left little room for others.
         """
-        if self._nodes.sizes[ACTIONS] > MOST_ACTIONS // 2:
-            self._nodes.sizes[:] = 0
-            self._node_of[:] = -1
-        self._actions_before = int(self._nodes.sizes[ACTIONS])
-        self._nodes.proof[: self._actions_before] = -1.0
+        if self.nodes.num_actions > MOST_ACTIONS // 2:
+            self.nodes.forget()
+        self._actions_before = self.nodes.num_actions
+        self.nodes.table.proof[: self._actions_before] = -1.0
         self._worlds.sizes[:] = 0
         self._worlds.slots[:] = -1
         self._states = StateStore(self.machine)
@@ -197,54 +157,8 @@ class PathsTree:
 
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`: nodes of forgotten paths go, and so do all worlds."""
-        paths = numbers[self._nodes.path[: len(self)]]
-        self._nodes = kept_nodes(self._nodes, paths >= 0, paths)
-        self._node_of = np.full(len(self.paths), -1, dtype=np.int32)
-        self._node_of[self._nodes.path[: len(self)]] = np.arange(len(self), dtype=np.int32)
+        self.nodes.renumber(numbers)
         self.clear()
-
-    def sums(self, path: int) -> ActionSums:
-        """What is known of the actions at a path; nothing where it has no node."""
-        nodes, found = self._nodes, []
-        node = self._node_of[path] if path < len(self._node_of) else -1
-        action = -1 if node < 0 else nodes.first_action[node]
-        while action >= 0:
-            found.append(action)
-            action = nodes.next[action]
-        at = np.array(found, dtype=np.int64)
-        return ActionSums(
-            nodes.move[at].astype(np.int64),
-            nodes.visits[at],
-            nodes.goals[at],
-            nodes.squares[at],
-            nodes.discounted[at],
-            nodes.proof[at],
-            nodes.average[at],
-        )
-
-    def reach(self, paths: IntArray) -> FloatArray:
-        """`[N]` how probable average strategies make the moves of paths, by even play.
-
-        What was never looked into counts as even play; nothing is taken for impossible.
-        """
-        first, place = first_seen(paths)
-        at = paths[first]
-        self._node_of = enlarged(self._node_of, len(self.paths), -1)
-        found = np.ones(len(at))
-        while self.paths.depths(at).any():
-            deep = np.flatnonzero(self.paths.depths(at))
-            before = self.paths.parents(at[deep])
-            turns = self.paths.last_turns(at[deep])
-            # What it wanted tells of its strategy, also where it was refused.
-            wanted = np.where(turns[:, 2] >= 0, turns[:, 2], turns[:, 0])
-            nodes = np.where(
-                before < len(self._node_of), self._node_of[before % len(self._node_of)], -1
-            )
-            shares = np.empty(len(deep))
-            relative_shares(self._nodes, nodes, wanted, shares)
-            found[deep] *= (1 - TREMBLE) * shares + TREMBLE
-            at[deep] = before
-        return found[place]
 
     def views_of(self, worlds: IntArray) -> IntArray:
         """`[N, R]` what every role knows in worlds, as paths."""
@@ -310,12 +224,12 @@ class PathsTree:
             turns[leaves] = wave.depth[leaves] + steps
             done[:] = True
             if self.proves:
-                prove(self._worlds, self._nodes, wave)
+                prove(self._worlds, self.nodes.table, wave)
         finally:
             if chances is None:
-                back_up(self._nodes, lanes.wave, goals, turns, done, KEEP)
+                back_up(self.nodes.table, lanes.wave, goals, turns, done, KEEP)
             else:
-                learn_regrets(self._nodes, lanes.wave, goals, done)
+                learn_regrets(self.nodes.table, lanes.wave, goals, done)
 
     def _walk(self, lanes: _Lanes, deadline: Deadline | None) -> int:
         """Walk as far as worlds are known; how many joint moves lead to others."""
@@ -324,7 +238,7 @@ class PathsTree:
         self._make_room(len(lanes.wave.world), lanes.most_worlds)
         while not walk(
             self._worlds,
-            self._nodes,
+            self.nodes.table,
             lanes.wave,
             lanes.most_worlds,
             MOST_DEPTH,
@@ -397,8 +311,8 @@ class PathsTree:
         random_role = machine.random_role
         add_worlds(
             self._worlds,
-            self._nodes,
-            self._node_of,
+            self.nodes.table,
+            self.nodes.of_path,
             over | stuck,
             views,
             offsets,
@@ -438,7 +352,7 @@ class PathsTree:
 
     def _most_worlds(self) -> int:
         """Worlds that there may be, if others have as many new actions as those there are."""
-        actions = int(self._nodes.sizes[ACTIONS])
+        actions = self.nodes.num_actions
         each = max(1, (actions - self._actions_before) // max(self.num_worlds, 1))
         left = max(MOST_ACTIONS - actions, 0) // each
         return max(min(self.settings.most_worlds, self.num_worlds + left), self.num_worlds)
@@ -456,19 +370,14 @@ class PathsTree:
 
     def _reserve(self, count: int, listed: int, chances: int) -> None:
         """Room in all tables for so many worlds more, which list so many moves."""
-        worlds, nodes = self._worlds, self._nodes
+        worlds = self._worlds
         self._worlds = wider_worlds(
             worlds,
             0,
             int(worlds.sizes[LISTED]) + listed,
             int(worlds.sizes[CHANCES]) + chances,
         )
-        self._nodes = wider_nodes(
-            nodes,
-            len(self) + count * self._num_roles,
-            int(nodes.sizes[ACTIONS]) + listed,
-        )
-        self._node_of = enlarged(self._node_of, len(self.paths), -1)
+        self.nodes.reserve(count * self._num_roles, listed)
 
 
 def load_kernels(*, proves: bool = False, regrets: bool = False) -> None:

@@ -163,7 +163,7 @@ def learn_regrets(nodes: Nodes, wave: Wave, goals: FloatArray, done: BoolArray) 
 
 @kernel
 def relative_shares(nodes: Nodes, at: I32, moves: IntArray, shares: FloatArray) -> None:
-    """`shares[K]` of moves at nodes in the average strategy, by that of even play.
+    """`shares[K]` of moves at nodes in strategies as they are now, by that of even play.
 
     Args:
         at: `[K]` nodes, -1 where there is none: then it is 1.

@@ -19,7 +19,8 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.budgets import RoundCosts
 from ggp.search.estimates import Estimates, candidates
-from ggp.search.paths_tree import KEEP, ActionSums, PathsTree
+from ggp.search.node_table import ActionSums
+from ggp.search.paths_tree import KEEP, PathsTree
 
 FIRST_LANES, MOST_LANES = 8, 2048
 """Lanes of a wave: of small ones much of the time is fixed cost."""
@@ -258,7 +259,7 @@ class TreeSearch:
 
     def _sums(self) -> ActionSums:
         """What is known of each candidate."""
-        sums = self._tree.sums(self._path)
+        sums = self._tree.nodes.sums(self._path)
         place = {move: k for k, move in enumerate(sums.moves.tolist())}
         at = np.array([place[move] for move in self.moves.values.tolist()], dtype=np.int64)
         return sums.take(at)

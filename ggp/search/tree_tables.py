@@ -48,6 +48,9 @@ RECORDS, ROWS = 0, 1
 WALKING, LEAF, OVER, LOOSE = 0, 1, 2, 3
 """What a lane does: walks on; is played out; has ended; has left the known worlds for good."""
 
+UPPER = 32
+"""Where a code of `Worlds` has its refused action."""
+
 FIRST_PLACES = 1024
 FIRST_SLOTS = 4 * FIRST_PLACES
 

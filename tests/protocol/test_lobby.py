@@ -385,3 +385,16 @@ def test_any_text_is_answered_or_refused(text: str) -> None:
     begin(lobby)
     receipt = lobby.receive(text, 0)
     assert [receipt.reply, receipt.ask, receipt.refusal].count(None) == 2
+
+
+def test_a_match_that_is_over_does_not_begin_late() -> None:
+    lobby = Lobby("ggp", matches=2)
+    style = WIRE_STYLES["ggp-base"]
+    rules = "(role white) (<= (legal white move)) (<= terminal (true over))"
+    lobby.receive(print_message(Start("a", "white", rules, 0, 0), style), 0.0)
+    lobby.resume(0.0)  # it gives its place up when nothing is heard of it for one clock
+    lobby.receive(print_message(Stop("a"), style), 40.0)
+    receipt = lobby.receive(print_message(Play("a"), style), 40.0)
+    assert receipt.began is None
+    assert receipt.reply == "busy"
+    assert not lobby.live

@@ -7,10 +7,10 @@ import pytest
 
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.machine import Machine
+from ggp.search.growth_kernels import new_action, new_node
 from ggp.search.outcome_sampling import Matching, OutcomeSampling
 from ggp.search.paths_tree import PathsTree
 from ggp.search.regret_kernels import learn_regrets, match_regrets, relative_shares
-from ggp.search.tree_kernels import _new_action, _new_node
 from ggp.search.tree_search import Elsewhere
 from ggp.search.tree_tables import RECORDS, Nodes, Wave, matching, new_nodes, new_wave
 from tests.support.games import machine_of_game, machine_of_rules
@@ -35,9 +35,9 @@ def nodes_of(regrets: list[list[float]]) -> Nodes:
     """Nodes 0, 1, ... of role 0 whose actions have regrets."""
     nodes = new_nodes()
     for path, values in enumerate(regrets):
-        node = _new_node(nodes, 0, path)
+        node = new_node(nodes, 0, path)
         for move, value in enumerate(values):
-            nodes.regret[_new_action(nodes, node, 10 * node + move)] = value
+            nodes.regret[new_action(nodes, node, 10 * node + move)] = value
     return nodes
 
 

@@ -117,7 +117,7 @@ def test_statistics_are_those_of_a_plain_tree(game: str, monkeypatch: pytest.Mon
         slow.lane(start, views.tolist(), 0, int(twin.integers(0, 1 << 64, dtype=np.uint64)))
     assert len(tree) == len(slow.nodes) > 3
     for path, node in slow.nodes.items():
-        sums = tree.sums(path)
+        sums = tree.nodes.sums(path)
         assert sums.moves.tolist() == list(node.actions)
         assert sums.visits.tolist() == [each.visits for each in node.actions.values()]
         assert sums.goals.tolist() == pytest.approx([a.goals for a in node.actions.values()])
@@ -131,7 +131,7 @@ def test_a_wave_adds_every_lane_and_leaves_nothing_under_way(game: str) -> None:
     tree, search = search_of(machine, turns=game == "kuhn_poker")
     for _ in range(3):
         search.send(2000)
-    nodes = tree._nodes
+    nodes = tree.nodes.table
     num_nodes, num_actions = nodes.sizes.tolist()
     visits = np.bincount(nodes.owner[:num_actions], nodes.visits[:num_actions], num_nodes)
     assert not nodes.pending[:num_actions].any()
@@ -151,7 +151,7 @@ def test_a_choice_depends_on_the_node_only() -> None:
     assert values["other"] == pytest.approx(20)
     assert found.visits.sum() == 4000
     # Where it was refused we know that: it is another path.
-    path = int(tree._nodes.path[0])
+    path = int(tree.nodes.table.path[0])
     refused = {int(row[2]) for row in tree.paths.last_turns(np.arange(path + 1, len(tree.paths)))}
     assert machine.move_id("risky") in refused
 
@@ -176,14 +176,14 @@ def test_a_wave_that_runs_out_of_time_leaves_no_trace(monkeypatch: pytest.Monkey
     machine = machine_of_game("tic_tac_toe", "propnet")
     tree, search = search_of(machine)
     search.send(1000)
-    before = [sums.tolist() for sums in tree.sums(0)]
+    before = [sums.tolist() for sums in tree.nodes.sums(0)]
     size = tree.num_worlds
     looks = iter([False, True])
     monkeypatch.setattr(paths_tree, "check", lambda _: _raise() if next(looks) else None)
     with pytest.raises(OutOfTime):
         search.send(50)
-    assert [sums.tolist() for sums in tree.sums(0)] == before
-    assert not tree._nodes.pending[: tree._nodes.sizes[ACTIONS]].any()
+    assert [sums.tolist() for sums in tree.nodes.sums(0)] == before
+    assert not tree.nodes.table.pending[: tree.nodes.table.sizes[ACTIONS]].any()
     assert tree.num_worlds > size
 
 
@@ -208,26 +208,29 @@ def test_nodes_of_forgotten_paths_are_forgotten_and_others_are_as_before() -> No
     search.send(3000)
     paths = tree.paths
     # What follows the first role's most tried move, and what the other knows then.
-    nodes, size = tree._nodes, len(tree)
+    nodes, size = tree.nodes.table, len(tree)
     children = [
         int(path)
         for path in nodes.path[:size]
-        if paths.depth(int(path)) == 2 and int(nodes.role[tree._node_of[path]]) == 0
+        if paths.depth(int(path)) == 2 and int(nodes.role[tree.nodes.of_path[path]]) == 0
     ]
     living = np.array(children[:1])
     text = paths.texts(children[0])
-    before = tree.sums(children[0])
+    before = tree.nodes.sums(children[0])
     assert before.visits.sum() > 0
     numbers = paths.prune(living, tree.views)
     tree.renumber(numbers)
     assert 0 < len(tree) < size
-    after = tree.sums(int(numbers[children[0]]))
+    after = tree.nodes.sums(int(numbers[children[0]]))
     assert paths.texts(int(numbers[children[0]])) == text
     for one, other in zip(before, after, strict=True):
         assert one.tolist() == other.tolist()
-    num_nodes, num_actions = tree._nodes.sizes.tolist()
-    assert (tree._nodes.owner[:num_actions] < num_nodes).all()
-    assert sum(len(tree.sums(int(p)).moves) for p in tree._nodes.path[:num_nodes]) == num_actions
+    num_nodes, num_actions = tree.nodes.table.sizes.tolist()
+    assert (tree.nodes.table.owner[:num_actions] < num_nodes).all()
+    assert (
+        sum(len(tree.nodes.sums(int(p)).moves) for p in tree.nodes.table.path[:num_nodes])
+        == num_actions
+    )
 
 
 def test_actions_are_bounded_and_old_ones_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +238,7 @@ def test_actions_are_bounded_and_old_ones_make_room(monkeypatch: pytest.MonkeyPa
     machine = machine_of_game("tic_tac_toe", "propnet")
     tree, search = search_of(machine)
     search.send(3000)
-    assert 1000 < tree._nodes.sizes[ACTIONS] < 3000
+    assert 1000 < tree.nodes.table.sizes[ACTIONS] < 3000
     assert search.estimates().visits.sum() == 3000
     tree.clear()
     assert len(tree) == 0
