@@ -20,7 +20,7 @@ from tests.support.games import (
 from tests.support.reference import Reference
 from tests.support.walks import walk_together
 
-MATCHES = 10
+MATCHES = 6
 
 SHARED_MATCHES = {
     "gdl1/buttons.kif": 4,

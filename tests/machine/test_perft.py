@@ -53,7 +53,6 @@ SHARED_PATHS: dict[str, tuple[int, list[int]]] = {
     "gdl1/ticTacToe.kif": (3, [9, 72, 504, 3024, 15120]),
     "gdl2/guessSix.gdl": (6, [36, 1080, 32400, 972000, 29160000, 874800000]),
     "gdl2/kriegTTT_4x4.gdl": (1, [256]),
-    "gdl2/mastermind.gdl": (1, [256]),
     "gdl2/montyhall.gdl": (3, [9, 12, 24]),
     "gdl2/transit.gdl": (4, [4, 16, 64, 240, 990]),
 }

@@ -23,8 +23,8 @@ from tests.support.enumeration import complete_paths
 from tests.support.games import GAMES, backend_for_search, machine_of_game
 
 NOTHING_HIDDEN = {"breakthrough", "connect_four", "tic_tac_toe"}
-NUM_WALKS = 400
-NUM_SEARCHES = 5
+NUM_WALKS = 200
+NUM_SEARCHES = 3
 
 SPECS = ("hyperplay:n=2", "hyperplay2:n=2", "hyperplay2:n=2,exact=0", "hyperplay:n=2,exact=0")
 

@@ -145,7 +145,7 @@ def test_a_decision_ends_with_its_clock(backend: str, seconds: float) -> None:
     thinker = player("ismcts", machine)
     deadline = Deadline(time.monotonic() + seconds, time.monotonic)
     decision = thinker.choose(deadline)
-    assert deadline.left_s() > -0.1
+    assert deadline.left_s() > -0.5
     assert decision.move in {v.move for v in decision.values} or decision.fault
 
 

@@ -199,7 +199,7 @@ def test_search_ends_at_its_deadline() -> None:
     deadline = Deadline(time.monotonic() + 0.3, time.monotonic)
     search = TreeSearch(machine, tree, belief.start(0), np.random.default_rng(0), deadline)
     search.run(deadline)
-    assert -0.05 < deadline.left_s() < 0.1
+    assert -0.5 < deadline.left_s() < 0.1
 
 
 def test_nodes_of_forgotten_paths_are_forgotten_and_others_are_as_before() -> None:
