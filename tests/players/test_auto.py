@@ -128,7 +128,7 @@ def test_it_answers_in_time(game: str, seconds: float) -> None:
     player.choose(Deadline(time.process_time(), time.process_time))  # kernels are loaded
     deadline = Deadline(time.process_time() + seconds, time.process_time)
     decision = player.choose(deadline)
-    assert deadline.left_s() > -0.2
+    assert deadline.left_s() > -0.5
     legal = machine.legal(machine.initial(1), 0).values.tolist()
     assert decision.move in {machine.move_text(move) for move in legal}
 

@@ -226,7 +226,7 @@ def test_answers_come_in_time(game: str, seconds: float) -> None:
     player.choose(Deadline(time.monotonic() + 0.05, time.monotonic), value_forced=True)
     deadline = Deadline(time.monotonic() + seconds, time.monotonic)
     decision = player.choose(deadline, value_forced=True)
-    assert deadline.left_s() > -0.1
+    assert deadline.left_s() > -0.5
     assert decision.move
     if seconds > 0.1:
         assert decision.fault is None
@@ -245,7 +245,7 @@ def test_a_slow_machine_answers_in_time_and_solves_what_it_can(seconds: float) -
     for seed in range(3):
         deadline = Deadline(clock() + seconds, clock)
         decision = player.choose(deadline)
-        assert deadline.left_s() > -0.05 - 0.1 * seconds
+        assert deadline.left_s() > -0.5 - 0.1 * seconds
         assert decision.fault is None
         assert seed or len(decision.values) == 9
 

@@ -436,7 +436,7 @@ def test_deadlines_are_kept_and_layers_grow_with_the_time(game: str, seconds: fl
     limit = CostLimit(clock, seconds, joint_cost=1 / 30_000, playout_cost=10 / 30_000)
     search = WorldSearch(machine, bag, np.random.default_rng(0), limit, deadline)
     found = run_search(search, machine, 1, deadline)
-    assert deadline.left_s() > -0.1 - 0.1 * seconds
+    assert deadline.left_s() > -0.5 - 0.1 * seconds
     if seconds >= 1:
         assert found.visits.min() >= 8
         assert len(search.worlds.layers.layers) >= (2 if seconds > 1 else 1)
