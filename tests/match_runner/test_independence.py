@@ -24,7 +24,7 @@ from tests.support.games import GAMES, backend_for_search, machine_of_game
 
 NOTHING_HIDDEN = {"breakthrough", "connect_four", "tic_tac_toe"}
 NUM_WALKS = 200
-NUM_SEARCHES = 3
+NUM_SEARCHES = 2
 
 SPECS = ("hyperplay:n=2", "hyperplay2:n=2", "hyperplay2:n=2,exact=0", "hyperplay:n=2,exact=0")
 
