@@ -363,6 +363,11 @@ class Prover(Protocol):
         ...
 
 
+def is_open(machine: Machine) -> bool:
+    """Whether everybody knows everything: percepts tell all roles the joint moves."""
+    return machine.told_moves(np.array([NO_PERCEPTS], dtype=np.int64)) is not None
+
+
 def role_index(machine: Machine, name: str) -> int:
     """The index of a role.
 

@@ -21,7 +21,7 @@ import numpy as np
 from ggp.belief import Bags
 from ggp.errors import GGPError
 from ggp.gdl import canonical_term
-from ggp.machine.base import NO_PERCEPTS, Machine
+from ggp.machine.base import Machine, is_open
 from ggp.players.belief_player import BeliefPlayer, Choice
 from ggp.players.hyperplay import HyperPlay, HyperPlayOptions
 from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
@@ -98,7 +98,7 @@ def _player_for(options: AutoOptions, context: Context) -> BeliefPlayer:
     """The player that suits a game."""
     machine = context.machine
     players = len(machine.roles) - (machine.random_role is not None)
-    if players > 1 and _is_open(machine):
+    if players > 1 and is_open(machine):
         return MCTS(TreeOptions(), context)
     looked = _looked(cast("Hashable", machine), context.role, options.solve)
     if looked.part is not None:
@@ -106,11 +106,6 @@ def _player_for(options: AutoOptions, context: Context) -> BeliefPlayer:
     if looked.is_small:
         return HyperPlay2(HyperPlay2Options(), context)
     return ISMCTS(TreeOptions(), context)
-
-
-def _is_open(machine: Machine) -> bool:
-    """Whether everybody knows everything: all roles are told the joint moves."""
-    return machine.told_moves(np.array([NO_PERCEPTS], dtype=np.int64)) is not None
 
 
 class Solved(HyperPlay):
@@ -143,10 +138,7 @@ class Solved(HyperPlay):
         if found is None:
             return super().decide(bag, deadline)
         moves, shares = found
-        move = int(self.rng.choice(moves, p=shares))
-        texts = [self.machine.move_text(each) for each in moves.tolist()]
-        self.probabilities = dict(zip(texts, shares.tolist(), strict=True))
-        return move, self.unvalued(moves.tolist())
+        return self.mixed(moves, shares), self.unvalued(moves.tolist())
 
     def _ids(self, move: str | None, percepts: Sequence[str] | None) -> tuple[int, int] | None:
         """A turn as the machine numbers it; None if it is not known, or not by the rules."""

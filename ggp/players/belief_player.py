@@ -21,6 +21,7 @@ import numpy as np
 
 from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, PathTree, Sampler
 from ggp.errors import GGPError, MachineError
+from ggp.machine.base import FloatArray, IntArray
 from ggp.players.player import Context, Decision, MoveValue
 from ggp.players.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline, OutOfTime
@@ -183,6 +184,12 @@ class BeliefPlayer(ABC):
     def unvalued(self, moves: Sequence[int]) -> tuple[MoveValue, ...]:
         """Candidates of which nothing is thought."""
         return tuple(MoveValue(self.machine.move_text(m), None, None, 0) for m in moves)
+
+    def mixed(self, moves: IntArray, shares: FloatArray) -> int:
+        """One of some moves, drawn with these probabilities, which are reported."""
+        texts = map(self.machine.move_text, moves.tolist())
+        self.probabilities = dict(zip(texts, shares.tolist(), strict=True))
+        return int(self.rng.choice(moves, p=shares))
 
     def safest(self, bag: Bags) -> int:
         """The candidate that is legal in most particles, by weight; the first by text of several.

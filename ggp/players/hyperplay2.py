@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ggp.belief import Bags, HyperPlaySampler, PathTree, Sampler, never
+from ggp.belief import Bags, HyperPlaySampler, Sampler, never
 from ggp.players.belief_player import Choice
 from ggp.players.option_fields import whole
 from ggp.players.player import Context
@@ -37,6 +37,7 @@ class HyperPlay2(SearchPlayer):
     Options = HyperPlay2Options
     SOURCE = "Schofield & Thielscher (AAAI 2015), Definitions 8 and 9"
     options: HyperPlay2Options
+    keep_views = True
 
     def __init__(self, options: HyperPlay2Options, context: Context) -> None:
         super().__init__(options, context)
@@ -56,16 +57,6 @@ class HyperPlay2(SearchPlayer):
     def trials(self) -> int:
         return self.options.n**2
 
-    def sampler(self, tree: PathTree) -> Sampler:
-        """Entries have every role's incomplete path: its simulations begin with it."""
-        return HyperPlaySampler(
-            self.machine,
-            tree,
-            capacity=self.capacity,
-            exact=self.options.exact,
-            keep_views=True,
-        )
-
     def simulated(self) -> tuple[Sampler, ...]:
         return (self._nested,)
 
@@ -83,7 +74,7 @@ class HyperPlay2(SearchPlayer):
             return super().decide(bag, None)
         # A few simulations of each candidate may take longer than there is time; HyperPlay values
         # are then better than none. Later they count as far as both kinds of values agree.
-        early = Deadline(deadline.at_s - (1 - QUICK_SHARE) * deadline.left_s(), deadline.clock)
+        early = deadline.part(QUICK_SHARE)
         began_s, visited = deadline.clock(), self.machine.states_visited
         playouts = PlayoutSearch(self.machine, bag, self.rng, early)
         quick = self.values_of(playouts, early, QUICK_SHARE)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-import numpy as np
-
-from ggp.machine.base import NO_PERCEPTS
+from ggp.machine.base import is_open
 from ggp.players.player import Context
 from ggp.players.tree_player import TreeOptions, TreePlayer
 
@@ -26,8 +24,7 @@ class MCTS(TreePlayer):
     SOURCE = "Kocsis & Szepesvari (2006), UCT"
 
     def __init__(self, options: Any, context: Context) -> None:
-        nothing = np.array([NO_PERCEPTS], dtype=np.int64)
-        self._open = context.machine.told_moves(nothing) is not None
+        self._open = is_open(context.machine)
         super().__init__(options, context)
         if not self._open:
             _log.info("%s: roles know different things here; it plays as ismcts", context.name)

@@ -55,9 +55,4 @@ class OOS(TreePlayer):
         shares = search.strategy(estimates)
         shares = np.where(shares < RARE, 0.0, shares)
         shares /= shares.sum()
-        moves = estimates.moves.values
-        self.probabilities = {
-            self.machine.move_text(move): share
-            for move, share in zip(moves.tolist(), shares.tolist(), strict=True)
-        }
-        return int(self.rng.choice(moves, p=shares)), self._values(estimates)
+        return self.mixed(estimates.moves.values, shares), self._values(estimates)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,6 +53,9 @@ class SearchPlayer(BeliefPlayer):
     def capacity(self) -> int:
         """Particles of a sampled bag."""
 
+    keep_views: ClassVar[bool] = False
+    """Whether entries have every role's incomplete path: for searches that ask what others know."""
+
     @property
     def most_particles(self) -> int:
         return 0 if self.options.states else MOST_PARTICLES
@@ -67,7 +71,11 @@ class SearchPlayer(BeliefPlayer):
 
     def sampler(self, tree: PathTree) -> Sampler:
         return HyperPlaySampler(
-            self.machine, tree, capacity=self.capacity, exact=self.options.exact
+            self.machine,
+            tree,
+            capacity=self.capacity,
+            exact=self.options.exact,
+            keep_views=self.keep_views,
         )
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:

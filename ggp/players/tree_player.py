@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, PathTree, Sampler, never
+from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, never
 from ggp.machine.base import BoolArray
 from ggp.players.belief_player import Choice
 from ggp.players.option_fields import whole
@@ -48,6 +48,7 @@ class TreePlayer(SearchPlayer):
     """A player with a tree for each role, kept from turn to turn."""
 
     options: TreeOptions
+    keep_views = True
 
     def __init__(self, options: Any, context: Context) -> None:
         super().__init__(options, context)
@@ -74,16 +75,6 @@ class TreePlayer(SearchPlayer):
     def trials(self) -> int:
         return RESCUE_TRIALS
 
-    def sampler(self, tree: PathTree) -> Sampler:
-        """Entries have every role's incomplete path: it says where the role is in its tree."""
-        return HyperPlaySampler(
-            self.machine,
-            tree,
-            capacity=self.capacity,
-            exact=self.options.exact,
-            keep_views=True,
-        )
-
     def simulated(self) -> tuple[FollowsPaths, ...]:
         return (self._tree, self._others)
 
@@ -94,11 +85,7 @@ class TreePlayer(SearchPlayer):
 
     def elsewhere(self, deadline: Deadline | None) -> Elsewhere | None:
         """Where lanes begin that do not begin in our particles, if some do."""
-        self._others.stop = never
-        if deadline is not None:
-            self._others.stop = Deadline(
-                deadline.at_s - (1 - OTHERS_SHARE) * deadline.left_s(), deadline.clock
-            ).passed
+        self._others.stop = never if deadline is None else deadline.part(OTHERS_SHARE).passed
         if not self.outside:
             return None
         return Elsewhere(self._others, self.outside)

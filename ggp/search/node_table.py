@@ -39,15 +39,7 @@ class ActionSums(NamedTuple):
 
     def take(self, places: IntArray) -> ActionSums:
         """Some of the actions, in this order."""
-        return ActionSums(
-            self.moves[places],
-            self.visits[places],
-            self.goals[places],
-            self.squares[places],
-            self.discounted[places],
-            self.proofs[places],
-            self.average[places],
-        )
+        return ActionSums._make(column[places] for column in self)
 
 
 class NodeTable:

@@ -75,6 +75,22 @@ def score(payoffs: FloatArray, depth: int, left: FloatArray, values: FloatArray)
 
 
 @inlined
+def _add_up(values: FloatArray, node: int) -> None:
+    """The values of a node of the other player: the reach of its moves is in them."""
+    for w in range(values.shape[1]):
+        values[node, w] = values[2 * node, w] + values[2 * node + 1, w]
+
+
+@inlined
+def _compare(values: FloatArray, set_of: IntArray, node: int, gain: FloatArray) -> None:
+    """`gain`, at the first world of each set: by how much going left is better than right."""
+    for w in range(values.shape[1]):
+        gain[w] = 0.0
+    for w in range(values.shape[1]):
+        gain[set_of[node, w]] += values[2 * node, w] - values[2 * node + 1, w]
+
+
+@inlined
 def _best_response(
     payoffs: FloatArray,
     set_of: IntArray,
@@ -98,13 +114,9 @@ def _best_response(
         for node in range(1 << level, 2 << level):
             one, two = 2 * node, 2 * node + 1
             if level % 2 != player:
-                for w in range(num_worlds):
-                    values[node, w] = values[one, w] + values[two, w]
+                _add_up(values, node)
                 continue
-            for w in range(num_worlds):
-                gain[w] = 0.0
-            for w in range(num_worlds):
-                gain[set_of[node, w]] += values[one, w] - values[two, w]
+            _compare(values, set_of, node, gain)
             for w in range(num_worlds):
                 values[node, w] = values[one, w] if gain[set_of[node, w]] > 0 else values[two, w]
     return _mean(values)
@@ -144,13 +156,10 @@ def _update(
         for node in range(1 << level, 2 << level):
             one, two = 2 * node, 2 * node + 1
             if level % 2 != player:
-                for w in range(num_worlds):
-                    values[node, w] = values[one, w] + values[two, w]
+                _add_up(values, node)
                 continue
+            _compare(values, set_of, node, gain)
             for w in range(num_worlds):
-                gain[w] = 0.0
-            for w in range(num_worlds):
-                gain[set_of[node, w]] += values[one, w] - values[two, w]
                 p = left[node, w]
                 values[node, w] = p * values[one, w] + (1.0 - p) * values[two, w]
             for w in range(num_worlds):

@@ -18,25 +18,8 @@ from ggp.search.layer_limits import CostLimit, CountLimit
 from ggp.search.playouts import PlayoutSearch
 from ggp.search.world_search import WorldSearch
 from ggp.search.worlds import ClairvoyantValues, Worlds, clairvoyant_values, table_of
-from tests.support.clairvoyant import Recursion, random_rules, reached
+from tests.support.clairvoyant import TWO_AT_ONCE, Recursion, random_rules, reached
 from tests.support.games import machine_of_game, machine_of_rules
-
-TWO_AT_ONCE = """
-(role left) (role right)
-(init start)
-(<= (legal ?r up) (role ?r) (true start))
-(<= (legal ?r down) (role ?r) (true start))
-(<= (legal ?r noop) (role ?r) (true wait))
-(<= (next wait) (true start))
-(<= (next same) (true start) (does left ?m) (does right ?m))
-(<= (next same) (true same))
-(<= (next over) (true wait))
-(<= terminal (true over))
-(<= (goal left 100) (true same))
-(<= (goal left 0) (not (true same)))
-(<= (goal right 50) (true over))
-"""
-"""Both choose at once; then there is a turn in which nobody has a choice."""
 
 MATCHING = """
 (role left) (role right)

@@ -13,25 +13,9 @@ from ggp.study.properties import Properties, measure_properties
 from ggp.study.sets import KnownSets
 from ggp.study.shrinking import shares_left
 from ggp.study.walks import is_equal, pre_terminal_nodes
+from tests.support.clairvoyant import TWO_AT_ONCE
 from tests.support.enumeration import Path, complete_paths
 from tests.support.games import machine_of_game, machine_of_rules
-
-TWO_AT_ONCE = """
-(role left) (role right)
-(init start)
-(<= (legal ?r up) (role ?r) (true start))
-(<= (legal ?r down) (role ?r) (true start))
-(<= (legal ?r noop) (role ?r) (true wait))
-(<= (next wait) (true start))
-(<= (next same) (true start) (does left ?m) (does right ?m))
-(<= (next same) (true same))
-(<= (next over) (true wait))
-(<= terminal (true over))
-(<= (goal left 100) (true same))
-(<= (goal left 0) (not (true same)))
-(<= (goal right 50) (true over))
-"""
-"""Both choose at once; then there is a turn in which nobody has a choice."""
 
 MOVER_WINS = """
 (role x) (role y)

@@ -12,6 +12,23 @@ from tests.support.enumeration import one
 Goals = tuple[float, ...]
 """Of every role."""
 
+TWO_AT_ONCE = """
+(role left) (role right)
+(init start)
+(<= (legal ?r up) (role ?r) (true start))
+(<= (legal ?r down) (role ?r) (true start))
+(<= (legal ?r noop) (role ?r) (true wait))
+(<= (next wait) (true start))
+(<= (next same) (true start) (does left ?m) (does right ?m))
+(<= (next same) (true same))
+(<= (next over) (true wait))
+(<= terminal (true over))
+(<= (goal left 100) (true same))
+(<= (goal left 0) (not (true same)))
+(<= (goal right 50) (true over))
+"""
+"""Both choose at once; then there is a turn in which nobody has a choice."""
+
 
 class Recursion:
     """Values of a game where everybody knows the state: our role, then the others, then chance."""
