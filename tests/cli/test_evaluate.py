@@ -12,7 +12,7 @@ from ggp import play_match
 from ggp.cli.histories import first_choice
 from ggp.players import PLAYERS
 from tests.support.commands import error_line, json_file, json_of, run, text_file
-from tests.support.games import GAMES, machine_of_game
+from tests.support.games import MODEST_GAMES, machine_of_game
 
 HYPERPLAY = "hyperplay:particles=100,playouts=200"
 NOOP: dict[str, object] = {"move": "noop", "percepts": []}
@@ -233,7 +233,12 @@ def test_missing_history_file_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("game", "role"),
-    [(game, role) for game in GAMES for role in machine_of_game(game).roles if role != "random"],
+    [
+        (game, role)
+        for game in MODEST_GAMES
+        for role in machine_of_game(game).roles
+        if role != "random"
+    ],
 )
 def test_every_role_of_every_game_is_evaluated_at_its_first_choice(game: str, role: str) -> None:
     assert len(evaluate(game, "--role", role, "--player", "random", "--seed", "3")["moves"]) > 1
