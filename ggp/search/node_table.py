@@ -74,10 +74,10 @@ class NodeTable:
         self.of_path = np.full(len(self._paths), -1, dtype=np.int32)
         self.of_path[self.table.path[: len(self)]] = np.arange(len(self), dtype=np.int32)
 
-    def reserve(self, nodes: int, actions: int) -> None:
-        """Room for so many more nodes and actions, and for all paths there are."""
+    def reserve(self, nodes: int, actions: int, paths: int) -> None:
+        """Room for so many more nodes and actions, and for so many paths in all."""
         self.table = wider_nodes(self.table, len(self) + nodes, self.num_actions + actions)
-        self.of_path = enlarged(self.of_path, len(self._paths), -1)
+        self.of_path = enlarged(self.of_path, paths, -1)
 
     def sums(self, path: int) -> ActionSums:
         """What is known of the actions at a path; nothing where it has no node."""

@@ -265,20 +265,29 @@ class PathsTree:
         if not num_new:
             return
         new = slice(0, num_new)
-        views = self._views[parents[new]]
-        for role in range(self._num_roles):
-            if role != self.machine.random_role:
-                views[:, role] = self.paths.extend(
-                    views[:, role],
-                    moves[new, role],
-                    percepts[new, role],
-                    wave.refused[new, role],
-                )
+        views = self._views_after(
+            self._views[parents[new]], moves[new], percepts[new], wave.refused[new]
+        )
         fresh = self._add(states, views, -1)
         waiting = np.flatnonzero((wave.status == WALKING) & (wave.world >= first))
         if STRAGGLERS * rows >= len(wave.world):
             waiting = waiting[fresh[wave.world[waiting] - first]]
         wave.status[waiting] = LEAF
+
+    def _views_after(
+        self, views: IntArray, moves: IntArray, percepts: IntArray, refused: IntArray
+    ) -> IntArray:
+        """`[K, R]` what every role knows in new worlds: it may be written into `views`."""
+        for role in range(self._num_roles):
+            if role != self.machine.random_role:
+                views[:, role] = self.paths.extend(
+                    views[:, role], moves[:, role], percepts[:, role], refused[:, role]
+                )
+        return views
+
+    def _num_paths(self) -> int:
+        """All numbers of paths are below."""
+        return len(self.paths)
 
     def _add(self, states: States, views: IntArray, own: int) -> BoolArray:
         """Add worlds whose parents and codes are known; `[K]` whether they have a new node."""
@@ -377,7 +386,7 @@ class PathsTree:
             int(worlds.sizes[LISTED]) + listed,
             int(worlds.sizes[CHANCES]) + chances,
         )
-        self.nodes.reserve(count * self._num_roles, listed)
+        self.nodes.reserve(count * self._num_roles, listed, self._num_paths())
 
 
 def load_kernels(*, proves: bool = False, regrets: bool = False) -> None:

@@ -14,8 +14,9 @@ from ggp.machine.base import UNKNOWN, IntArray, States
 from ggp.search import paths_tree
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.paths_tree import KEEP, PathsTree, Settings
-from ggp.search.tree_search import Roots, TreeSearch
+from ggp.search.tree_search import TreeSearch
 from ggp.search.tree_tables import ACTIONS
+from ggp.search.waves import Roots
 from tests.search.slow_tree import SlowTree, leaf
 from tests.support.games import machine_of_game, machine_of_rules
 
