@@ -22,7 +22,7 @@ from ggp.search.anytime import Deadline, check
 from ggp.search.growth_kernels import add_worlds
 from ggp.search.node_table import NodeTable
 from ggp.search.proof_kernels import prove
-from ggp.search.regret_kernels import learn_regrets, relative_shares
+from ggp.search.regret_kernels import learn_regrets
 from ggp.search.state_store import StateStore
 from ggp.search.tree_kernels import back_up, place_worlds, walk
 from ggp.search.tree_tables import (
@@ -36,7 +36,6 @@ from ggp.search.tree_tables import (
     WALKING,
     Wave,
     matching,
-    new_nodes,
     new_wave,
     new_worlds,
     wider,
@@ -387,27 +386,3 @@ class PathsTree:
             int(worlds.sizes[CHANCES]) + chances,
         )
         self.nodes.reserve(count * self._num_roles, listed, self._num_paths())
-
-
-def load_kernels(*, proves: bool = False, regrets: bool = False) -> None:
-    """Compile the kernels, or load them from the cache, so that no clock runs meanwhile.
-
-    Args:
-        proves: see `Settings`.
-        regrets: those of lanes that match regrets, too.
-    """
-    worlds, nodes = new_worlds(1), new_nodes()
-    none = np.zeros(0, dtype=np.int64)
-    nothing = np.zeros(0, dtype=np.bool_)
-    wave = new_wave(none, nothing[:, None], 0)
-    walk(worlds, nodes, wave, 1, 1, 1.0, 1.0)
-    place_worlds(worlds)
-    node_of, paths = np.zeros(1, dtype=np.int32), np.zeros((0, 1), dtype=np.int64)
-    offsets, reals = np.zeros((1, 1), dtype=np.int64), np.zeros(0)
-    add_worlds(worlds, nodes, node_of, nothing, paths, offsets, none, -1, reals, -1, nothing.copy())
-    back_up(nodes, wave, np.zeros((0, 1)), reals, nothing, KEEP)
-    if proves:
-        prove(worlds, nodes, wave)
-    if regrets:
-        learn_regrets(nodes, wave, np.zeros((0, 1)), nothing)
-        relative_shares(nodes, np.zeros(0, dtype=np.int32), none, reals)
