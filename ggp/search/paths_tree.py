@@ -20,7 +20,7 @@ from ggp.belief import PathTree
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.growth_kernels import add_worlds
-from ggp.search.node_table import NodeTable
+from ggp.search.node_table import MOST_ACTIONS, NodeTable
 from ggp.search.proof_kernels import prove
 from ggp.search.regret_kernels import learn_regrets
 from ggp.search.state_store import StateStore
@@ -45,9 +45,6 @@ from ggp.search.tree_tables import (
 
 MOST_WORLDS = 500_000
 """Worlds of a tree: bounds memory. Lanes that leave the known worlds are then played out."""
-
-MOST_ACTIONS = 5_000_000
-"""Actions of a tree, of about 70 bytes each: no world is added that may need more."""
 
 MOST_DEPTH = 1000
 """Joint moves of a lane in the tree; strangers' games may not terminate."""
@@ -368,8 +365,8 @@ class PathsTree:
     def _make_room(self, lanes: int, most: int) -> None:
         """Room for a world more than there are, and one more for each lane, up to the most."""
         wanted = min(self.num_worlds + lanes, most) + 1
-        self._worlds = wider_worlds(self._worlds, wanted, 0, 0)
-        self._views = wider(self._views, wanted)
+        self._worlds = wider_worlds(self._worlds, wanted, 0, 0, self.settings.most_worlds + 1)
+        self._views = wider(self._views, wanted, self.settings.most_worlds + 1)
         if 2 * wanted > len(self._worlds.slots):
             # A power of two: slots are found by masking the hash.
             slots = np.full(1 << (3 * wanted).bit_length(), -1, dtype=np.int32)
@@ -384,5 +381,6 @@ class PathsTree:
             0,
             int(worlds.sizes[LISTED]) + listed,
             int(worlds.sizes[CHANCES]) + chances,
+            0,
         )
         self.nodes.reserve(count * self._num_roles, listed, self._num_paths())
