@@ -347,8 +347,8 @@ def test_records_that_cannot_be_written_do_not_cost_the_result(tmp_path: Path) -
 
 
 def test_matches_side_by_side_and_one_by_one_are_the_same(tmp_path: Path) -> None:
-    series = ("play", "kuhn_poker", "--player", "player1=hyperplay:n=2")
-    series += ("--player", "player2=random", "--matches", "6")
+    players = ("--player", "player1=hyperplay:n=2", "--player", "player2=random")
+    series = ("play", "kuhn_poker", *players, "--matches", "6")
     assert played(*series, "--jobs", "2") == played(*series)
     kept = ("--out", str(tmp_path))
     assert played(*series, *kept) == played(*series)
