@@ -28,6 +28,8 @@ from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS
 from ggp.players.oos import OOS
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
+from ggp.players.over import Over
+from ggp.players.para import Para
 from ggp.players.pimc import Pimc
 from ggp.players.player import Context, Decision, Player, PlayerClass
 from ggp.players.random_legal import RandomLegal
@@ -41,6 +43,8 @@ PLAYERS: dict[str, PlayerClass] = {
     "ismcts": ISMCTS,
     "oos": OOS,
     "pimc": Pimc,
+    "over": Over,
+    "para": Para,
     "auto": Auto,
 }
 """The players of this package, by name."""

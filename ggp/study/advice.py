@@ -30,6 +30,8 @@ KINDS: Mapping[str, frozenset[str]] = {
     "mcts": frozenset({INFORMED, TREES}),
     "oos": frozenset({INFORMED, TREES}),
     "pimc": frozenset({CLAIRVOYANT, TREES}),
+    "over": frozenset({INFORMED}),
+    "para": frozenset({INFORMED}),
 }
 """What players that think are; `auto` is not among them, which lets others play."""
 

@@ -11,7 +11,7 @@ from ggp.machine import Machine
 from tests.support.games import GAMES, HUGE_GAMES, machine_of_game, machine_of_rules
 from tests.support.paths import legal_sets, matches, spread
 
-LANES = 2048
+LANES = 1024
 LANES_OF_HUGE_GAMES = 48
 PLAYOUTS = 20_000
 
