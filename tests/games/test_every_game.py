@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from ggp.gdl import find_game
+from ggp.gdl.games import LONG_GAMES
 from ggp.gdl.normalize import load
 from ggp.machine import Machine
-from tests.support.games import GAMES, HUGE_GAMES, machine_of_game, machine_of_rules
+from tests.support.games import GAMES, machine_of_game, machine_of_rules
 from tests.support.paths import legal_sets, matches, spread
 
 LANES = 1024
-LANES_OF_HUGE_GAMES = 48
+LANES_OF_LONG_GAMES = 48
 PLAYOUTS = 20_000
 
 ALL_KNOWING = {
@@ -118,8 +119,8 @@ def test_game_breaks_no_formal_rule(game: str) -> None:
 @pytest.mark.parametrize("game", GAMES)
 def test_roles_know_their_legal_moves_but_not_all_that_is_hidden(game: str) -> None:
     machine = machine_of_game(game, "propnet")
-    if game in HUGE_GAMES:
-        of_state, of_moves = doubts(machine, rounds=1, lanes=LANES_OF_HUGE_GAMES)
+    if game in LONG_GAMES:
+        of_state, of_moves = doubts(machine, rounds=1, lanes=LANES_OF_LONG_GAMES)
     else:
         of_state, of_moves = doubts(machine, rounds=3)
     assert of_moves == set()

@@ -23,7 +23,7 @@ from match_runner.match.records import MatchRecord
 from match_runner.series.match_task import MatchTask, play
 from tests.match_runner.http_player import free_port
 from tests.support.commands import start
-from tests.support.games import GAMES, REPOSITORY
+from tests.support.games import MODEST_GAMES, REPOSITORY
 
 BOMB = ("play", "exploding_bomb")
 PLAYER = ("--player", "agent=hyperplay:n=2")
@@ -80,7 +80,7 @@ def test_match_of_a_series_is_reproduced_by_its_seed() -> None:
         assert alone == [match]
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", MODEST_GAMES)
 def test_every_game_is_played_to_its_end_by_random_players(game: str) -> None:
     found = played("play", game, *by_lot(game), "--matches", "3")
     assert [match["errors"] for match in found["matches"]] == [[], [], []]
