@@ -110,7 +110,7 @@ def walks(
         return initial_segments(machine, 1, keep_views=keep_views)
     found = depleted_segments(machine, 1, keep_views=keep_views)
     spent = fruitless = 0
-    while found.counts[0] < wanted and spent < most and fruitless < FRUITLESS and not stop():
+    while found.counts[0] < wanted and spent < most and fruitless < FRUITLESS:
         number = min(WALKS_AT_ONCE, max(1, at_once()))
         drawn, stepped = walk(
             machine,
@@ -129,6 +129,8 @@ def walks(
         found = united(machine, [found, drawn])
         # Where there was none yet, the next walk may find the first.
         fruitless = fruitless + 1 if 0 < before == len(found.states) else 0
+        if stop():
+            break
     return found.thinned(wanted, rng)
 
 

@@ -11,7 +11,7 @@ from ggp.players.player import Context
 from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline
 from ggp.search.combined import combine
-from ggp.search.playouts import PlayoutSearch, hyperplay_policy
+from ggp.search.playouts import HyperPlayPolicy, PlayoutSearch
 from ggp.search.simulations import MAX_SIMULATIONS, SimulationSearch
 
 QUICK_SHARE = 0.15
@@ -24,11 +24,39 @@ NESTED_ATTEMPTS = 5_000
 """Lanes stepped in search of particles for one bag of a simulated role."""
 
 
+GROW_FROM = 256
+"""Simulations of each candidate after which the simulated roles make more playouts."""
+
+MOST_GROWTH = 16
+"""Simulated roles make at most so many times the playouts they begin with."""
+
+
+def growth(visits: int, first: int) -> int:
+    """How many times the playouts of simulated roles are multiplied after so many simulations.
+
+    It doubles where simulations have quadrupled: the errors of their values then fall as fast as
+    those of the values that simulated roles move by.
+
+    Args:
+        visits: simulations of each candidate so far.
+        first: simulations after which it is 2; 0 where it stays 1.
+    """
+    if not first or visits < first:
+        return 1
+    return int(min(2 << ((visits // first).bit_length() - 1) // 2, MOST_GROWTH))
+
+
 @dataclass(frozen=True)
 class HyperPlay2Options(SearchOptions):
     """Options of `hyperplay2`."""
 
     n: int = whole(4, "resource index: n particles, n^2 simulations a candidate", high=100)
+    grow: int = whole(
+        GROW_FROM,
+        "with a clock: simulations a candidate from which on simulated roles make twice as many "
+        "playouts, from 4 times as many on 4 times as many, and so on; 0: never",
+        low=0,
+    )
 
 
 class HyperPlay2(SearchPlayer):
@@ -64,9 +92,21 @@ class HyperPlay2(SearchPlayer):
         self, bag: Bags, deadline: Deadline | None, most: int = MAX_SIMULATIONS
     ) -> SimulationSearch:
         self._nested.stop = deadline.passed if deadline is not None else never
-        policy = hyperplay_policy(self.machine, self.options.n**2, deadline)
+        policy = HyperPlayPolicy(self.machine, self.options.n**2, deadline)
+
+        def grow(visits: int) -> None:
+            wanted = self.options.n**2 * growth(visits, self.options.grow)
+            policy.playouts = max(policy.playouts, wanted)
+
         return SimulationSearch(
-            self.machine, bag, self._nested, policy, self.rng, deadline, most=most
+            self.machine,
+            bag,
+            self._nested,
+            policy,
+            self.rng,
+            deadline,
+            most=most,
+            before_round=grow if deadline is not None else None,
         )
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:

@@ -3,12 +3,17 @@
 Each world it may be in is solved as if everybody knew it, and the move with the best mean over the
 worlds is made. Such values tie very often, and then promptness is the wrong guide: to a clairvoyant
 every road to the goal is as good as any other. HyperPlay values tell those moves apart.
+
+Worlds that are too large to be solved are gone through as far as there is time and then played out
+(`search=layers`), or searched by a tree each (`search=trees`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import partial
 
 import numpy as np
 
@@ -23,9 +28,13 @@ from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, Ties, equally_best
 from ggp.search.layer_limits import PLAYOUTS, CostLimit, CountLimit, Limit
 from ggp.search.playouts import PlayoutSearch
+from ggp.search.tree_loading import load_kernels
 from ggp.search.world_search import WorldSearch
+from ggp.search.world_trees import WorldTreeSearch
 
 DEFAULT_STEPS = 100_000
+
+DEFAULT_TRIALS = 20_000
 
 QUICK_SHARE = 0.15
 """Share of the time or states that is spent on HyperPlay values: they tell ties apart, and decide
@@ -33,6 +42,17 @@ where there is not enough for more."""
 
 HYPERPLAY_PLAYOUTS = 4096
 """Of each candidate for its HyperPlay value, without a clock and a budget of states."""
+
+
+SOLVE_SHARE = 0.2
+"""Share of the time or states in which worlds must be solved before trees are grown instead."""
+
+
+class Looks(StrEnum):
+    """How worlds are searched that are too large to be solved."""
+
+    LAYERS = "layers"
+    TREES = "trees"
 
 
 @dataclass(frozen=True)
@@ -45,6 +65,15 @@ class PimcOptions(SearchOptions):
         "joint moves tried to solve the worlds; states beyond are valued by playouts",
         high=10**7,
         usual=str(DEFAULT_STEPS),
+    )
+    search: Looks = choice(
+        Looks.LAYERS,
+        "how worlds are searched that are too large to be solved: layers (turn by turn, then "
+        "playouts), or trees (UCT in each)",
+        tuple(Looks),
+    )
+    trials: int = whole(
+        DEFAULT_TRIALS, "walks down the trees for a decision, without a clock, with search=trees"
     )
     ties: Ties = choice(
         Ties.HYPERPLAY,
@@ -67,6 +96,8 @@ class Pimc(SearchPlayer):
     def __init__(self, options: PimcOptions, context: Context) -> None:
         super().__init__(options, context)
         self._hyperplay: Estimates | None = None
+        if options.search is Looks.TREES:
+            load_kernels(proves=True)
 
     @property
     def capacity(self) -> int:
@@ -144,7 +175,7 @@ class Pimc(SearchPlayer):
         took = spent() - began
         return CostLimit(
             spent,
-            budget - took,
+            (SOLVE_SHARE if self._grows else 1.0) * (budget - took),
             joint_cost=took / max(self._visited() - visited, 1),
             playout_cost=took / max(int(self._hyperplay.visits.sum()), 1),
         )
@@ -159,14 +190,37 @@ class Pimc(SearchPlayer):
     def _visited(self) -> float:
         return float(self.machine.states_visited)
 
+    @property
+    def _grows(self) -> bool:
+        """Whether worlds have trees."""
+        return self.options.search is Looks.TREES
+
     def _clairvoyant(self, bag: Bags, limit: Limit, deadline: Deadline | None) -> Estimates:
+        early = deadline
+        if deadline is not None and self._grows:
+            early = deadline.part(SOLVE_SHARE)
         search = WorldSearch(
-            self.machine, bag, self.rng, limit, deadline, most_worlds=self.options.worlds
+            self.machine, bag, self.rng, limit, early, most_worlds=self.options.worlds
         )
         if search.solved:
             return search.estimates()
+        if self._grows:
+            return self._by_trees(bag, deadline)
         if deadline is None and not self.options.states:
             search.round(PLAYOUTS if search.looks_ahead else HYPERPLAY_PLAYOUTS)
             return search.estimates()
         # The best answer looks the better the fewer the playouts: all moves alike get as many.
         return self.values_of(search, deadline, race=not search.looks_ahead)
+
+    def _by_trees(self, bag: Bags, deadline: Deadline | None) -> Estimates:
+        search = WorldTreeSearch(
+            self.machine, bag, self.rng, deadline, most_worlds=self.options.worlds
+        )
+        if self.options.states:
+            self.values_of(search, deadline)
+        elif deadline is None:
+            search.send(self.options.trials)
+        else:
+            report = None if self.context.report is None else partial(self._report, 1)
+            search.run(deadline, report)
+        return search.estimates()

@@ -161,6 +161,11 @@ class Tally:
         self._single_values = np.zeros(num_candidates)
         self._single_squares = np.zeros(num_candidates)
 
+    def least_visits(self, chosen: IntArray | None = None) -> int:
+        """Trials that every candidate has had at least, or every one chosen."""
+        visits = self._visits if chosen is None else self._visits[chosen]
+        return int(visits.min()) if len(visits) else 0
+
     def add(self, results: Results, count: int, *, exact: bool) -> None:
         """Add a round of `count` trials of each candidate.
 

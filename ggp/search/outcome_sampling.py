@@ -29,7 +29,8 @@ from ggp.machine.base import FloatArray, Machine
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates
 from ggp.search.paths_tree import Chances, PathsTree
-from ggp.search.tree_search import Elsewhere, Particles, Roots, TreeSearch, joined
+from ggp.search.tree_search import Elsewhere, Particles, TreeSearch
+from ggp.search.waves import Roots, joined
 
 PRIOR_SHARE = 0.1
 """Of the lanes of a bag begin by its weights alone, whatever strategies say."""

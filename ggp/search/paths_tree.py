@@ -20,9 +20,9 @@ from ggp.belief import PathTree
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.growth_kernels import add_worlds
-from ggp.search.node_table import NodeTable
+from ggp.search.node_table import MOST_ACTIONS, NodeTable
 from ggp.search.proof_kernels import prove
-from ggp.search.regret_kernels import learn_regrets, relative_shares
+from ggp.search.regret_kernels import learn_regrets
 from ggp.search.state_store import StateStore
 from ggp.search.tree_kernels import back_up, place_worlds, walk
 from ggp.search.tree_tables import (
@@ -36,7 +36,6 @@ from ggp.search.tree_tables import (
     WALKING,
     Wave,
     matching,
-    new_nodes,
     new_wave,
     new_worlds,
     wider,
@@ -46,9 +45,6 @@ from ggp.search.tree_tables import (
 
 MOST_WORLDS = 500_000
 """Worlds of a tree: bounds memory. Lanes that leave the known worlds are then played out."""
-
-MOST_ACTIONS = 5_000_000
-"""Actions of a tree, of about 70 bytes each: no world is added that may need more."""
 
 MOST_DEPTH = 1000
 """Joint moves of a lane in the tree; strangers' games may not terminate."""
@@ -265,20 +261,29 @@ class PathsTree:
         if not num_new:
             return
         new = slice(0, num_new)
-        views = self._views[parents[new]]
-        for role in range(self._num_roles):
-            if role != self.machine.random_role:
-                views[:, role] = self.paths.extend(
-                    views[:, role],
-                    moves[new, role],
-                    percepts[new, role],
-                    wave.refused[new, role],
-                )
+        views = self._views_after(
+            self._views[parents[new]], moves[new], percepts[new], wave.refused[new]
+        )
         fresh = self._add(states, views, -1)
         waiting = np.flatnonzero((wave.status == WALKING) & (wave.world >= first))
         if STRAGGLERS * rows >= len(wave.world):
             waiting = waiting[fresh[wave.world[waiting] - first]]
         wave.status[waiting] = LEAF
+
+    def _views_after(
+        self, views: IntArray, moves: IntArray, percepts: IntArray, refused: IntArray
+    ) -> IntArray:
+        """`[K, R]` what every role knows in new worlds: it may be written into `views`."""
+        for role in range(self._num_roles):
+            if role != self.machine.random_role:
+                views[:, role] = self.paths.extend(
+                    views[:, role], moves[:, role], percepts[:, role], refused[:, role]
+                )
+        return views
+
+    def _num_paths(self) -> int:
+        """All numbers of paths are below."""
+        return len(self.paths)
 
     def _add(self, states: States, views: IntArray, own: int) -> BoolArray:
         """Add worlds whose parents and codes are known; `[K]` whether they have a new node."""
@@ -360,8 +365,8 @@ class PathsTree:
     def _make_room(self, lanes: int, most: int) -> None:
         """Room for a world more than there are, and one more for each lane, up to the most."""
         wanted = min(self.num_worlds + lanes, most) + 1
-        self._worlds = wider_worlds(self._worlds, wanted, 0, 0)
-        self._views = wider(self._views, wanted)
+        self._worlds = wider_worlds(self._worlds, wanted, 0, 0, self.settings.most_worlds + 1)
+        self._views = wider(self._views, wanted, self.settings.most_worlds + 1)
         if 2 * wanted > len(self._worlds.slots):
             # A power of two: slots are found by masking the hash.
             slots = np.full(1 << (3 * wanted).bit_length(), -1, dtype=np.int32)
@@ -376,29 +381,6 @@ class PathsTree:
             0,
             int(worlds.sizes[LISTED]) + listed,
             int(worlds.sizes[CHANCES]) + chances,
+            0,
         )
-        self.nodes.reserve(count * self._num_roles, listed)
-
-
-def load_kernels(*, proves: bool = False, regrets: bool = False) -> None:
-    """Compile the kernels, or load them from the cache, so that no clock runs meanwhile.
-
-    Args:
-        proves: see `Settings`.
-        regrets: those of lanes that match regrets, too.
-    """
-    worlds, nodes = new_worlds(1), new_nodes()
-    none = np.zeros(0, dtype=np.int64)
-    nothing = np.zeros(0, dtype=np.bool_)
-    wave = new_wave(none, nothing[:, None], 0)
-    walk(worlds, nodes, wave, 1, 1, 1.0, 1.0)
-    place_worlds(worlds)
-    node_of, paths = np.zeros(1, dtype=np.int32), np.zeros((0, 1), dtype=np.int64)
-    offsets, reals = np.zeros((1, 1), dtype=np.int64), np.zeros(0)
-    add_worlds(worlds, nodes, node_of, nothing, paths, offsets, none, -1, reals, -1, nothing.copy())
-    back_up(nodes, wave, np.zeros((0, 1)), reals, nothing, KEEP)
-    if proves:
-        prove(worlds, nodes, wave)
-    if regrets:
-        learn_regrets(nodes, wave, np.zeros((0, 1)), nothing)
-        relative_shares(nodes, np.zeros(0, dtype=np.int32), none, reals)
+        self.nodes.reserve(count * self._num_roles, listed, self._num_paths())

@@ -16,7 +16,7 @@ from ggp.machine.base import (
     TrialPlayer,
 )
 from ggp.search.anytime import Deadline, Pace, check
-from ggp.search.estimates import Estimates, Policy, Tally, best_moves, candidates
+from ggp.search.estimates import Estimates, Tally, best_moves, candidates
 from ggp.search.moves import MoveLists
 from ggp.search.parts import Evaluation
 from ggp.search.trials import Results, Trials, plan_round, plan_trials
@@ -239,24 +239,29 @@ def first_steps(
     return after.take(group if by_chance else np.repeat(group, repeats))
 
 
-def hyperplay_policy(machine: Machine, playouts: int, deadline: Deadline | None = None) -> Policy:
-    """A policy that takes the move with the best HyperPlay value, ties broken at random.
+class HyperPlayPolicy:
+    """The `Policy` that takes the move with the best HyperPlay value, ties broken at random.
 
     Bags with one candidate cost nothing; those with none get `UNKNOWN`.
-    """
-    player = TrialPlayouts(machine, deadline)
 
-    def choose(bags: Bags, rng: np.random.Generator) -> IntArray:
-        moves = candidates(machine, bags)
+    Attributes:
+        playouts: of each candidate of a bag; may be changed from call to call.
+    """
+
+    def __init__(self, machine: Machine, playouts: int, deadline: Deadline | None = None) -> None:
+        self.playouts = playouts
+        self._machine = machine
+        self._player = TrialPlayouts(machine, deadline)
+
+    def __call__(self, bags: Bags, rng: np.random.Generator) -> IntArray:
+        moves = candidates(self._machine, bags)
         values = np.zeros(len(moves.values))
         open_ = np.flatnonzero(moves.counts > 1)
-        for start, end in chunks(moves.counts[open_] * playouts, LANES_AT_ONCE):
+        for start, end in chunks(moves.counts[open_] * self.playouts, LANES_AT_ONCE):
             some = open_[start:end]
-            trials = plan_trials(bags, moves, playouts, rng, some, by_entry=True)
-            values += player.values(bags, trials, len(values), rng)
+            trials = plan_trials(bags, moves, self.playouts, rng, some, by_entry=True)
+            values += self._player.values(bags, trials, len(values), rng)
         return best_moves(moves, values, rng)
-
-    return choose
 
 
 def _left_s(deadline: Deadline | None) -> float | None:

@@ -15,6 +15,8 @@ because they cut at random whatever was seen.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ggp.belief import DRAWN, UNIFORM, Bags, MoveModel, Sampler
@@ -46,6 +48,8 @@ class SimulationSearch:
         model: how the others make their first move.
         most: simulations side by side, up to `MAX_SIMULATIONS`: fewer where a turn of many takes
             too long.
+        before_round: told how many simulations the candidates of a round have had at least, so
+            that `policy` may be improved.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class SimulationSearch:
         deadline: Deadline | None = None,
         model: MoveModel = UNIFORM,
         most: int = MAX_SIMULATIONS,
+        before_round: Callable[[int], None] | None = None,
     ) -> None:
         if bags.sets.views is None:
             raise ValueError("incomplete-information simulations need the entries' views")
@@ -67,6 +72,7 @@ class SimulationSearch:
         self.moves = candidates(machine, bags)
         self._tally = Tally(len(self.moves.values))
         self._most = min(most, MAX_SIMULATIONS)
+        self._before_round = before_round
 
     def round(self, count: int, chosen: IntArray | None = None) -> None:
         """Make `count` more simulations of every candidate, or of those chosen.
@@ -74,6 +80,8 @@ class SimulationSearch:
         Raises:
             OutOfTime: not all could be made; candidates with all of theirs count.
         """
+        if self._before_round is not None:
+            self._before_round(self._tally.least_visits(chosen))
         trials = plan_round(self._bags, self.moves, count, self._rng, chosen)
         results = Results(trials, sum(self._machine.goal_range) / 2)
         try:

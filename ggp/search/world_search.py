@@ -11,7 +11,7 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.machine.arrays import segment_ids
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged
 from ggp.search.anytime import Deadline, check
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.layer_limits import GROW_SHARE, Limit
@@ -56,7 +56,7 @@ class WorldSearch:
     ) -> None:
         self._machine, self._rng, self._deadline = machine, rng, deadline
         self._exact = bool(bags.exact[0])
-        lanes, self._weights = _drawn(bags, most_worlds, rng)
+        lanes, self._weights = drawn_worlds(bags, most_worlds, rng)
         self.moves = candidates(machine, bags)
         self.worlds = Worlds(machine, bags.sets.states.take(lanes), bags.role, evaluation)
         began_s = 0.0 if deadline is None else deadline.clock()
@@ -110,16 +110,13 @@ class WorldSearch:
         """The values so far; candidates never tried have value 0."""
         if self._playouts is not None:
             return self._playouts.estimates()
-        weights, values = self._weights, self._weights @ self._table
-        variances = weights**2 @ self._noise
-        if not self._exact:
-            # Worlds are a sample: the spread between them holds the noise of playouts too.
-            number = len(weights)
-            spread = weights**2 @ (self._table - values) ** 2
-            spread = spread * number / (number - 1) if number > 1 else np.full_like(spread, np.nan)
-            variances = np.maximum(variances, spread)
-        return Estimates(
-            self.moves, values, np.sqrt(variances), self._visits.copy(), np.zeros_like(values)
+        return over_worlds(
+            self.moves,
+            self._table,
+            self._noise,
+            self._weights,
+            self._visits.copy(),
+            exact=self._exact,
         )
 
     def _wanted(self, chosen: IntArray | None) -> BoolArray | None:
@@ -143,7 +140,35 @@ class WorldSearch:
             self._backup_s = deadline.clock() - began_s
 
 
-def _drawn(bags: Bags, most: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
+def over_worlds(
+    moves: Ragged,
+    table: FloatArray,
+    noise: FloatArray,
+    weights: FloatArray,
+    visits: IntArray,
+    *,
+    exact: bool,
+) -> Estimates:
+    """The mean values of the candidates of one bag over N worlds.
+
+    Args:
+        table: `[N, C]` value of each candidate in each world.
+        noise: `[N, C]` variances of these.
+        weights: `[N]` of the worlds; they sum to 1.
+        visits: `[C]` trials of each candidate.
+        exact: these are all worlds, so that only values are uncertain.
+    """
+    values, variances = weights @ table, weights**2 @ noise
+    if not exact:
+        # Worlds are a sample: the spread between them holds the noise of their values too.
+        number = len(weights)
+        spread = weights**2 @ (table - values) ** 2
+        spread = spread * number / (number - 1) if number > 1 else np.full_like(spread, np.nan)
+        variances = np.maximum(variances, spread)
+    return Estimates(moves, values, np.sqrt(variances), visits, np.zeros_like(values))
+
+
+def drawn_worlds(bags: Bags, most: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
     """`[N]` lanes of the worlds of a bag, and `[N]` their weights, which sum to 1."""
     lanes, weights = bags.lanes_of(0), bags.weights_of(0)
     if bags.exact[0] or len(lanes) <= most:

@@ -25,6 +25,8 @@ PATHS: dict[str, tuple[int, list[int]]] = {
     "cooperative_spies": (3, [2, 4, 8]),
     "exploding_bomb": (3, [2, 4, 8]),
     "krieg_tic_tac_toe": (3, [9, 81, 648, 5112, 36288]),
+    "kriegspiel": (1, [34, 1142]),
+    "kriegspiel_5x5": (2, [15, 217]),
     "kriegspiel_king_rook": (3, [14, 140, 868, 8383]),
     "kuhn_poker": (4, [6, 12, 24, 12]),
     "mastermind": (1, [81, 6561]),

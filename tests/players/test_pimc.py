@@ -17,12 +17,14 @@ from ggp.search.anytime import Deadline
 from match_runner.cli import main as match_runner
 from tests.players.test_players import HIDDEN_BIT
 from tests.support.commands import json_of
-from tests.support.games import GAMES, machine_of_game, machine_of_rules
+from tests.support.games import MODEST_GAMES, machine_of_game, machine_of_rules
 
 Told = tuple[str, tuple[str, ...]]
 
 STATES_A_SECOND = 30_000
 """Of a machine whose clock tells what it has visited."""
+
+TREES = "pimc:search=trees"
 
 NOTHING: Told = ("noop", ())
 
@@ -169,8 +171,11 @@ def test_what_hyperplay_cannot_tell_apart_either_is_drawn_by_lot() -> None:
 # ---------------------------------------------------------------- options, errors, clocks
 
 
-@pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize("spec", ["pimc:steps=500,worlds=4", "pimc:states=3000"])
+@pytest.mark.parametrize("game", MODEST_GAMES)
+@pytest.mark.parametrize(
+    "spec",
+    ["pimc:steps=500,worlds=4", "pimc:states=3000", "pimc:steps=50,trials=200,search=trees"],
+)
 def test_same_seed_gives_the_same_decision(game: str, spec: str) -> None:
     machine = machine_of_game(game, "propnet")
     role = next(r for r in machine.roles if r != "random")
@@ -182,9 +187,10 @@ def test_same_seed_gives_the_same_decision(game: str, spec: str) -> None:
 
 
 @pytest.mark.parametrize("budget", [100, 2_000, 20_000])
-def test_budgets_of_states_are_kept(budget: int) -> None:
+@pytest.mark.parametrize("search", ["layers", "trees"])
+def test_budgets_of_states_are_kept(budget: int, search: str) -> None:
     machine = machine_of_game("krieg_tic_tac_toe", "propnet")
-    player = made(machine, "xplayer", f"pimc:states={budget}")
+    player = made(machine, "xplayer", f"pimc:states={budget},search={search}")
     decision = player.choose()
     # Every candidate is tried once in each of two ways, whatever the budget.
     assert decision.states_visited < 1.2 * budget + 500
@@ -218,11 +224,14 @@ def test_worlds_that_cannot_be_solved_leave_hyperplay_values(
 
 
 @pytest.mark.parametrize("game", ["krieg_tic_tac_toe", "breakthrough", "exploding_bomb", "meier"])
-@pytest.mark.parametrize("seconds", [0.0, 0.02, 0.3])
-def test_answers_come_in_time(game: str, seconds: float) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "spec"),
+    [(0.0, "pimc"), (0.02, "pimc"), (0.3, "pimc"), (0.02, TREES), (0.2, TREES)],
+)
+def test_answers_come_in_time(game: str, seconds: float, spec: str) -> None:
     machine = machine_of_game(game, "propnet")
     role = next(r for r in machine.roles if r != "random")
-    player = made(machine, role)
+    player = made(machine, role, spec)
     player.choose(Deadline(time.monotonic() + 0.05, time.monotonic), value_forced=True)
     deadline = Deadline(time.monotonic() + seconds, time.monotonic)
     decision = player.choose(deadline, value_forced=True)

@@ -17,10 +17,17 @@ from ggp.machine import Limits, Machine, build_machine
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("GGP_SHARED") or REPOSITORY.parent / "shared" / "rulesheets")
 GAMES = list_games()
+HUGE_GAMES = {"kriegspiel", "kriegspiel_5x5"}
+"""Games of hundreds of joint moves with thousands of gates: a step takes milliseconds on Prolog,
+trees cannot be gone through, and circuits take seconds to make."""
+
+MODEST_GAMES = [name for name in GAMES if name not in HUGE_GAMES]
+"""For tests that enumerate, search on Prolog, play whole matches move by move or make circuits."""
+
 BACKENDS = ("prolog", "propnet")
 """Every suite for machines runs on all of these."""
 
-LARGE_GAMES = {
+LARGE_GAMES = HUGE_GAMES | {
     "battleships_in_fog",
     "blind_breakthrough",
     "breakthrough",

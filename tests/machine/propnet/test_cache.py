@@ -11,7 +11,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -64,6 +64,22 @@ def count_children(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return started
 
 
+class Kept(NamedTuple):
+    """A game, what was built of it, and the file in which that is kept."""
+
+    program: Program
+    built: Built
+    path: Path
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    folder, program = tmp_path_factory.mktemp("kept"), load("kuhn_poker")
+    built = build(program, LIMITS, DiskCache(folder))
+    (path,) = folder.glob("*.circuit")
+    return Kept(program, built, path)
+
+
 def test_circuit_reads_back_as_it_was_written(cache: DiskCache) -> None:
     built = build(load("krieg_tic_tac_toe"), LIMITS, cache)
     again = from_bytes(to_bytes(built, "rules"), "rules")
@@ -82,13 +98,10 @@ def test_second_start_needs_no_grounding(cache: DiskCache, monkeypatch: pytest.M
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "foreign", "empty", "other key"])
 def test_damaged_file_is_ignored_and_written_anew(
-    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    damage: str, kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cache = DiskCache(tmp_path)
-    program = load("kuhn_poker")
-    build(program, LIMITS, cache)
-    (path,) = tmp_path.glob("*.circuit")
-    good = path.read_bytes()
+    good = kept.path.read_bytes()
+    path = tmp_path / kept.path.name
     flipped = bytearray(good)
     flipped[len(good) // 2] ^= 1
     path.write_bytes(
@@ -100,7 +113,7 @@ def test_damaged_file_is_ignored_and_written_anew(
             "other key": make((load("tic_tac_toe"), 5.0, "other key")),
         }[damage]
     )
-    assert_rebuilt(program, path, good, monkeypatch)
+    assert_rebuilt(kept.program, path, good, monkeypatch)
 
 
 def assert_rebuilt(
@@ -190,14 +203,12 @@ def broken(circuit: Circuit, how: str) -> Circuit:
     ],
 )
 def test_file_with_wrong_content_is_made_anew(
-    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    how: str, kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = load("kuhn_poker")
-    built = build(program, LIMITS, DiskCache(tmp_path))
-    (path,) = tmp_path.glob("*.circuit")
-    good = path.read_bytes()
-    path.write_bytes(to_bytes(built._replace(circuit=broken(built.circuit, how)), path.stem))
-    assert_rebuilt(program, path, good, monkeypatch)
+    path = tmp_path / kept.path.name
+    wrong = kept.built._replace(circuit=broken(kept.built.circuit, how))
+    path.write_bytes(to_bytes(wrong, path.stem))
+    assert_rebuilt(kept.program, path, kept.path.read_bytes(), monkeypatch)
 
 
 def test_file_that_cannot_be_played_is_made_anew(

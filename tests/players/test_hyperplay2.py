@@ -1,0 +1,69 @@
+"""`hyperplay2`: how the resources of simulated roles grow where there is a clock."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import numpy as np
+import pytest
+
+from ggp.players import make_player, parse_spec
+from ggp.players.hyperplay2 import HyperPlay2, growth
+from ggp.search.anytime import Deadline
+from ggp.search.playouts import HyperPlayPolicy
+from tests.support.games import machine_of_game
+
+SECONDS_A_STATE = 1e-6
+
+
+@pytest.mark.parametrize(
+    ("visits", "first", "times"),
+    [(0, 64, 1), (63, 64, 1), (64, 64, 2), (255, 64, 2), (256, 64, 4), (10**9, 64, 16), (99, 0, 1)],
+)
+def test_playouts_double_where_simulations_quadruple(visits: int, first: int, times: int) -> None:
+    assert growth(visits, first) == times
+
+
+def playouts_of_a_decision(
+    spec: str, seconds: float | None, monkeypatch: pytest.MonkeyPatch
+) -> list[int]:
+    """What simulated roles made of playouts, call by call."""
+    made: list[int] = []
+    called = HyperPlayPolicy.__call__
+
+    def call(self: HyperPlayPolicy, *args: object) -> object:
+        made.append(self.playouts)
+        return called(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(HyperPlayPolicy, "__call__", call)
+    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
+    player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
+    assert isinstance(player, HyperPlay2)
+    deadline = None
+    if seconds is not None:
+        # A clock that ticks with the states visited, and when it is looked at.
+        started, looks = machine.states_visited, count()
+        deadline = Deadline(
+            seconds,
+            lambda: (machine.states_visited - started) * SECONDS_A_STATE + 1e-5 * next(looks),
+        )
+    assert player.choose(deadline).fault is None
+    return made
+
+
+def test_simulated_roles_make_more_playouts_the_more_simulations_there_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = playouts_of_a_decision("hyperplay2:n=2,grow=2", 4.0, monkeypatch)
+    assert made == sorted(made)
+    assert made[0] == 4
+    assert made[-1] in {16, 32, 64}
+
+
+@pytest.mark.parametrize(
+    ("spec", "seconds"), [("hyperplay2:n=2,grow=4", None), ("hyperplay2:n=2,grow=0", 2.0)]
+)
+def test_they_do_not_without_a_clock_nor_where_that_is_not_wanted(
+    spec: str, seconds: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert set(playouts_of_a_decision(spec, seconds, monkeypatch)) == {4}
