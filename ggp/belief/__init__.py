@@ -4,12 +4,15 @@ from ggp.belief.bags import Bags, require_particles
 from ggp.belief.hyperplay_sampler import DEFAULT_EXACT, MAX_ATTEMPTS, HyperPlaySampler, never
 from ggp.belief.move_models import UNIFORM, MoveModel, UniformMoves
 from ggp.belief.paths import DRAWN, FollowsPaths, PathTree
+from ggp.belief.pool_samplers import POOL_LIMIT
 from ggp.belief.sampler import Sampler
+from ggp.belief.samplers import Sampling, make_sampler
 
 __all__ = [
     "DEFAULT_EXACT",
     "DRAWN",
     "MAX_ATTEMPTS",
+    "POOL_LIMIT",
     "UNIFORM",
     "Bags",
     "FollowsPaths",
@@ -17,7 +20,9 @@ __all__ = [
     "MoveModel",
     "PathTree",
     "Sampler",
+    "Sampling",
     "UniformMoves",
+    "make_sampler",
     "never",
     "require_particles",
 ]

@@ -14,7 +14,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from ggp.belief import DEFAULT_EXACT, Bags, HyperPlaySampler, PathTree, Sampler
+from ggp.belief import (
+    DEFAULT_EXACT,
+    POOL_LIMIT,
+    Bags,
+    PathTree,
+    Sampler,
+    Sampling,
+    make_sampler,
+)
 from ggp.players.belief_player import BeliefPlayer, Choice
 from ggp.players.option_fields import choice, whole, wholes
 from ggp.players.player import MoveValue
@@ -33,6 +41,9 @@ class SearchOptions:
     """Options of every player that searches."""
 
     exact: int = whole(DEFAULT_EXACT, "largest information set to enumerate; 0: none", low=0)
+    sampler: Sampling = choice(
+        Sampling.HYPERPLAY, "what samples the states it may be in; only hyperplay enumerates"
+    )
     states: tuple[int, ...] = wholes(
         "states to visit for a decision, instead of counts; A/B/C for turns 1, 2, and 3 on"
     )
@@ -57,6 +68,11 @@ class SearchPlayer(BeliefPlayer):
     """Whether entries have every role's incomplete path: for searches that ask what others know."""
 
     @property
+    def pool_limit(self) -> int:
+        """Boards of a pool at most, for samplers that have one."""
+        return POOL_LIMIT
+
+    @property
     def most_particles(self) -> int:
         return 0 if self.options.states else MOST_PARTICLES
 
@@ -70,12 +86,14 @@ class SearchPlayer(BeliefPlayer):
         """A search of the values of the candidates of one bag."""
 
     def sampler(self, tree: PathTree) -> Sampler:
-        return HyperPlaySampler(
+        return make_sampler(
+            self.options.sampler,
             self.machine,
             tree,
             capacity=self.capacity,
             exact=self.options.exact,
             keep_views=self.keep_views,
+            pool=self.pool_limit,
         )
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:

@@ -21,6 +21,7 @@ import numpy as np
 from ggp.errors import ConfigError
 from ggp.machine.base import Machine
 from ggp.players.auto import Auto
+from ggp.players.choose_move import Aos, Aosp, Hs, Los
 from ggp.players.first_legal import FirstLegal
 from ggp.players.hyperplay import HyperPlay
 from ggp.players.hyperplay2 import HyperPlay2
@@ -45,6 +46,10 @@ PLAYERS: dict[str, PlayerClass] = {
     "pimc": Pimc,
     "over": Over,
     "para": Para,
+    "los": Los,
+    "aos": Aos,
+    "aosp": Aosp,
+    "hs": Hs,
     "auto": Auto,
 }
 """The players of this package, by name."""

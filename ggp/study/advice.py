@@ -32,6 +32,10 @@ KINDS: Mapping[str, frozenset[str]] = {
     "pimc": frozenset({CLAIRVOYANT, TREES}),
     "over": frozenset({INFORMED}),
     "para": frozenset({INFORMED}),
+    "los": frozenset({CLAIRVOYANT}),
+    "aos": frozenset({CLAIRVOYANT}),
+    "aosp": frozenset({CLAIRVOYANT}),
+    "hs": frozenset({CLAIRVOYANT}),
 }
 """What players that think are; `auto` is not among them, which lets others play."""
 

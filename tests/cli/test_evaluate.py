@@ -132,7 +132,7 @@ def test_every_player_gives_the_agreed_fields(player: str) -> None:
     assert all((e["value"] is not None) == is_valued for e in found["moves"])
     assert all((e["stderr"] is not None) == is_valued for e in found["moves"])
     assert found["choice"] in ("ask", "wait")
-    assert found["exact"] is True
+    assert found["exact"] is (player not in ("los", "aos", "aosp", "hs"))  # these never are
     assert found["states_visited"] > 0
     assert found["seconds"] >= 0
 

@@ -120,7 +120,8 @@ def test_player_without_any_particle_falls_back_and_says_so(name: str) -> None:
     thinker.observe("noop", ["red"])
     decision = thinker.choose()
     assert decision.fault is not None
-    assert "no complete path agrees" in decision.fault
+    # Only samplers that enumerate can prove it.
+    assert "no complete path" in decision.fault
     assert decision.move == "noop"
 
 
