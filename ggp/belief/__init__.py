@@ -2,7 +2,14 @@
 
 from ggp.belief.bags import Bags, require_particles
 from ggp.belief.hyperplay_sampler import DEFAULT_EXACT, MAX_ATTEMPTS, HyperPlaySampler, never
-from ggp.belief.move_models import UNIFORM, MoveModel, UniformMoves
+from ggp.belief.move_models import (
+    UNIFORM,
+    Known,
+    MoveModel,
+    PathModel,
+    UniformMoves,
+    log_likelihoods,
+)
 from ggp.belief.paths import DRAWN, FollowsPaths, PathTree
 from ggp.belief.sampler import Sampler
 
@@ -14,10 +21,13 @@ __all__ = [
     "Bags",
     "FollowsPaths",
     "HyperPlaySampler",
+    "Known",
     "MoveModel",
+    "PathModel",
     "PathTree",
     "Sampler",
     "UniformMoves",
+    "log_likelihoods",
     "never",
     "require_particles",
 ]

@@ -30,6 +30,7 @@ from ggp.players.oos import OOS
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
 from ggp.players.pimc import Pimc
 from ggp.players.player import Context, Decision, Player, PlayerClass
+from ggp.players.policy import Policy
 from ggp.players.random_legal import RandomLegal
 
 PLAYERS: dict[str, PlayerClass] = {
@@ -41,6 +42,7 @@ PLAYERS: dict[str, PlayerClass] = {
     "ismcts": ISMCTS,
     "oos": OOS,
     "pimc": Pimc,
+    "policy": Policy,
     "auto": Auto,
 }
 """The players of this package, by name."""

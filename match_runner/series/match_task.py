@@ -69,7 +69,8 @@ def _rehearse(task: MatchTask, arena: Arena) -> None:
     if arena.remotes is not None or key in _rehearsed:
         return
     _rehearsed.add(key)
-    play_match(arena, 0, Conditions(play_clock_s=REHEARSED_S, max_turns=REHEARSED_TURNS))
+    conditions = Conditions(play_clock_s=REHEARSED_S, max_turns=REHEARSED_TURNS)
+    play_match(arena, 0, conditions, counts=False)
 
 
 @lru_cache(maxsize=_MOST_GAMES)
