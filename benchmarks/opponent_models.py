@@ -20,6 +20,7 @@ import numpy as np
 from ggp.belief.strategies import Strategy, write_strategies
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
+from ggp.machine.base import FloatArray
 from ggp.solve import Solution, history_of, solve
 from match_runner.match.referee import play_match
 from match_runner.match.seats import build_machines, set_up
@@ -88,7 +89,7 @@ def write_opponents(game: str, folder: Path) -> dict[str, str]:
     return specs
 
 
-def scores(game: str, player: str, opponent: str, matches: int, seed: int = 0) -> np.ndarray:
+def scores(game: str, player: str, opponent: str, matches: int, seed: int = 0) -> FloatArray:
     """What a player gets in each match of a series, in both roles in turn."""
     program = load(game)
     machines = build_machines(program)
@@ -106,7 +107,7 @@ def scores(game: str, player: str, opponent: str, matches: int, seed: int = 0) -
     return np.array(goals, dtype=float)
 
 
-def interval(values: np.ndarray) -> str:
+def interval(values: FloatArray) -> str:
     """A mean with its 95 % interval."""
     error = 1.96 * values.std(ddof=1) / np.sqrt(len(values))
     return f"{values.mean():.1f} ± {error:.1f}"

@@ -60,12 +60,7 @@ class MoveLists:
         points = rng.random(len(lanes))
         if self._ends is None:
             return (points * sizes).astype(np.int64)
-        first, end = self.moves.offsets[lanes], self.moves.offsets[lanes + 1]
-        before = np.concatenate([[0.0], self._ends])[first]
-        at = np.searchsorted(
-            self._ends, before + points * (self._ends[end - 1] - before), side="right"
-        )
-        return np.asarray(np.clip(at, first, end - 1) - first, dtype=np.int64)
+        return drawn_places(self.moves, self._ends, lanes, points)
 
     def find(self, lanes: IntArray, moves: IntArray) -> IntArray:
         """`[K]` position of a move in the list of a lane, -1 where it is not there."""
@@ -92,6 +87,20 @@ class MoveLists:
     def at(self, lanes: IntArray, positions: IntArray) -> IntArray:
         """`[K]` the moves at positions in the lists of lanes."""
         return np.asarray(self.moves.values[self.moves.offsets[lanes] + positions])
+
+
+def drawn_places(lists: Ragged, ends: FloatArray, lanes: IntArray, points: FloatArray) -> IntArray:
+    """`[K]` position of a move in the list of each of some lanes, drawn by probability.
+
+    Args:
+        ends: `[M]` sums of probabilities, in any unit, up to each move and with it.
+        lanes: whose lists are not empty.
+        points: `[K]` random numbers from 0 to 1.
+    """
+    first, end = lists.offsets[lanes], lists.offsets[lanes + 1]
+    before = np.concatenate([[0.0], ends])[first]
+    at = np.searchsorted(ends, before + points * (ends[end - 1] - before), side="right")
+    return np.asarray(np.clip(at, first, end - 1) - first, dtype=np.int64)
 
 
 def random_moves(

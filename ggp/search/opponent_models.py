@@ -8,10 +8,11 @@ its incomplete path, as it would be along a particle. So they need no more of a 
                         raise above 0.75, to fold otherwise") for any game
 
 A *win probability* is the highest of the values, as a share of the goal range. Moves are ordered by
-*boldness*: the spread of what comes of them in playouts. A fold has none, and a raise more than a
-call. If a role may quit, that is if nothing depends on its least bold move, it does so with a win
-probability below `call`. Bands of the same width from `raise` to 1 belong to the bolder moves, and
-the one from `call` to `raise` to the least bold of the others.
+*boldness*: the standard deviation of the role's goal in random matches in which it makes them. So a
+call is bolder than a fold, and a raise bolder than a call. If all playouts of the least bold move
+come to the same, the role can quit by it, and does with a win probability below `call`. Bands of
+the same width from `raise` to 1 belong to the bolder moves, and what is below to the least bold of
+the others.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import numpy as np
 from ggp.belief import HyperPlaySampler, Known, PathModel, PathTree
 from ggp.belief.strategies import Strategy, path_of
 from ggp.machine.base import FloatArray, IntArray, Machine
+from ggp.search.moves import random_moves
 from ggp.search.playouts import PlayoutSearch
 
 PLAYOUTS = 200
@@ -33,6 +35,9 @@ PARTICLES, ATTEMPTS = 32, 5_000
 """Of the bags of other roles, where they are sampled."""
 
 PATHS_AT_ONCE = 256
+
+MATCHES, MOST_TURNS = 1024, 200
+"""Random matches that say how bold moves are, and their longest part that does."""
 
 LIKELY = 0.85
 """How often a role moves by its band. Otherwise it makes any of its moves."""
@@ -54,11 +59,13 @@ class Prospects(NamedTuple):
         moves: `[M]`.
         values: `[M]` HyperPlay values, as shares of the goal range.
         spreads: `[M]` standard deviations of what comes of a playout, likewise.
+        boldness: `[M]` in any unit; see the module.
     """
 
     moves: IntArray
     values: FloatArray
     spreads: FloatArray
+    boldness: FloatArray
 
     @property
     def win_probability(self) -> float:
@@ -74,6 +81,7 @@ class Thoughts:
 
     def __init__(self, machine: Machine, tree: PathTree, rng: np.random.Generator) -> None:
         self._machine, self._tree, self._rng = machine, tree, rng
+        self._boldness: dict[int, dict[int, float]] = {}
         self.belief = HyperPlaySampler(
             machine, tree, capacity=PARTICLES, max_attempts=ATTEMPTS
         )
@@ -104,12 +112,60 @@ class Thoughts:
         spreads = np.nan_to_num(estimates.stderrs) * np.sqrt(estimates.visits) / width
         offsets = estimates.moves.offsets
         return [
-            (at, Prospects(estimates.moves[k], values[start:end], spreads[start:end]))
+            (
+                at,
+                Prospects(
+                    estimates.moves[k],
+                    values[start:end],
+                    spreads[start:end],
+                    self._bold(role, estimates.moves[k]),
+                ),
+            )
             for k, (at, start, end) in enumerate(
                 zip(sound.tolist(), offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
             )
             if end > start
         ]
+
+
+    def _bold(self, role: int, moves: IntArray) -> FloatArray:
+        """How bold moves of a role are; as bold as most, if they never came up."""
+        if not self._boldness:
+            self._boldness = self._seen_boldness()
+        known = self._boldness.get(role, {})
+        usual = float(np.mean(list(known.values()))) if known else 0.0
+        return np.array([known.get(move, usual) for move in moves.tolist()])
+
+    def _seen_boldness(self) -> dict[int, dict[int, float]]:
+        """Standard deviations of goals, by role and move, in random matches."""
+        machine, rng = self._machine, self._rng
+        roles = range(len(machine.roles))
+        states, lanes = machine.initial(MATCHES), np.arange(MATCHES)
+        goals = np.full((MATCHES, len(roles)), sum(machine.goal_range) / 2)
+        made: list[tuple[IntArray, IntArray]] = []
+        for _ in range(MOST_TURNS):
+            over = machine.terminal(states)
+            ended, on = np.flatnonzero(over), np.flatnonzero(~over)
+            if len(ended):
+                goals[lanes[ended]] = machine.goals(states.take(ended))
+                states, lanes = states.take(on), lanes[on]
+            if not len(lanes):
+                break
+            joint = np.column_stack([random_moves(machine, states, r, rng) for r in roles])
+            made.append((lanes, joint))
+            states = machine.step(states, joint).states
+        else:
+            goals[lanes] = machine.playout(states, rng).goals
+        found: dict[int, dict[int, float]] = {}
+        for role in roles:
+            moves = np.concatenate([joint[:, role] for _, joint in made])
+            goal = np.concatenate([goals[which, role] for which, _ in made])
+            kinds, kind = np.unique(moves, return_inverse=True)
+            counts = np.bincount(kind)
+            means = np.bincount(kind, goal) / counts
+            deviations = np.sqrt(np.bincount(kind, (goal - means[kind]) ** 2) / counts)
+            found[role] = dict(zip(kinds.tolist(), deviations.tolist(), strict=True))
+        return found
 
 
 class ThinkingMoves(PathModel):
@@ -221,15 +277,9 @@ class ThresholdMoves(ThinkingMoves):
 
 def banded(prospects: Prospects, call: float, raise_: float) -> FloatArray:
     """`[M]` how likely each move is for a role with these thresholds."""
-    order = np.argsort(prospects.spreads, kind="stable")
-    count = len(order)
-    quits = int(count > 1 and prospects.spreads[order[0]] < QUITS)
-    # From here on each of the moves that go on, from the least bold one.
-    bolder = raise_ + (1 - raise_) * np.arange(max(count - quits - 1, 0)) / max(count - quits - 1, 1)
-    starts = np.concatenate([[call] if quits else [], bolder])
-    chosen = int(np.searchsorted(starts, prospects.win_probability, side="right"))
+    count = len(prospects.moves)
     shares = np.full(count, (1 - LIKELY) / count)
-    shares[order[chosen]] += LIKELY
+    shares[_in_band(prospects, np.array([call]), np.array([raise_]))[0]] += LIKELY
     return shares
 
 
@@ -239,18 +289,26 @@ def fitted(pairs: Sequence[tuple[Prospects, FloatArray]]) -> tuple[float, float]
     Args:
         pairs: what a role thought, and `[M]` how often it made each of the moves.
     """
-    grid = np.round(np.arange(0, 1 + STEP / 2, STEP), 9).tolist()
-    usual = (CALL, RAISE)
-    best, highest = usual, -np.inf
-    for call in grid:
-        for raise_ in grid:
-            if raise_ < call:
-                continue
-            likelihood = sum(
-                float(made @ np.log(banded(each, call, raise_))) for each, made in pairs
-            )
-            # Of equally likely ones those nearest to the usual.
-            likelihood -= 1e-6 * (abs(call - usual[0]) + abs(raise_ - usual[1]))
-            if likelihood > highest:
-                best, highest = (call, raise_), likelihood
-    return best
+    grid = np.round(np.arange(0, 1 + STEP / 2, STEP), 9)
+    call, raise_ = (each.ravel() for each in np.meshgrid(grid, grid))
+    call, raise_ = call[call <= raise_], raise_[call <= raise_]
+    # Of equally likely ones those nearest to the usual.
+    likelihood = -1e-6 * (abs(call - CALL) + abs(raise_ - RAISE))
+    for each, made in pairs:
+        rest = (1 - LIKELY) / len(made)
+        likelihood += made[_in_band(each, call, raise_)] * np.log((LIKELY + rest) / rest)
+    best = int(np.argmax(likelihood))
+    return float(call[best]), float(raise_[best])
+
+
+def _in_band(prospects: Prospects, call: FloatArray, raise_: FloatArray) -> IntArray:
+    """`[G]` the place of the move that each of G pairs of thresholds says."""
+    order = np.argsort(prospects.boldness, kind="stable")
+    count = len(order)
+    win = prospects.win_probability
+    quits = int(count > 1 and prospects.spreads[order[0]] < QUITS)
+    chosen = quits * (win >= call).astype(np.int64)
+    bands = count - quits - 1
+    for band in range(bands):
+        chosen += (chosen >= quits) & (win >= raise_ + (1 - raise_) * band / bands)
+    return order[chosen]

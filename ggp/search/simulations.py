@@ -23,7 +23,7 @@ from ggp.belief import DRAWN, UNIFORM, Bags, MoveModel, PathModel, Sampler
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.estimates import Estimates, Policy, Tally, candidates
-from ggp.search.moves import executed_moves, random_moves
+from ggp.search.moves import drawn_places, executed_moves, random_moves
 from ggp.search.trials import Results, plan_round
 
 MAX_SIMULATIONS = 2048
@@ -192,12 +192,9 @@ class Simulator:
         lists = self._machine.legal(states, role, allow_stuck=True)
         shares, trust = model.shares(role, paths, lists)
         sure = np.flatnonzero((rng.random(len(paths)) < trust) & (lists.counts > 0))
-        upto = np.concatenate([[0.0], np.cumsum(shares)])
-        first, end = lists.offsets[sure], lists.offsets[sure + 1]
-        points = upto[first] + rng.random(len(sure)) * (upto[end] - upto[first])
-        drawn = np.clip(np.searchsorted(upto, points, side="right") - 1, first, end - 1)
+        places = drawn_places(lists, np.cumsum(shares), sure, rng.random(len(sure)))
         moves = moves.copy()
-        moves[sure] = lists.values[drawn]
+        moves[sure] = lists.values[lists.offsets[sure] + places]
         return moves
 
     def _execute(
