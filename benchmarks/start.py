@@ -20,6 +20,7 @@ _EVALUATE = (
     *("-m", "ggp", "evaluate", GAME),
     *("--role", "xplayer", "--player", "hyperplay:n=2"),
 )
+PLAYERS = ("--player", "xplayer=random", "--player", "oplayer=random")
 COMMANDS = {
     "import numpy": ("-c", "import numpy"),
     "import numba": ("-c", "import numba"),
@@ -28,7 +29,7 @@ COMMANDS = {
     "match-runner --help": ("-m", "match_runner", "--help"),
     "ggp info": ("-m", "ggp", "info", GAME),
     "ggp evaluate": _EVALUATE,
-    "match-runner play": ("-m", "match_runner", "play", GAME),
+    "match-runner play": ("-m", "match_runner", "play", GAME, *PLAYERS),
 }
 """What is measured when all is compiled and cached."""
 

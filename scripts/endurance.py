@@ -27,7 +27,7 @@ import click
 from ggp.cli.arguments import FolderPath
 from ggp.console import guarded, print_rich, table_of
 from ggp.errors import ConfigError
-from ggp.gdl.games import list_games
+from ggp.gdl.games import LONG_GAMES, list_games
 from ggp.gdl.normalize import load
 from match_runner.log_views import read_log
 from match_runner.series.outcomes import Played
@@ -104,7 +104,7 @@ def main(
 ) -> None:
     """Hold the matches and say what came of them."""
     out.mkdir(parents=True, exist_ok=True)
-    chosen = games or tuple(list_games())
+    chosen = games or tuple(game for game in list_games() if game not in LONG_GAMES)
     file = out / "endurance.toml"
     with _busy(load), _serving(player, 2 * jobs, out) as address:
         file.write_text(

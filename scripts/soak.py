@@ -29,7 +29,7 @@ from ggp import children
 from ggp.cli.arguments import FiniteRange, FolderPath
 from ggp.console import guarded, print_rich, table_of
 from ggp.errors import ConfigError
-from ggp.gdl.games import list_games
+from ggp.gdl.games import LONG_GAMES, list_games
 from ggp.gdl.normalize import load
 from match_runner.match.referee import Conditions, play_match
 from match_runner.match.seats import build_machines, set_up
@@ -110,7 +110,7 @@ def main(
 
 def hold_matches(address: str, number: int, end_s: float, play_clock_s: int) -> None:
     """Hold matches until a time; prints `match`, or `fault` for each thing that went wrong."""
-    games = list_games()
+    games = [game for game in list_games() if game not in LONG_GAMES]
     programs = {game: load(game) for game in games}
     conditions = Conditions(
         play_clock_s=float(play_clock_s), remote=RemoteConditions(start_clock_s=_START_CLOCK_S)

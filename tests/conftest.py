@@ -19,6 +19,11 @@ settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than processors: many tests wait for servers and clocks."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Circuits are cached apart from those of the user, and only while tests run.

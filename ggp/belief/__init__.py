@@ -11,12 +11,15 @@ from ggp.belief.move_models import (
     log_likelihoods,
 )
 from ggp.belief.paths import DRAWN, FollowsPaths, PathTree
+from ggp.belief.pool_samplers import POOL_LIMIT
 from ggp.belief.sampler import Sampler
+from ggp.belief.samplers import Sampling, make_sampler
 
 __all__ = [
     "DEFAULT_EXACT",
     "DRAWN",
     "MAX_ATTEMPTS",
+    "POOL_LIMIT",
     "UNIFORM",
     "Bags",
     "FollowsPaths",
@@ -26,8 +29,10 @@ __all__ = [
     "PathModel",
     "PathTree",
     "Sampler",
+    "Sampling",
     "UniformMoves",
     "log_likelihoods",
+    "make_sampler",
     "never",
     "require_particles",
 ]

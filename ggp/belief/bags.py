@@ -7,7 +7,7 @@ that path; sampled bags are drawn anew for every bag.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,12 +30,14 @@ class Bags:
         paths: `[B]` tree nodes of the incomplete paths.
         segment: `[B]` which of the S sets each bag is; exact sets are shared.
         sets: the entries.
+        sound: whether every entry agrees with its path: no state outside the information set.
     """
 
     role: int
     paths: IntArray
     segment: IntArray
     sets: Segments
+    sound: bool = True
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -74,12 +76,13 @@ class Bags:
         """The bags with these indices, in this order."""
         segment = self.segment[bags]
         first, group = first_seen(segment)
-        return Bags(self.role, self.paths[bags], group, self.sets.take(segment[first]))
+        return replace(
+            self, paths=self.paths[bags], segment=group, sets=self.sets.take(segment[first])
+        )
 
     def renumbered(self, numbers: IntArray) -> Bags:
         """The same bags after `PathTree.prune`."""
-        sets = self.sets.renumbered(numbers)
-        return Bags(self.role, numbers[self.paths], self.segment, sets)
+        return replace(self, paths=numbers[self.paths], sets=self.sets.renumbered(numbers))
 
     def lanes_of(self, bag: int) -> IntArray:
         """The lanes of one bag's entries, as indices into `sets.states`."""

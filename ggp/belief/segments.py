@@ -54,6 +54,10 @@ class Segments:
         offsets, lanes = take_segments(self.offsets, sets)
         return self._with_lanes(offsets, lanes, sets)
 
+    def entry(self, lane: int) -> Segments:
+        """A single entry of a single set, as a set of its own."""
+        return self._with_lanes(np.array([0, 1]), np.array([lane]), np.zeros(1, dtype=np.int64))
+
     def thinned(self, limits: IntArray | int, rng: np.random.Generator) -> Segments:
         """At most so many entries of each (`[S]`) set, drawn so that expectations are kept."""
         counts = self.counts

@@ -26,7 +26,13 @@ DEFAULT_LOG_LIMIT_GB = 10
 
 
 @click.command()
-@click.option("--player", required=True, metavar="SPEC", help="For example hyperplay2:n=8.")
+@click.option(
+    "--player",
+    default="auto",
+    show_default=True,
+    metavar="SPEC",
+    help="Who plays, for example hyperplay2:n=8.",
+)
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),

@@ -9,6 +9,9 @@ from ggp.errors import ConfigError
 from ggp.gdl.parser import parse
 from ggp.gdl.source import Rulesheet
 
+LONG_GAMES = frozenset({"kriegspiel", "kriegspiel_5x5"})
+"""Games whose matches have hundreds of joint moves: what goes through all games leaves them out."""
+
 _SUFFIXES = (".gdl", ".kif")
 _MAX_MB = 10
 

@@ -23,7 +23,7 @@ def _hash(rows: NDArray[np.uint64], lane: int) -> np.uint64:
 
 
 @kernel
-def place_rows(rows: NDArray[np.uint64], slots: NDArray[np.int64], size: int) -> None:
+def place_rows(rows: NDArray[np.uint64], slots: NDArray[np.int32], size: int) -> None:
     """Give slots to the first `size` rows; all slots must be free (-1)."""
     mask = np.uint64(len(slots) - 1)
     for number in range(size):
@@ -37,7 +37,7 @@ def place_rows(rows: NDArray[np.uint64], slots: NDArray[np.int64], size: int) ->
 def number_rows(
     rows: NDArray[np.uint64],
     known: NDArray[np.uint64],
-    slots: NDArray[np.int64],
+    slots: NDArray[np.int32],
     size: int,
     found: NDArray[np.int64],
     start: int,

@@ -29,7 +29,7 @@ class RowTable:
 
     def __init__(self, words: int) -> None:
         self._rows = np.zeros((_FIRST_ROWS, words), dtype=np.uint64)
-        self._slots = np.full(4 * _FIRST_ROWS, -1, dtype=np.int64)
+        self._slots = _free_slots(_FIRST_ROWS)
         self._size = 0
 
     def __len__(self) -> int:
@@ -58,5 +58,10 @@ class RowTable:
         rows = np.zeros((size, self._rows.shape[1]), dtype=np.uint64)
         rows[: self._size] = self.rows
         self._rows = rows
-        self._slots = np.full(4 * size, -1, dtype=np.int64)
+        self._slots = _free_slots(size)
         place_rows(rows, self._slots, self._size)
+
+
+def _free_slots(rows: int) -> NDArray[np.int32]:
+    """Twice as many as rows: filling more takes longer than looking at those in the way."""
+    return np.full(2 * rows, -1, dtype=np.int32)

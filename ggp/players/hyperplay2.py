@@ -53,8 +53,7 @@ class HyperPlay2Options(SearchOptions):
     n: int = whole(4, "resource index: n particles, n^2 simulations a candidate", high=100)
     grow: int = whole(
         GROW_FROM,
-        "with a clock: simulations a candidate from which on simulated roles make twice as many "
-        "playouts, from 4 times as many on 4 times as many, and so on; 0: never",
+        "simulations a candidate until, with a clock, simulated roles double playouts; 0: never",
         low=0,
     )
 

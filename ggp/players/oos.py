@@ -16,7 +16,7 @@ from ggp.players.player import Context
 from ggp.players.tree_player import TreeOptions, TreePlayer
 from ggp.search.anytime import Deadline
 from ggp.search.outcome_sampling import Matching, OutcomeSampling
-from ggp.search.paths_tree import load_kernels
+from ggp.search.tree_loading import load_kernels
 from ggp.search.tree_search import TreeSearch
 
 RARE = 0.01

@@ -27,8 +27,8 @@ from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, Ties, equally_best
 from ggp.search.layer_limits import PLAYOUTS, CostLimit, CountLimit, Limit
-from ggp.search.paths_tree import load_kernels
 from ggp.search.playouts import PlayoutSearch
+from ggp.search.tree_loading import load_kernels
 from ggp.search.world_search import WorldSearch
 from ggp.search.world_trees import WorldTreeSearch
 
@@ -118,7 +118,7 @@ class Pimc(SearchPlayer):
         else:
             limit = self._cost_limit(bag, deadline)
         try:
-            estimates = self._clairvoyant(bag, limit, deadline)
+            estimates = self._clairvoyant(bag, self.limited(limit), deadline)
         except GGPError as error:
             self._warn(error)
             estimates = None
@@ -132,6 +132,10 @@ class Pimc(SearchPlayer):
     def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
         self._hyperplay = None
         return super().rescue(bag, deadline)
+
+    def limited(self, limit: Limit) -> Limit:
+        """How far worlds are gone through, given how far they can be."""
+        return limit
 
     def best(self, estimates: Estimates) -> Choice:
         found = super().best(estimates)

@@ -17,14 +17,16 @@ import numpy as np
 
 from ggp.belief import (
     DEFAULT_EXACT,
+    POOL_LIMIT,
     UNIFORM,
     Bags,
     FollowsPaths,
-    HyperPlaySampler,
     MoveModel,
     PathModel,
     PathTree,
     Sampler,
+    Sampling,
+    make_sampler,
 )
 from ggp.belief.policy_models import LearnedMoves
 from ggp.belief.strategies import remember
@@ -47,6 +49,9 @@ class SearchOptions:
     """Options of every player that searches."""
 
     exact: int = whole(DEFAULT_EXACT, "largest information set to enumerate; 0: none", low=0)
+    sampler: Sampling = choice(
+        Sampling.HYPERPLAY, "what samples the states it may be in; only hyperplay enumerates"
+    )
     states: tuple[int, ...] = wholes(
         "states to visit for a decision, instead of counts; A/B/C for turns 1, 2, and 3 on"
     )
@@ -72,6 +77,11 @@ class SearchPlayer(BeliefPlayer):
     """Whether entries have every role's incomplete path: for searches that ask what others know."""
 
     @property
+    def pool_limit(self) -> int:
+        """Boards of a pool at most, for samplers that have one."""
+        return POOL_LIMIT
+
+    @property
     def most_particles(self) -> int:
         return 0 if self.options.states else MOST_PARTICLES
 
@@ -94,12 +104,14 @@ class SearchPlayer(BeliefPlayer):
 
     def sampler(self, tree: PathTree) -> Sampler:
         self.model = model_of(self.options.model, self.machine, tree, self.role, self.rng)
-        return HyperPlaySampler(
+        return make_sampler(
+            self.options.sampler,
             self.machine,
             tree,
             capacity=self.capacity,
             exact=self.options.exact,
             keep_views=self.keep_views or self.path_model is not None,
+            pool=self.pool_limit,
             model=self.model,
         )
 

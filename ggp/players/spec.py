@@ -21,6 +21,7 @@ import numpy as np
 from ggp.errors import ConfigError
 from ggp.machine.base import Machine
 from ggp.players.auto import Auto
+from ggp.players.choose_move import Aos, Aosp, Hs, Los
 from ggp.players.first_legal import FirstLegal
 from ggp.players.hyperplay import HyperPlay
 from ggp.players.hyperplay2 import HyperPlay2
@@ -28,6 +29,8 @@ from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS
 from ggp.players.oos import OOS
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
+from ggp.players.over import Over
+from ggp.players.para import Para
 from ggp.players.pimc import Pimc
 from ggp.players.player import Context, Decision, Player, PlayerClass
 from ggp.players.policy import Policy
@@ -42,6 +45,12 @@ PLAYERS: dict[str, PlayerClass] = {
     "ismcts": ISMCTS,
     "oos": OOS,
     "pimc": Pimc,
+    "over": Over,
+    "para": Para,
+    "los": Los,
+    "aos": Aos,
+    "aosp": Aosp,
+    "hs": Hs,
     "policy": Policy,
     "auto": Auto,
 }

@@ -15,7 +15,8 @@ from ggp.players.player import Context
 from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, Ties, best_moves
-from ggp.search.paths_tree import KEEP, MOST_WORLDS, PathsTree, Settings, load_kernels
+from ggp.search.paths_tree import KEEP, MOST_WORLDS, PathsTree, Settings
+from ggp.search.tree_loading import load_kernels
 from ggp.search.tree_search import LANES_A_PATH, Elsewhere, TreeSearch
 
 NESTED_ATTEMPTS = 5_000

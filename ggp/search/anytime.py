@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
+from ggp.machine.base import IntArray
+
 BETWEEN_LOOKS_S = 0.05
 """A batch of work may take this long before the clock is looked at again."""
 
@@ -66,14 +70,33 @@ class Pace:
         """
         start = 0
         while start < num_lanes:
-            check(self._deadline)
             end = min(start + self._lanes, num_lanes)
-            began_s = 0.0 if self._deadline is None else self._deadline.clock()
-            yield start, end
-            if self._deadline is not None and end - start == self._lanes:
-                took_s = self._deadline.clock() - began_s
-                if took_s < BETWEEN_LOOKS_S / 4:
-                    self._lanes = min(2 * self._lanes, self._most)
-                elif took_s > BETWEEN_LOOKS_S and self._lanes > 1:
-                    self._lanes //= 2
+            yield from self._timed(start, end, full=end - start == self._lanes)
             start = end
+
+    def runs(self, sizes: IntArray) -> Iterator[tuple[int, int]]:
+        """Start and end of consecutive runs of elements of so many lanes each, at least one.
+
+        Raises:
+            OutOfTime: as for `batches`.
+        """
+        ends = np.cumsum(sizes)
+        start, before = 0, 0
+        while start < len(ends):
+            end = int(np.searchsorted(ends, before + self._lanes, side="right"))
+            end = max(end, start + 1)
+            lanes = int(ends[end - 1]) - before
+            yield from self._timed(start, end, full=2 * lanes > self._lanes)
+            start, before = end, before + lanes
+
+    def _timed(self, start: int, end: int, *, full: bool) -> Iterator[tuple[int, int]]:
+        """One run, after a look at the clock; a full one says how large the next may be."""
+        check(self._deadline)
+        began_s = 0.0 if self._deadline is None else self._deadline.clock()
+        yield start, end
+        if self._deadline is not None and full:
+            took_s = self._deadline.clock() - began_s
+            if took_s < BETWEEN_LOOKS_S / 4:
+                self._lanes = min(2 * self._lanes, self._most)
+            elif took_s > BETWEEN_LOOKS_S and self._lanes > 1:
+                self._lanes //= 2

@@ -66,6 +66,28 @@ class CountLimit:
         return num_states * PLAYOUTS <= PLAYOUTS_A_STEP * self._most
 
 
+class DepthLimit:
+    """So many turns, within another limit.
+
+    Args:
+        limit: the other one.
+        depth: turns to go through at most.
+    """
+
+    def __init__(self, limit: Limit, depth: int) -> None:
+        self._limit, self._left = limit, depth
+
+    def allows(self, num_joint: float) -> bool:
+        return self._left > 0 and self._limit.allows(num_joint)
+
+    def tried(self, num_joint: int) -> None:
+        self._left -= 1
+        self._limit.tried(num_joint)
+
+    def can_value(self, num_states: int) -> bool:
+        return self._limit.can_value(num_states)
+
+
 class CostLimit:
     """An amount of seconds, or of states visited.
 

@@ -1,36 +1,22 @@
 """Layers of states that worlds have in common, and values backed up through them.
 
 Every turn makes a layer. Equal states of a layer are one, whichever worlds and moves lead to them,
-so that whole games of hundreds of thousands of states can be gone through. The joint moves of a
-state are numbers in mixed radix, one digit for each role in the order in which they choose:
-
-    us  other  random        us chooses among 2, the other among 2, chance among 3
-     0    0     0 1 2        chance averages three neighbours,
-     0    1     0 1 2        the other takes the better of two,
-     1    0     0 1 2        then we do
-     1    1     0 1 2
-
-So every choice is made among neighbours, and `reduceat` makes it in all states at once.
+so that whole games of hundreds of thousands of states can be gone through. `joint_moves` says in
+which order roles choose, and how their choices are made in all states at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from ggp.machine.arrays import first_seen, offsets_of, segment_ids, take_segments
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
+from ggp.machine.arrays import first_seen, offsets_of, take_segments
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, Pace
 from ggp.search.estimates import TIE_TOLERANCE
-
-TIMED_LANES = 32
-"""Lanes to begin with before a look at the clock, where there is one."""
-
-LANES_AT_ONCE = 1 << 16
-"""Lanes stepped between two looks at the clock."""
+from ggp.search.joint_moves import LANES_AT_ONCE, TIMED_LANES, JointMoves, joint_moves
 
 
 class Backed(NamedTuple):
@@ -43,56 +29,6 @@ class Backed(NamedTuple):
 
     values: FloatArray
     variances: FloatArray
-
-
-@dataclass(frozen=True)
-class JointMoves:
-    """The joint moves of S states, in the order in which roles choose.
-
-    Attributes:
-        order: roles, the one whose digit changes slowest first.
-        lists: moves of each role.
-        probabilities: of the moves of `random`, as listed.
-        stuck: `[S]` states in which some role has no move: they have no joint moves.
-    """
-
-    order: tuple[int, ...]
-    lists: tuple[Ragged, ...]
-    probabilities: FloatArray
-    stuck: BoolArray
-
-    @cached_property
-    def counts(self) -> IntArray:
-        """`[S, R]` moves of each role; 0 for all where one has none."""
-        counts = np.stack([each.counts for each in self.lists], axis=1)
-        return np.where(self.stuck[:, None], 0, counts)
-
-    @property
-    def number(self) -> float:
-        """Joint moves of all states; there may be more than an integer holds."""
-        return float(self.counts.astype(np.float64).prod(axis=1).sum())
-
-    @cached_property
-    def offsets(self) -> IntArray:
-        """`[S + 1]` of the joint moves of each state."""
-        return offsets_of(self.counts.prod(axis=1))
-
-    def some(self, start: int, end: int) -> tuple[IntArray, IntArray]:
-        """`[K]` state of each of some joint moves, and `[K, R]` these."""
-        first = int(np.searchsorted(self.offsets, start, side="right")) - 1
-        last = int(np.searchsorted(self.offsets, end, side="left"))
-        bounds = np.clip(self.offsets[first : last + 1], start, end)
-        state = first + segment_ids(bounds - start)
-        number = np.arange(start, end) - self.offsets[state]
-        joint = np.empty((end - start, len(self.lists)), dtype=np.int64)
-        for role in reversed(self.order):
-            moves = self.lists[role]
-            place = moves.offsets[state]
-            if self.counts[first:last, role].max() > 1:
-                number, digit = np.divmod(number, self.counts[state, role])
-                place = place + digit
-            joint[:, role] = moves.values[place]
-        return state, joint
 
 
 @dataclass(frozen=True)
@@ -138,9 +74,6 @@ class Layers:
 
     def __init__(self, machine: Machine, states: States, role: int) -> None:
         self._machine, self.role = machine, role
-        chance = () if machine.random_role is None else (machine.random_role,)
-        others = (r for r in range(len(machine.roles)) if r not in (role, *chance))
-        self._order = (role, *others, *chance)
         self.layers: list[_Layer] = []
         self._levels = [self._level(states)]
         self._moves: JointMoves | None = None
@@ -162,7 +95,7 @@ class Layers:
             OutOfTime: there was no time to list them.
         """
         if self._moves is None:
-            self._moves = self._listed(self.open, deadline)
+            self._moves = joint_moves(self._machine, self.open, self.role, deadline)
         return self._moves
 
     def grow(self, deadline: Deadline | None = None) -> None:
@@ -241,34 +174,6 @@ class Layers:
             values[:, ended] = machine.goals(states.take(ended)).T
         places = np.flatnonzero(~over)
         return _Level(states.take(places), places, values)
-
-    def _listed(self, states: States, deadline: Deadline | None) -> JointMoves:
-        machine = self._machine
-        parts: list[list[Ragged]] = []
-        probabilities = [np.zeros(0)]
-        for start, end in Pace(deadline, TIMED_LANES, LANES_AT_ONCE).batches(len(states)):
-            some = states.take(np.arange(start, end))
-            lists = []
-            for role in range(len(machine.roles)):
-                if role == machine.random_role:
-                    chance = machine.chance(some)
-                    lists.append(Ragged(chance.offsets, chance.moves))
-                    probabilities.append(chance.probabilities)
-                else:
-                    lists.append(machine.legal(some, role, allow_stuck=True))
-            parts.append(lists)
-        joined = tuple(_joined([lists[r] for lists in parts]) for r in range(len(machine.roles)))
-        stuck = np.zeros(len(states), dtype=np.bool_)
-        for moves in joined:
-            stuck |= moves.counts == 0
-        return JointMoves(self._order, joined, np.concatenate(probabilities), stuck)
-
-
-def _joined(parts: list[Ragged]) -> Ragged:
-    """The lists of several batches, one after the other."""
-    none = np.zeros(0, dtype=np.int64)
-    counts = np.concatenate([none, *(part.counts for part in parts)])
-    return Ragged(offsets_of(counts), np.concatenate([none, *(part.values for part in parts)]))
 
 
 def _chosen(

@@ -10,7 +10,10 @@ from ggp.belief import PathTree
 from ggp.machine.arrays import enlarged, first_seen
 from ggp.machine.base import FloatArray, IntArray
 from ggp.search.regret_kernels import relative_shares
-from ggp.search.tree_tables import ACTIONS, NODES, kept_nodes, new_nodes, wider_nodes
+from ggp.search.tree_tables import ACTIONS, NODES, keep_nodes, new_nodes, wider_nodes
+
+MOST_ACTIONS = 5_000_000
+"""Actions of a tree, of about 70 bytes each: no world is added that may need more."""
 
 TREMBLE = 0.02
 """How often a role is believed to have moved evenly instead of by its strategy."""
@@ -70,13 +73,15 @@ class NodeTable:
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`: nodes of forgotten paths go."""
         paths = numbers[self.table.path[: len(self)]]
-        self.table = kept_nodes(self.table, paths >= 0, paths)
+        keep_nodes(self.table, paths >= 0, paths)
         self.of_path = np.full(len(self._paths), -1, dtype=np.int32)
         self.of_path[self.table.path[: len(self)]] = np.arange(len(self), dtype=np.int32)
 
     def reserve(self, nodes: int, actions: int, paths: int) -> None:
         """Room for so many more nodes and actions, and for so many paths in all."""
-        self.table = wider_nodes(self.table, len(self) + nodes, self.num_actions + actions)
+        self.table = wider_nodes(
+            self.table, len(self) + nodes, self.num_actions + actions, MOST_ACTIONS
+        )
         self.of_path = enlarged(self.of_path, paths, -1)
 
     def sums(self, path: int) -> ActionSums:

@@ -21,9 +21,9 @@ from ggp.machine.arrays import first_seen, offsets_of
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.growth_kernels import add_worlds
-from ggp.search.node_table import NodeTable
+from ggp.search.node_table import MOST_ACTIONS, NodeTable
 from ggp.search.proof_kernels import prove
-from ggp.search.regret_kernels import learn_regrets, relative_shares
+from ggp.search.regret_kernels import learn_regrets
 from ggp.search.state_store import StateStore
 from ggp.search.tree_kernels import back_up, place_worlds, walk
 from ggp.search.tree_tables import (
@@ -37,7 +37,6 @@ from ggp.search.tree_tables import (
     WALKING,
     Wave,
     matching,
-    new_nodes,
     new_wave,
     new_worlds,
     wider,
@@ -47,9 +46,6 @@ from ggp.search.tree_tables import (
 
 MOST_WORLDS = 500_000
 """Worlds of a tree: bounds memory. Lanes that leave the known worlds are then played out."""
-
-MOST_ACTIONS = 5_000_000
-"""Actions of a tree, of about 70 bytes each: no world is added that may need more."""
 
 MOST_DEPTH = 1000
 """Joint moves of a lane in the tree; strangers' games may not terminate."""
@@ -403,8 +399,8 @@ class PathsTree:
     def _make_room(self, lanes: int, most: int) -> None:
         """Room for a world more than there are, and one more for each lane, up to the most."""
         wanted = min(self.num_worlds + lanes, most) + 1
-        self._worlds = wider_worlds(self._worlds, wanted, 0, 0)
-        self._views = wider(self._views, wanted)
+        self._worlds = wider_worlds(self._worlds, wanted, 0, 0, self.settings.most_worlds + 1)
+        self._views = wider(self._views, wanted, self.settings.most_worlds + 1)
         if 2 * wanted > len(self._worlds.slots):
             # A power of two: slots are found by masking the hash.
             slots = np.full(1 << (3 * wanted).bit_length(), -1, dtype=np.int32)
@@ -419,29 +415,6 @@ class PathsTree:
             0,
             int(worlds.sizes[LISTED]) + listed,
             int(worlds.sizes[CHANCES]) + chances,
+            0,
         )
         self.nodes.reserve(count * self._num_roles, listed, self._num_paths())
-
-
-def load_kernels(*, proves: bool = False, regrets: bool = False) -> None:
-    """Compile the kernels, or load them from the cache, so that no clock runs meanwhile.
-
-    Args:
-        proves: see `Settings`.
-        regrets: those of lanes that match regrets, too.
-    """
-    worlds, nodes = new_worlds(1), new_nodes()
-    none = np.zeros(0, dtype=np.int64)
-    nothing = np.zeros(0, dtype=np.bool_)
-    wave = new_wave(none, nothing[:, None], 0)
-    walk(worlds, nodes, wave, 1, 1, 1.0, 1.0)
-    place_worlds(worlds)
-    node_of, paths = np.zeros(1, dtype=np.int32), np.zeros((0, 1), dtype=np.int64)
-    offsets, reals = np.zeros((1, 1), dtype=np.int64), np.zeros(0)
-    add_worlds(worlds, nodes, node_of, nothing, paths, offsets, none, -1, reals, -1, nothing.copy())
-    back_up(nodes, wave, np.zeros((0, 1)), reals, nothing, KEEP)
-    if proves:
-        prove(worlds, nodes, wave)
-    if regrets:
-        learn_regrets(nodes, wave, np.zeros((0, 1)), nothing)
-        relative_shares(nodes, np.zeros(0, dtype=np.int32), none, reals)

@@ -54,6 +54,9 @@ UPPER = 32
 FIRST_PLACES = 1024
 FIRST_SLOTS = 4 * FIRST_PLACES
 
+LARGE = 1 << 16
+"""Rows from which on an array has all the room it may need."""
+
 
 @by_reference
 class Worlds(NamedTuple):
@@ -260,10 +263,13 @@ def wider_wave(wave: Wave) -> Wave:
     )
 
 
-def wider_worlds(worlds: Worlds, places: int, listed: int, chances: int) -> Worlds:
+def wider_worlds(worlds: Worlds, places: int, listed: int, chances: int, most: int) -> Worlds:
     """The same worlds with room for at least so many, listed actions and moves of chance.
 
     The slots are the same: see `ggp.search.tree_kernels.place_worlds`.
+
+    Args:
+        most: worlds there will ever be.
     """
     if (
         places <= len(worlds.parent)
@@ -271,60 +277,74 @@ def wider_worlds(worlds: Worlds, places: int, listed: int, chances: int) -> Worl
         and chances <= len(worlds.chance_move)
     ):
         return worlds
-    made = _wider(worlds, _WORLD_FIELDS, places)
+    made = _wider(worlds, _WORLD_FIELDS, places, most)
     made["listed"] = wider(worlds.listed, listed)
     made["chance_move"] = wider(worlds.chance_move, chances)
     made["chance_upto"] = wider(worlds.chance_upto, chances)
     return worlds._replace(**made)
 
 
-def wider_nodes(nodes: Nodes, places: int, actions: int) -> Nodes:
-    """The same nodes with room for at least so many, and so many actions."""
+def wider_nodes(nodes: Nodes, places: int, actions: int, most: int) -> Nodes:
+    """The same nodes with room for at least so many, and so many actions.
+
+    Args:
+        most: actions there will ever be.
+    """
     if places <= len(nodes.role) and actions <= len(nodes.move):
         return nodes
-    made = _wider(nodes, _NODE_FIELDS, places) | _wider(nodes, _ACTION_FIELDS, actions)
-    return nodes._replace(**made)
+    # A node has two actions or more, nearly always.
+    made = _wider(nodes, _NODE_FIELDS, places, most // 2)
+    return nodes._replace(**made, **_wider(nodes, _ACTION_FIELDS, actions, most))
 
 
-def kept_nodes(nodes: Nodes, keep: NDArray[np.bool_], paths: IntArray) -> Nodes:
-    """Some of the nodes, in their order, with their actions.
+def keep_nodes(nodes: Nodes, keep: NDArray[np.bool_], paths: IntArray) -> None:
+    """Forget all nodes but some, which stay in their order, with their actions.
 
     Args:
         keep: `[I]` which.
         paths: `[I]` their new paths.
     """
     num_nodes, num_actions = nodes.sizes.tolist()
+    nodes.path[:num_nodes] = paths
     number = np.cumsum(keep) - 1
-    owner = nodes.owner[:num_actions]
-    stays = keep[owner]
-    at = np.flatnonzero(stays)
+    stays = keep[nodes.owner[:num_actions]]
+    kept, at = np.flatnonzero(keep), np.flatnonzero(stays)
     place = np.where(stays, np.cumsum(stays) - 1, -1)
-    made = {
-        name: np.ascontiguousarray(getattr(nodes, name)[:num_nodes][keep]) for name in _NODE_FIELDS
-    }
-    made |= {name: np.ascontiguousarray(getattr(nodes, name)[at]) for name in _ACTION_FIELDS}
-    made["path"] = paths[keep]
-    for name in ("first_action", "last_action"):
-        made[name] = place[made[name]].astype(np.int32)
-    following = made["next"]
-    made["next"] = np.where(following < 0, -1, place[following]).astype(np.int32)
-    made["owner"] = number[made["owner"]].astype(np.int32)
-    sizes = np.array([int(keep.sum()), len(at)], dtype=np.int64)
-    return wider_nodes(Nodes(sizes, **made), FIRST_PLACES, FIRST_PLACES)
+    for name in _NODE_FIELDS:
+        column = getattr(nodes, name)
+        column[: len(kept)] = column[kept]
+    for name in _ACTION_FIELDS:
+        column = getattr(nodes, name)
+        column[: len(at)] = column[at]
+    for column in (nodes.first_action[: len(kept)], nodes.last_action[: len(kept)]):
+        column[:] = place[column]
+    following = nodes.next[: len(at)]
+    following[:] = np.where(following < 0, -1, place[following])
+    owners = nodes.owner[: len(at)]
+    owners[:] = number[owners]
+    nodes.sizes[:] = len(kept), len(at)
 
 
-def wider(array: NDArray[_T], length: int) -> NDArray[_T]:
-    """The array with room for at least so many rows; four times as many if it must grow.
+def wider(array: NDArray[_T], length: int, most: int = 0) -> NDArray[_T]:
+    """The array with room for at least so many rows.
 
     Rows that were not there may hold anything: filling them costs more than writing those that are
-    needed, since it is the first use of their memory.
+    needed, since it is the first use of their memory. For the same reason large arrays get all
+    the room they may ever need: what is not used takes no memory, while to copy what is used
+    takes longer than there is between two looks at a clock.
+
+    Args:
+        most: rows that are ever needed, as far as is known.
     """
     if length <= len(array):
         return array
-    larger = np.empty((4 * length, *array.shape[1:]), dtype=array.dtype)
+    room = 4 * length
+    larger = np.empty((max(room, most if room > LARGE else 0), *array.shape[1:]), array.dtype)
     larger[: len(array)] = array
     return larger
 
 
-def _wider(tables: Worlds | Nodes, fields: tuple[str, ...], length: int) -> dict[str, Any]:
-    return {name: wider(getattr(tables, name), length) for name in fields}
+def _wider(
+    tables: Worlds | Nodes, fields: tuple[str, ...], length: int, most: int
+) -> dict[str, Any]:
+    return {name: wider(getattr(tables, name), length, most) for name in fields}

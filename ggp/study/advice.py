@@ -30,6 +30,12 @@ KINDS: Mapping[str, frozenset[str]] = {
     "mcts": frozenset({INFORMED, TREES}),
     "oos": frozenset({INFORMED, TREES}),
     "pimc": frozenset({CLAIRVOYANT, TREES}),
+    "over": frozenset({INFORMED}),
+    "para": frozenset({INFORMED}),
+    "los": frozenset({CLAIRVOYANT}),
+    "aos": frozenset({CLAIRVOYANT}),
+    "aosp": frozenset({CLAIRVOYANT}),
+    "hs": frozenset({CLAIRVOYANT}),
 }
 """What players that think are; `auto` is not among them, which lets others play."""
 

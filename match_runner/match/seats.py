@@ -17,7 +17,7 @@ from ggp.players import Player, PlayerSpec, make_player, parse_spec
 from match_runner.remote.post import Address, is_address, parse_address
 from match_runner.remote.remote_players import Remotes
 
-DEFAULT_PLAYER = "random"
+DEFAULT_PLAYER = "auto"
 """Plays the roles nobody was named for."""
 
 Clock = Callable[[], float]
@@ -65,14 +65,16 @@ class Arena:
         return {self.machine.roles[role]: specs[role] for role in sorted(specs)}
 
 
-def read_players(texts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, str]:
-    """The player of every role; roles that `read_roles` finds no player for get `DEFAULT_PLAYER`.
+def read_players(
+    texts: tuple[str, ...], roles: tuple[str, ...], default: str = DEFAULT_PLAYER
+) -> dict[str, str]:
+    """The player of every role; roles that `read_roles` finds no player for get the default.
 
     Raises:
         ConfigError: see `read_roles`.
     """
     named = read_roles(texts, roles)
-    return {role: named.get(role, DEFAULT_PLAYER) for role in roles if role != RANDOM}
+    return {role: named.get(role, default) for role in roles if role != RANDOM}
 
 
 def read_roles(texts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, str]:

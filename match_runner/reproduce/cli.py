@@ -37,6 +37,7 @@ from match_runner.reproduce.figure4 import FIGURE_4
 from match_runner.reproduce.figure5 import FIGURE_5
 from match_runner.reproduce.figures import score_text
 from match_runner.reproduce.grid import Grid
+from match_runner.reproduce.kriegspiel import KRIEGSPIEL
 from match_runner.reproduce.kuhn_table import KuhnTable
 from match_runner.reproduce.others import LargerGames, Limitation
 from match_runner.reproduce.report import begin_run, verdict, write_results
@@ -51,8 +52,8 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     e.name: e for e in (TABLE_1, TABLE_2, FIGURE_3, FIGURE_4, FIGURE_5, Limitation(), LargerGames())
 }
 PAPER_003: Mapping[str, Experiment] = {e.name: e for e in (*TREE_FIGURES, KuhnTable())}
-GRIDS: Mapping[str, Grid] = {grid.name: grid for grid in (STRENGTH, CLOCK)}
-"""What is in no paper, and is not part of `all`."""
+GRIDS: Mapping[str, Grid] = {grid.name: grid for grid in (STRENGTH, CLOCK, KRIEGSPIEL)}
+"""Duels, of which any part may be played; not part of `all`."""
 
 REPORT = "report"
 """Name of the files about all experiments of the first paper; else it is what was asked for."""
@@ -96,9 +97,9 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
     "--only",
     multiple=True,
     metavar="NAME",
-    help="Of a grid (strength, clock), play the duels of this game, player or clock (such as 1s) "
-    "only, of several players those among them; may be repeated. What was played before is shown "
-    "too.",
+    help="Of a grid (strength, clock, kriegspiel), play the duels of this game, player or clock "
+    "(such as 1s) only, of several players those among them; may be repeated. What was played "
+    "before is shown too.",
 )
 @click.option(
     "--minutes",
@@ -132,8 +133,9 @@ def reproduce(
     search it is 003: heat maps of synthetic trees, and Kuhn's poker. A CSV and a PNG of each are
     written to DIR, and one report with the paper's numbers, ours, and whether they agree.
 
-    Two grids are in no paper: strength, every player against the best under a clock of 0.3 s on
-    twelve games; and clock, HyperPlay-II against HyperPlay with 1 s and 3 s.
+    Of the papers on kriegspiel it is kriegspiel: the players of the papers against each other and
+    ours. Two grids are in no paper: strength, every player against the best under a clock of 0.3 s
+    on twelve games; and clock, HyperPlay-II against HyperPlay with 1 s and 3 s.
     """
     place = read_place(asked)
     assert place.folder is not None  # the option is required

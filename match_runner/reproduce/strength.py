@@ -52,6 +52,9 @@ OPPONENTS = (AUTO, HYPERPLAY2, HYPERPLAY)
 PLAIN_PLAYERS = ("mcts",)
 """Players for games where everybody knows everything."""
 
+LEFT_OUT = ("aos", "aosp", "los", "policy")
+"""Players that differ from `hs` in their samplers only; and one that plays what a file says."""
+
 TREES = ("ismcts", "oos")
 """Of which one is to be ahead of HyperPlay-II where something is hidden."""
 
@@ -59,7 +62,8 @@ TREES = ("ismcts", "oos")
 def duels() -> list[Duel]:
     """All duels: opponent by opponent, then player by player, the simplest ones last."""
     found: dict[frozenset[str], tuple[str, str]] = {}
-    players = sorted(PLAYERS, key=lambda name: (name != AUTO, -list(PLAYERS).index(name)))
+    players = [name for name in PLAYERS if name not in LEFT_OUT]
+    players.sort(key=lambda name: (name != AUTO, -list(PLAYERS).index(name)))
     for opponent in OPPONENTS:
         for player in players:
             if opponent in PLAYERS and player != opponent:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -71,6 +72,9 @@ def _rehearse(task: MatchTask, arena: Arena) -> None:
     _rehearsed.add(key)
     conditions = Conditions(play_clock_s=REHEARSED_S, max_turns=REHEARSED_TURNS)
     play_match(arena, 0, conditions, counts=False)
+    # What is loaded now stays: looking through it again and again delays answers.
+    gc.collect()
+    gc.freeze()
 
 
 @lru_cache(maxsize=_MOST_GAMES)

@@ -86,7 +86,7 @@ class PlaySummary:
     multiple=True,
     metavar="ROLE=SPEC",
     help="Who plays a role, e.g. agent=hyperplay2:n=8 or agent=http://localhost:9147. "
-    "Roles without a player are played by random.",
+    "Roles without a player are played by auto.",
 )
 @click.option(
     "--matches",

@@ -18,7 +18,12 @@ from tests.support.enumeration import (
     posterior,
     random_paths,
 )
-from tests.support.games import GAMES, machine_of_game, machine_of_rules, machine_of_shared
+from tests.support.games import (
+    MODEST_GAMES,
+    machine_of_game,
+    machine_of_rules,
+    machine_of_shared,
+)
 from tests.support.paths import turns_of
 
 Make = Callable[[str], Machine]
@@ -110,7 +115,7 @@ def left_share(found: dict[Fluents, float]) -> float:
 
 
 def cases() -> list[object]:
-    own = [pytest.param(machine_of_game, g, TURNS.get(g, 6), id=g) for g in GAMES]
+    own = [pytest.param(machine_of_game, g, TURNS.get(g, 6), id=g) for g in MODEST_GAMES]
     shared = [pytest.param(machine_of_shared, g, turns, id=g) for g, turns in SHARED_GAMES.items()]
     return [*own, *shared]
 
@@ -308,7 +313,7 @@ def largest_set(machine: Machine, role: int, path: list[tuple[int, int]]) -> int
     return max(len(posterior(machine, role, known[:turn])) for turn in range(len(known) + 1))
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", MODEST_GAMES)
 class TestManyBags:
     def test_exact_bags_are_the_posteriors_of_their_paths(self, game: str) -> None:
         machine = machine_of_game(game)
@@ -418,7 +423,7 @@ class TestEvidence:
 
 
 class TestViews:
-    @pytest.mark.parametrize("game", GAMES)
+    @pytest.mark.parametrize("game", MODEST_GAMES)
     @pytest.mark.parametrize("exact", [0, 1000])
     def test_views_replay_to_every_roles_own_incomplete_path(self, game: str, exact: int) -> None:
         machine = machine_of_game(game)

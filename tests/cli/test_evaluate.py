@@ -12,7 +12,7 @@ from ggp import play_match
 from ggp.cli.histories import first_choice
 from ggp.players import PLAYERS
 from tests.support.commands import error_line, json_file, json_of, run, text_file
-from tests.support.games import GAMES, machine_of_game
+from tests.support.games import MODEST_GAMES, machine_of_game
 
 HYPERPLAY = "hyperplay:particles=100,playouts=200"
 NOOP: dict[str, object] = {"move": "noop", "percepts": []}
@@ -132,7 +132,7 @@ def test_every_player_gives_the_agreed_fields(player: str) -> None:
     assert all((e["value"] is not None) == is_valued for e in found["moves"])
     assert all((e["stderr"] is not None) == is_valued for e in found["moves"])
     assert found["choice"] in ("ask", "wait")
-    assert found["exact"] is True
+    assert found["exact"] is (player not in ("los", "aos", "aosp", "hs"))  # these never are
     assert found["states_visited"] > 0
     assert found["seconds"] >= 0
 
@@ -231,7 +231,7 @@ def test_missing_history_file_is_one_line(tmp_path: Path) -> None:
     assert line == f"error: cannot read {path}: No such file or directory"
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", MODEST_GAMES)
 def test_every_game_is_evaluated_at_the_first_choice_of_a_role(game: str) -> None:
     role = [role for role in machine_of_game(game).roles if role != "random"][-1]
     assert len(evaluate(game, "--role", role, "--player", "random", "--seed", "3")["moves"]) > 1

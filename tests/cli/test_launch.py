@@ -165,7 +165,7 @@ def shell(command: str) -> subprocess.CompletedProcess[str]:
 
 
 INFO = "ggp info kuhn_poker"
-PLAY = "match-runner play kuhn_poker"
+PLAY = "match-runner play kuhn_poker --player player1=random --player player2=random"
 HAS_FULL = os.path.exists("/dev/full")
 full = pytest.mark.skipif(not HAS_FULL, reason="this system has no /dev/full")
 

@@ -15,6 +15,8 @@ from tests.support.traces import random_trace
 FOLDER = Path(__file__).resolve().parent
 SEEDS = (1, 2, 3)
 SEPARATOR = "\nmatch "
+CUT_OFF = {"kriegspiel": 24, "kriegspiel_5x5": 60}
+"""Steps after which the matches of long games are left."""
 
 
 def main(names: list[str]) -> None:
@@ -22,7 +24,7 @@ def main(names: list[str]) -> None:
     for name in names or list_games():
         machine = machine_of_game(name)
         text = f"{name}: {' '.join(machine.roles)}\n" + "".join(
-            f"{SEPARATOR}{number}\n{random_trace(machine, seed)}"
+            f"{SEPARATOR}{number}\n{random_trace(machine, seed, CUT_OFF.get(name))}"
             for number, seed in enumerate(SEEDS, 1)
         )
         (FOLDER / f"{name}.txt").write_text(text, encoding="utf-8")

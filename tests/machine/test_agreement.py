@@ -11,7 +11,7 @@ from ggp.gdl import parse, read_rulesheet
 from ggp.gdl.normalize import load, normalize
 from tests.support.games import (
     BACKENDS,
-    GAMES,
+    MODEST_GAMES,
     build_here,
     machine_of_game,
     machine_of_shared,
@@ -47,7 +47,7 @@ SHARED_MATCHES = {
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", MODEST_GAMES)
 def test_game_plays_as_its_rules_say(name: str, backend: str) -> None:
     reference = Reference(read_rulesheet(name).rules)
     for seed in range(MATCHES):

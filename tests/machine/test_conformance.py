@@ -21,7 +21,7 @@ from ggp.gdl.normalize import normalize
 from ggp.machine import Machine, States, build_machine, role_index
 from ggp.machine.base import NO_PERCEPTS, UNKNOWN, IntArray
 from tests.support.batches import live, mixed_states, random_joint_moves
-from tests.support.games import BACKENDS, GAMES, machine_of_game, machine_of_rules
+from tests.support.games import BACKENDS, MODEST_GAMES, machine_of_game, machine_of_rules
 
 RULES = """
 (role first) (role second)
@@ -62,7 +62,9 @@ STUCK = """
 """After one step `second` has no legal move, and the game is not over."""
 
 
-@pytest.fixture(scope="module", params=[(g, b) for b in BACKENDS for g in GAMES], ids="-".join)
+@pytest.fixture(
+    scope="module", params=[(g, b) for b in BACKENDS for g in MODEST_GAMES], ids="-".join
+)
 def machine(request: pytest.FixtureRequest) -> Machine:
     name, backend = request.param
     return machine_of_game(name, backend)

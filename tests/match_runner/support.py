@@ -93,9 +93,9 @@ def script_arena(game: str, clock: Clock | None = None, **scripts: Player) -> Ar
 
 @cache
 def arena_of(game: str, *players: str) -> Arena:
-    """An arena of real players, given as `ROLE=SPEC`; built once in a process."""
+    """An arena of real players, given as `ROLE=SPEC`, else random; built once in a process."""
     program = load(game)
-    return set_up(game, program, read_players(players, program.roles))
+    return set_up(game, program, read_players(players, program.roles, "random"))
 
 
 def timeless(record: MatchRecord) -> MatchRecord:

@@ -22,7 +22,7 @@ from match_runner.match.records import MatchRecord, RemoteSide
 from match_runner.match.referee import Conditions, play_match
 from match_runner.match.replay import check_record
 from tests.match_runner.support import Script, arena_of, script_arena
-from tests.support.games import GAMES
+from tests.support.games import MODEST_GAMES
 
 REMOTE = RemoteSide("tourn.bomb.1", "gdl2", 30, True)
 
@@ -64,7 +64,7 @@ def term_of(element: ElementTree.Element) -> str:
 # ---------------------------------------------------------------- Dresden
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", MODEST_GAMES)
 def test_dresden_xml_tells_the_whole_match(game: str) -> None:
     record, states = recorded(game), states_of(game)
     text = dresden_xml(record, states)
@@ -119,7 +119,7 @@ def test_xml_is_well_formed_whatever_the_texts_are() -> None:
 # ---------------------------------------------------------------- Tiltyard
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", MODEST_GAMES)
 def test_tiltyard_json_tells_the_whole_match(game: str) -> None:
     record, states = recorded(game), states_of(game)
     match = json.loads(tiltyard_json(record, states))

@@ -13,9 +13,10 @@ from click.testing import CliRunner, Result
 from matplotlib.image import imread
 
 from ggp.errors import ConfigError
-from ggp.players import PLAYERS
+from ggp.gdl import list_games
+from ggp.players import PLAYERS, parse_spec
 from match_runner.cli import main
-from match_runner.reproduce import cli, clock, strength
+from match_runner.reproduce import cli, clock, kriegspiel, strength
 from match_runner.reproduce.duels import Duel, play_duel
 from match_runner.reproduce.grid import (
     Grid,
@@ -70,7 +71,7 @@ def test_every_player_meets_each_opponent_once_in_every_game_that_it_may_play() 
     met = [(duel.game, frozenset(duel.players)) for duel in duels]
     assert len(set(met)) == len(met)
     for opponent in strength.OPPONENTS:
-        for player in set(PLAYERS) - {opponent}:
+        for player in set(PLAYERS) - {opponent, *strength.LEFT_OUT}:
             games = {game for game, pair in met if pair == {opponent, player}}
             plain = player in strength.PLAIN_PLAYERS
             assert games == set(strength.PLAIN_GAMES if plain else strength.GAMES)
@@ -81,6 +82,29 @@ def test_hyperplay2_has_two_clocks_in_five_games() -> None:
     found = [(d.game, d.play_clock_s) for d in clock.duels() if d.players[0] == "hyperplay2"]
     assert found == [(game, s) for s in (1.0, 3.0) for game in clock.GAMES]
     assert len(clock.GAMES) == 5
+
+
+def test_players_of_the_papers_on_kriegspiel_meet_once_in_each_game() -> None:
+    duels = kriegspiel.duels()
+    assert len({duel.folder for duel in duels}) == len(set(duels)) == len(duels)
+    for duel in duels:
+        assert duel.game in list_games()
+        for spec in duel.players:
+            parse_spec(spec)
+
+
+def test_what_the_papers_on_kriegspiel_expect_is_judged(tmp_path: Path) -> None:
+    (small, *_) = kriegspiel.EXPECTED
+    expected = replace(small, players=("hyperplay:n=2", "random"), sign=0, most_lost=0.5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kriegspiel, "CLOCK_S", None)
+        patch.setattr(kriegspiel, "EXPECTED", (expected,))
+        result, played = made(kriegspiel.KRIEGSPIEL, settings(tmp_path, 40))
+    assert played == 40
+    share, sign, lost = result.claims
+    assert share.agrees is True  # at least 65
+    assert sign.agrees is False  # significantly more than 50
+    assert lost.agrees is True
 
 
 def test_parts_of_a_grid_can_be_named() -> None:

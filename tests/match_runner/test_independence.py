@@ -20,7 +20,7 @@ from ggp.machine import Machine, build_machine
 from ggp.players import Decision, make_player, parse_spec
 from ggp.search.moves import random_moves
 from tests.support.enumeration import complete_paths
-from tests.support.games import GAMES, backend_for_search, machine_of_game
+from tests.support.games import MODEST_GAMES, backend_for_search, machine_of_game
 
 NOTHING_HIDDEN = {"breakthrough", "connect_four", "tic_tac_toe"}
 NUM_WALKS = 100
@@ -137,7 +137,7 @@ def fresh(game: str) -> Machine:
     return build_machine(load(game), backend_for_search(game))
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", MODEST_GAMES)
 def test_games_hide_something(game: str) -> None:
     assert (pair_of(game) is None) == (game in NOTHING_HIDDEN)
 
@@ -146,7 +146,7 @@ def test_games_hide_something(game: str) -> None:
     ("game", "spec"),
     [
         (game, spec)
-        for number, game in enumerate(GAMES)
+        for number, game in enumerate(MODEST_GAMES)
         for spec in (SPECS[:2], SPECS[2:])[number % 2]
         if game not in NOTHING_HIDDEN and (game, spec) not in TOO_LONG
     ],

@@ -17,7 +17,7 @@ from match_runner.match.records import MatchRecord, record_from_json
 from match_runner.match.referee import play_match
 from match_runner.match.replay import check_record, rules_of
 from tests.match_runner.support import Script, arena_of, script_arena
-from tests.support.games import GAMES
+from tests.support.games import MODEST_GAMES
 
 
 def recorded(game: str = "exploding_bomb", seed: int = 3) -> MatchRecord:
@@ -30,7 +30,7 @@ def faulty() -> MatchRecord:
     return play_match(script_arena("exploding_bomb", agent=player), 0)
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", MODEST_GAMES)
 def test_a_record_reads_back_as_it_was_written(game: str, tmp_path: Path) -> None:
     record = recorded(game)
     assert read_record(write_record(record, tmp_path)) == record

@@ -83,9 +83,9 @@ def test_a_summary_adds_up_all_matches() -> None:
     assert mean["ci99"] == max(score.value - score.low, score.high - score.value)
 
 
-def test_unnamed_roles_play_random() -> None:
+def test_auto_plays_the_roles_that_nobody_was_named_for() -> None:
     roles = ("player1", "player2", "random")
-    assert read_players(("PLAYER2 = legal",), roles) == {"player1": "random", "player2": "legal"}
+    assert read_players(("PLAYER2 = legal",), roles) == {"player1": "auto", "player2": "legal"}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from ggp.search.anytime import Deadline
 from match_runner.cli import main as match_runner
 from tests.players.test_players import HIDDEN_BIT
 from tests.support.commands import json_of
-from tests.support.games import GAMES, machine_of_game, machine_of_rules
+from tests.support.games import MODEST_GAMES, machine_of_game, machine_of_rules
 
 Told = tuple[str, tuple[str, ...]]
 
@@ -171,7 +171,7 @@ def test_what_hyperplay_cannot_tell_apart_either_is_drawn_by_lot() -> None:
 # ---------------------------------------------------------------- options, errors, clocks
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", MODEST_GAMES)
 @pytest.mark.parametrize(
     "spec",
     ["pimc:steps=500,worlds=4", "pimc:states=3000", "pimc:steps=50,trials=200,search=trees"],

@@ -13,7 +13,12 @@ from ggp.machine import Machine, role_index
 from ggp.players import PLAYERS, BeliefPlayer, Player, SearchPlayer, make_player, parse_spec
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Ties
-from tests.support.games import GAMES, backend_for_search, machine_of_game, machine_of_rules
+from tests.support.games import (
+    MODEST_GAMES,
+    backend_for_search,
+    machine_of_game,
+    machine_of_rules,
+)
 
 HIDDEN_BIT = """
 (role seer) (role random) (bit 0) (bit 1)
@@ -115,7 +120,8 @@ def test_player_without_any_particle_falls_back_and_says_so(name: str) -> None:
     thinker.observe("noop", ["red"])
     decision = thinker.choose()
     assert decision.fault is not None
-    assert "no complete path agrees" in decision.fault
+    # Only samplers that enumerate can prove it.
+    assert "no complete path" in decision.fault
     assert decision.move == "noop"
 
 
@@ -171,7 +177,7 @@ def test_slow_machine_with_many_moves_is_not_stepped_in_all_of_them_at_once() ->
     assert deadline.left_s() > -0.5  # all side by side would take 9 seconds more
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", MODEST_GAMES)
 @pytest.mark.parametrize(
     "spec", ["hyperplay:n=2", "hyperplay2:n=2", "ismcts:trials=60", "oos:trials=60"]
 )

@@ -15,7 +15,7 @@ from ggp.search import paths_tree
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.paths_tree import KEEP, PathsTree, Settings
 from ggp.search.tree_search import TreeSearch
-from ggp.search.tree_tables import ACTIONS
+from ggp.search.tree_tables import ACTIONS, LARGE, wider
 from ggp.search.waves import Roots
 from tests.search.slow_tree import SlowTree, leaf
 from tests.support.games import machine_of_game, machine_of_rules
@@ -261,3 +261,13 @@ def test_waves_grow_though_each_has_a_cost_of_its_own(monkeypatch: pytest.Monkey
     search.run(deadline)
     assert max(sizes) > 500
     assert 1.8 < now_s[0] <= 2.0
+
+
+def test_a_large_array_gets_all_the_room_at_once_and_a_small_one_no_more_than_it_may_need() -> None:
+    small = wider(np.arange(10), 20, most=10 * LARGE)
+    assert len(small) == 80
+    assert small[:10].tolist() == list(range(10))
+    large = wider(small, LARGE, most=10 * LARGE)
+    assert len(large) == 10 * LARGE
+    assert large[:10].tolist() == list(range(10))
+    assert wider(large, 10 * LARGE, most=10 * LARGE) is large

@@ -15,7 +15,7 @@ from ggp.search.moves import MoveLists
 from ggp.search.playouts import PlayoutSearch, first_steps
 from ggp.search.trials import plan_trials
 from tests.support.batches import mixed_states
-from tests.support.games import GAMES, machine_of_game, machine_of_rules
+from tests.support.games import MODEST_GAMES, machine_of_game, machine_of_rules
 
 TWO_DICE = (
     "(role random) (role player)"
@@ -52,7 +52,7 @@ class Loaded:
 
 
 class TestMoveLists:
-    @pytest.mark.parametrize("game", GAMES)
+    @pytest.mark.parametrize("game", MODEST_GAMES)
     def test_moves_are_found_where_they_are_legal(self, game: str) -> None:
         machine = machine_of_game(game)
         states = mixed_states(machine, seed=1)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ggp.gdl import list_games, parse
+from ggp.gdl.games import LONG_GAMES
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
@@ -17,10 +18,14 @@ from ggp.machine import Limits, Machine, build_machine
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("GGP_SHARED") or REPOSITORY.parent / "shared" / "rulesheets")
 GAMES = list_games()
+MODEST_GAMES = [name for name in GAMES if name not in LONG_GAMES]
+"""For tests that enumerate, search on Prolog, play whole matches move by move or make circuits: in
+the others a step takes milliseconds on Prolog, and a circuit takes seconds to make."""
+
 BACKENDS = ("prolog", "propnet")
 """Every suite for machines runs on all of these."""
 
-LARGE_GAMES = {
+LARGE_GAMES = LONG_GAMES | {
     "battleships_in_fog",
     "blind_breakthrough",
     "breakthrough",

@@ -14,13 +14,20 @@ Choose = Callable[[int, Mapping[str, Sequence[str]]], Moves]
 """(step, legal moves of each role) -> joint move."""
 
 MAX_STEPS = 200
+CUT_OFF = "  cut off"
 
 
-def trace(machine: Machine, choose: Choose) -> str:
-    """One match, played with the joint moves that `choose` picks."""
+def trace(machine: Machine, choose: Choose, cut_off: int | None = None) -> str:
+    """One match, played with the joint moves that `choose` picks.
+
+    Args:
+        cut_off: leave the match after so many steps; None: play to the end.
+    """
     lines: list[str] = []
     states = machine.initial(1)
     for step in range(MAX_STEPS):
+        if step == cut_off and not machine.terminal(states)[0]:
+            return "\n".join([*lines, CUT_OFF]) + "\n"
         lines += [f"step {step}", *_listed("state", machine.fluents(states)[0])]
         if machine.terminal(states)[0]:
             lines.append("  terminal")
@@ -41,20 +48,21 @@ def trace(machine: Machine, choose: Choose) -> str:
     raise AssertionError(f"no end after {MAX_STEPS} steps")
 
 
-def random_trace(machine: Machine, seed: int) -> str:
+def random_trace(machine: Machine, seed: int, cut_off: int | None = None) -> str:
     """A match of random moves that depends on nothing but the game and the seed."""
     rng = np.random.default_rng(seed)
 
     def choose(_: int, legal: Mapping[str, Sequence[str]]) -> Moves:
         return {role: moves[int(rng.integers(len(moves)))] for role, moves in legal.items()}
 
-    return trace(machine, choose)
+    return trace(machine, choose, cut_off)
 
 
 def replayed_trace(machine: Machine, text: str) -> str:
     """The match again, with the joint moves written in its trace."""
     joint_moves = list(_joint_moves(text))
-    return trace(machine, lambda step, _: joint_moves[step])
+    cut_off = len(joint_moves) if text.endswith(f"{CUT_OFF}\n") else None
+    return trace(machine, lambda step, _: joint_moves[step], cut_off)
 
 
 def _step(

@@ -11,7 +11,7 @@ from ggp.errors import ReasonerLimitError
 from ggp.gdl.normalize import load
 from ggp.machine import Limits, build_machine
 from tests.support.agreement import play_both
-from tests.support.games import GAMES, SHARED, machine_of_game
+from tests.support.games import MODEST_GAMES, SHARED, machine_of_game
 
 MATCHES = 100
 
@@ -30,7 +30,7 @@ RULESHEETS = sorted(
 TOO_SLOW_ON_PROLOG = {"gdl1/amazonsTorus.kif", "gdl1/chess.kif"}
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", MODEST_GAMES)
 def test_both_backends_play_the_same_game(name: str) -> None:
     prolog, propnet = machine_of_game(name, "prolog"), machine_of_game(name, "propnet")
     assert play_both(prolog, propnet, matches=MATCHES, max_steps=60) >= MATCHES

@@ -16,7 +16,12 @@ from ggp.machine.propnet.circuit import Circuit, Outputs
 from tests.machine.propnet.circuits import circuit_of
 from tests.machine.propnet.evaluate import Bits, evaluate, read
 from tests.support.batches import live, mixed_states, random_joint_moves
-from tests.support.games import GAMES, machine_of_game, machine_of_rules, machine_of_shared
+from tests.support.games import (
+    MODEST_GAMES,
+    machine_of_game,
+    machine_of_rules,
+    machine_of_shared,
+)
 
 SHARED = (
     "gdl2/blind_breakthrough_5x5.gdl",
@@ -129,7 +134,7 @@ def assert_well_made(circuit: Circuit) -> None:
         assert all(list(outputs.names) == sorted(outputs.names) for outputs in group)
 
 
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", MODEST_GAMES)
 def test_circuits_of_our_games_say_what_prolog_says(game: str) -> None:
     assert_well_made(circuit_of(game))
     assert_same(circuit_of(game), machine_of_game(game), seed=1)

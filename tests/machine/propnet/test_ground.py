@@ -23,7 +23,7 @@ from tests.machine.test_hostile_rules import (
     PROLOG_NAMES,
     USED_EVERYWHERE,
 )
-from tests.support.games import GAMES, REPOSITORY, path_of_shared
+from tests.support.games import GAMES, MODEST_GAMES, REPOSITORY, path_of_shared
 from tests.support.ground_games import GroundGame, play_alike
 from tests.support.reference import Reference
 
@@ -139,7 +139,7 @@ def check(text: str, *, matches: int = 3, max_steps: int = 6) -> None:
 # -------------------------------------------------------------------- games
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", MODEST_GAMES)
 def test_ground_rules_play_as_the_rules_say(name: str) -> None:
     program = load(name)
     reference = Reference(read_rulesheet(name).rules)

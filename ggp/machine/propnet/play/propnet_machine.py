@@ -37,8 +37,9 @@ from ggp.machine.propnet.play import plain
 from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels import advance_matching, count_bits, list_bits, query
 from ggp.machine.propnet.play.moves import MoveTable
-from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, unpack, words_for
+from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, unpack
 from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
+from ggp.machine.propnet.play.percepts_of_roles import percept_names, percepts_of_roles
 from ggp.machine.propnet.play.queries import Queries, Query
 from ggp.machine.propnet.play.queues import Queues
 from ggp.machine.propnet.play.runs import LANES_A_RUN, Map, QueuePlayer
@@ -88,7 +89,7 @@ class PropnetMachine:
         self._queries = Queries(circuit)
         self._initial = pack(circuit.initial)
         self._moves = MoveTable(self._queries)
-        self._percepts = PerceptTable(self._percept_names.__contains__)
+        self._percepts = PerceptTable(percept_names(circuit, is_gdl2=is_gdl2).__contains__)
         name = PLAIN if not is_gdl2 else told_by
         self._told = None if name is None else JointMovesTold(name)
         self._goal_values = GoalValues(self.roles, self.random_role)
@@ -351,28 +352,8 @@ class PropnetMachine:
     # ---------------------------------------------------------------- private
 
     @cached_property
-    def _percept_names(self) -> frozenset[str]:
-        if self._is_gdl2:
-            return frozenset(name for outputs in self.circuit.sees for name in outputs.names)
-        return frozenset(
-            f"(did {role} {name})"
-            for role, outputs in zip(self.roles, self.circuit.legal, strict=True)
-            for name in outputs.names
-        )
-
-    @cached_property
     def _role_percepts(self) -> list[RowPercepts | None]:
-        return [
-            RowPercepts(
-                self._percepts,
-                words_for(len(outputs.names)),
-                _speller(outputs.names),
-                _reader(outputs.names),
-            )
-            if outputs.names
-            else None
-            for outputs in self.circuit.sees
-        ]
+        return percepts_of_roles(self.circuit, self._percepts)
 
     @cached_property
     def _joint_percepts(self) -> RowPercepts:
@@ -443,23 +424,3 @@ class PropnetMachine:
 def _one_by_one(function: Callable[[_T], _U], items: Sequence[_T]) -> list[_U]:
     """What comes of a function for each item."""
     return [function(item) for item in items]
-
-
-def _speller(names: tuple[str, ...]) -> Callable[[Packed], tuple[str, ...]]:
-    def spell(row: Packed) -> tuple[str, ...]:
-        return tuple(names[k] for k in np.flatnonzero(unpack(row[None], len(names))[0]))
-
-    return spell
-
-
-def _reader(names: tuple[str, ...]) -> Callable[[tuple[str, ...]], Packed | None]:
-    place = {name: k for k, name in enumerate(names)}
-
-    def read(percepts: tuple[str, ...]) -> Packed | None:
-        if not all(name in place for name in percepts):
-            return None
-        bits = np.zeros(len(names), dtype=np.bool_)
-        bits[[place[name] for name in percepts]] = True
-        return pack(bits)
-
-    return read

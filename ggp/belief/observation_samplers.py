@@ -1,0 +1,212 @@
+"""Sampling by random histories (papers 001 and 002), from scratch in every turn.
+
+    AOS   boards that agree with all observations
+    LOS   boards that agree with the last observation only: nothing else is remembered
+
+What LOS finds need not be possible at all. What a player knows of its own pieces is not forgotten,
+though: the moves that it made are made again, and it must have the moves that it has. A few
+particles that agree with everything tell which these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ggp.belief.bags import Bags
+from ggp.belief.completions import lanes_at_once
+from ggp.belief.hyperplay_sampler import HyperPlaySampler, never
+from ggp.belief.move_models import UNIFORM, MoveModel
+from ggp.belief.paths import PathTree
+from ggp.belief.segments import Segments, initial_segments, join
+from ggp.belief.walks import united, walks
+from ggp.machine.base import IntArray, Machine
+
+MOST_STEPPED = 100_000
+"""Lanes stepped in search of boards for one bag."""
+
+OWN_PARTICLES, OWN_ATTEMPTS = 8, 20_000
+"""Resources for finding out which moves the role itself has."""
+
+
+class ObservationSampler:
+    """What these samplers have in common; see `Sampler`. No bag of theirs is exact.
+
+    Args:
+        capacity: boards that are looked for.
+        max_attempts: lanes stepped in search of boards for one bag.
+    """
+
+    enumerates = False
+
+    def __init__(
+        self,
+        machine: Machine,
+        tree: PathTree,
+        *,
+        capacity: int,
+        keep_views: bool = False,
+        max_attempts: int = MOST_STEPPED,
+        model: MoveModel = UNIFORM,
+        stop: Callable[[], bool] = never,
+    ) -> None:
+        self.machine, self.tree, self.capacity = machine, tree, capacity
+        self.stop = stop
+        self.lanes_at_once: Callable[[], int] = lanes_at_once
+        self.room = capacity
+        self._keep_views, self._max_attempts, self._model = keep_views, max_attempts, model
+
+    @property
+    def sound(self) -> bool:
+        """Whether every entry agrees with its path."""
+        return True
+
+    @property
+    def views(self) -> IntArray:
+        """Nodes that are referred to besides those of bags."""
+        return np.zeros(0, dtype=np.int64)
+
+    def renumber(self, numbers: IntArray) -> None:
+        """Follow `PathTree.prune`."""
+
+    def start(self, role: int, count: int = 1) -> Bags:
+        """`count` bags at the start of the game."""
+        sets = initial_segments(self.machine, count, keep_views=self._keep_views)
+        return Bags(role, np.full(count, role, dtype=np.int64), np.arange(count), sets)
+
+    def at(self, paths: IntArray, role: int, rng: np.random.Generator) -> Bags:
+        """The bags of these incomplete paths, which must be of the same length."""
+        return self._bags(role, paths, [self._found(role, int(path), rng) for path in paths])
+
+    def advance(
+        self,
+        bags: Bags,
+        moves: IntArray,
+        percepts: IntArray,
+        rng: np.random.Generator,
+        refused: IntArray | None = None,
+    ) -> Bags:
+        """The bags one turn later; those without boards have no entries."""
+        paths = self.tree.extend(bags.paths, moves, percepts, refused)
+        return self.at(paths, bags.role, rng)
+
+    def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
+        """One bag with what a new sample of `size` boards adds, if anything."""
+        if self.tree.depth(int(bags.paths[0])) == 0:
+            return bags
+        more = self._more(bags.role, int(bags.paths[0]), size, rng)
+        if not len(more.states):
+            return bags
+        both = united(self.machine, [bags.sets.take(bags.segment), more])
+        return self._bags(bags.role, bags.paths, [both.thinned(max(self.room, size), rng)])
+
+    def draw(self, bags: Bags, count: int, rng: np.random.Generator) -> IntArray:
+        """`[B, count]` lanes of `bags.sets.states`, drawn by weight; no bag may be depleted."""
+        return np.stack([bags.draw(bag, count, rng) for bag in range(len(bags))])
+
+    def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
+        """The boards for a path."""
+        return self._more(role, path, self.capacity, rng)
+
+    def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
+        """New boards for a path, so many if they are found."""
+        raise NotImplementedError
+
+    def _walks(
+        self,
+        role: int,
+        path: int,
+        wanted: int,
+        rng: np.random.Generator,
+        *,
+        last_only: bool,
+        legal: IntArray | None = None,
+    ) -> Segments:
+        return walks(
+            self.machine,
+            self.tree,
+            role,
+            path,
+            wanted,
+            rng,
+            last_only=last_only,
+            keep_views=self._keep_views,
+            most=self._max_attempts,
+            stop=self.stop,
+            at_once=self.lanes_at_once,
+            model=self._model,
+            legal=legal,
+        )
+
+    def _bags(self, role: int, paths: IntArray, sets: list[Segments]) -> Bags:
+        joined = join(self.machine, sets)
+        return Bags(role, paths, np.arange(len(paths)), joined, sound=self.sound)
+
+
+class AllObservations(ObservationSampler):
+    """AOS: random histories, kept if all observations agree."""
+
+    def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
+        return self._walks(role, path, wanted, rng, last_only=False)
+
+
+class LastObservation(ObservationSampler):
+    """LOS: random histories with the role's own moves, kept if the last observation agrees."""
+
+    def __init__(self, machine: Machine, tree: PathTree, **options: Any) -> None:
+        super().__init__(machine, tree, **options)
+        # What the role knows of its own moves.
+        self._own = HyperPlaySampler(
+            machine, tree, capacity=OWN_PARTICLES, exact=0, max_attempts=OWN_ATTEMPTS
+        )
+        self._known: dict[int, Bags] = {}
+
+    @property
+    def sound(self) -> bool:
+        return False
+
+    @property
+    def views(self) -> IntArray:
+        known = [bags.nodes for bags in self._known.values()]
+        return np.concatenate([self._own.views, *known])
+
+    def renumber(self, numbers: IntArray) -> None:
+        self._own.renumber(numbers)
+        self._known = {
+            int(numbers[path]): bags.renumbered(numbers) for path, bags in self._known.items()
+        }
+
+    def advance(
+        self,
+        bags: Bags,
+        moves: IntArray,
+        percepts: IntArray,
+        rng: np.random.Generator,
+        refused: IntArray | None = None,
+    ) -> Bags:
+        self._own.stop = self.stop
+        known = {}
+        paths = self.tree.extend(bags.paths, moves, percepts, refused)
+        for bag, path in enumerate(paths.tolist()):
+            before = self._known.get(int(bags.paths[bag]))
+            if before is None or before.depleted[0]:
+                known[path] = self._own.at(paths[[bag]], bags.role, rng)
+            else:
+                told = refused if refused is None else refused[[bag]]
+                known[path] = self._own.advance(before, moves[[bag]], percepts[[bag]], rng, told)
+        self._known = known
+        return super().advance(bags, moves, percepts, rng, refused)
+
+    def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
+        known = self._known.get(path)
+        if known is None:
+            self._own.stop = self.stop
+            known = self._own.at(np.array([path]), role, rng)
+            self._known = {path: known}
+        legal = None
+        if not known.depleted[0]:
+            first = known.sets.states.take(known.lanes_of(0)[:1])
+            legal = np.sort(self.machine.legal(first, role, allow_stuck=True).values)
+        return self._walks(role, path, wanted, rng, last_only=True, legal=legal)

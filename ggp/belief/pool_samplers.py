@@ -1,0 +1,189 @@
+"""Sampling with a pool (papers 001 and 002): what is kept of all boards that agree.
+
+AOSP   a pool of boards; in each turn what may come of them, and agrees, is the next pool
+HS     the same, filled up with boards that agree with the last observation only
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ggp.belief.bags import Bags
+from ggp.belief.depth_first import depth_first
+from ggp.belief.observation_samplers import LastObservation, ObservationSampler
+from ggp.belief.one_turn import advance
+from ggp.belief.paths import PathTree
+from ggp.belief.segments import Segments, initial_segments
+from ggp.belief.walks import united
+from ggp.machine.base import IntArray, Machine
+
+POOL_LIMIT = 20_000
+"""A pool of more boards than this is cut to half as many (paper 002)."""
+
+ROOM = 1 << 20
+"""Boards that may come of a pool, before it is cut."""
+
+
+class Pool(ObservationSampler):
+    """AOSP: a pool of boards that agree with all observations, kept from turn to turn.
+
+    All boards of the pool are alike, as in the paper: how likely the others' replies are does not
+    matter. Where it has died, and after that, there are none, but for those that `grown` finds.
+    """
+
+    def __init__(
+        self, machine: Machine, tree: PathTree, *, pool: int = POOL_LIMIT, **options: Any
+    ) -> None:
+        super().__init__(machine, tree, **options)
+        self._limit = pool
+        self._pools: dict[int, Segments] = {}
+
+    @property
+    def views(self) -> IntArray:
+        views = [s.views.ravel() for s in self._pools.values() if s.views is not None]
+        paths = np.array(list(self._pools), dtype=np.int64)
+        return np.concatenate([paths, *views])
+
+    def renumber(self, numbers: IntArray) -> None:
+        self._pools = {
+            int(numbers[path]): pool.renumbered(numbers) for path, pool in self._pools.items()
+        }
+
+    def at(self, paths: IntArray, role: int, rng: np.random.Generator) -> Bags:
+        """The bags of paths; pools that are not known are made turn by turn.
+
+        A pool that has died stays dead.
+        """
+        self._pools = {path: self._made(role, path, rng) for path in paths.tolist()}
+        return super().at(paths, role, rng)
+
+    def advance(
+        self,
+        bags: Bags,
+        moves: IntArray,
+        percepts: IntArray,
+        rng: np.random.Generator,
+        refused: IntArray | None = None,
+    ) -> Bags:
+        paths = self.tree.extend(bags.paths, moves, percepts, refused)
+        pools = {}
+        for bag, path in enumerate(paths.tolist()):
+            before = self._pools.get(int(bags.paths[bag]))
+            if before is None:
+                before = bags.sets.take(bags.segment[[bag]])
+            pools[path] = self._followed(bags.role, before, path, rng)
+        self._pools = pools
+        return super().at(paths, bags.role, rng)
+
+    def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
+        """One bag with a history that a search depth first finds, if it finds another one."""
+        role, path = bags.role, int(bags.paths[0])
+        if self.tree.depth(path) == 0:
+            return bags
+        found = depth_first(
+            self.machine,
+            self.tree,
+            role,
+            path,
+            rng,
+            keep_views=self._keep_views,
+            model=self._model,
+            stop=self.stop,
+        )
+        if not len(found.states):
+            return bags
+        there_is = bags.sets.take(bags.segment)
+        self._pools[path] = self._with(self._pools.get(path, there_is), found)
+        return self._bags(role, bags.paths, [self._with(there_is, found)])
+
+    def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
+        return self._pools[path]
+
+    def _made(self, role: int, path: int, rng: np.random.Generator) -> Segments:
+        """The pool of a path, made of the last one that is known on the way."""
+        steps = [int(node) for (node,) in self.tree.beginnings(np.array([path]))]
+        pool = initial_segments(self.machine, 1, keep_views=self._keep_views)
+        for node in steps[1:]:
+            pool = (
+                self._pools[node] if node in self._pools else self._followed(role, pool, node, rng)
+            )
+        return pool
+
+    def _followed(self, role: int, pool: Segments, path: int, rng: np.random.Generator) -> Segments:
+        """What may come of a pool in a turn."""
+        if not len(pool.states):
+            return pool
+        grown = advance(
+            self.machine,
+            self.tree,
+            role,
+            _alike(pool),
+            np.array([path]),
+            capacity=ROOM,
+            rng=rng,
+            model=self._model,
+            stop=self.stop,
+            at_once=self.lanes_at_once,
+        ).sets
+        if len(grown.states) > self._limit:
+            grown = _alike(grown).thinned(self._limit // 2, rng)
+        return _alike(grown)
+
+    def _with(self, boards: Segments, others: Segments) -> Segments:
+        """The boards of two sets, each once."""
+        return _alike(united(self.machine, [_alike(boards), _alike(others)]))
+
+
+class Hybrid(Pool):
+    """HS: the pool, filled up to `capacity` with boards that agree with the last observation only.
+
+    Each board counts alike. Those of the last observation are not remembered.
+
+    Attributes:
+        num_last: of the bag made last: how many of its boards are not from the pool.
+    """
+
+    def __init__(self, machine: Machine, tree: PathTree, **options: Any) -> None:
+        super().__init__(machine, tree, **options)
+        options.pop("pool", None)
+        self._last = LastObservation(machine, tree, **options)
+        self.num_last = 0
+
+    @property
+    def sound(self) -> bool:
+        """Not where boards of the last observation had to be taken."""
+        return self.num_last == 0
+
+    @property
+    def views(self) -> IntArray:
+        return np.concatenate([super().views, self._last.views])
+
+    def renumber(self, numbers: IntArray) -> None:
+        super().renumber(numbers)
+        self._last.renumber(numbers)
+
+    def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
+        pool = super()._found(role, path, rng)
+        self.num_last = 0
+        wanted = self.capacity - len(pool.states)
+        if wanted <= 0:
+            return pool
+        self._last.stop, self._last.lanes_at_once = self.stop, self.lanes_at_once
+        last = self._last.at(np.array([path]), role, rng).sets
+        both = self._with(pool, last.thinned(wanted, rng))
+        self.num_last = len(both.states) - len(pool.states)
+        return both
+
+
+def _alike(boards: Segments) -> Segments:
+    """One set whose entries weigh all the same."""
+    count = len(boards.states)
+    return replace(
+        boards,
+        log_weights=np.full(count, -np.log(max(count, 1))),
+        exact=np.zeros(1, dtype=np.bool_),
+        log_masses=np.full(1, np.log(count) if count else -np.inf),
+    )

@@ -1,0 +1,64 @@
+"""The samplers by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from ggp.belief.hyperplay_sampler import HyperPlaySampler
+from ggp.belief.observation_samplers import AllObservations, LastObservation
+from ggp.belief.move_models import UNIFORM, MoveModel
+from ggp.belief.paths import PathTree
+from ggp.belief.pool_samplers import POOL_LIMIT, Hybrid, Pool
+from ggp.belief.sampler import Sampler
+from ggp.machine.base import Machine
+
+
+class Sampling(StrEnum):
+    """How states are sampled that a role may be in; see `docs/belief.md`."""
+
+    HYPERPLAY = "hyperplay"
+    LOS = "los"
+    AOS = "aos"
+    AOSP = "aosp"
+    HS = "hs"
+
+
+_OTHERS: Mapping[Sampling, Any] = {
+    Sampling.LOS: LastObservation,
+    Sampling.AOS: AllObservations,
+    Sampling.AOSP: Pool,
+    Sampling.HS: Hybrid,
+}
+
+
+def make_sampler(
+    kind: Sampling,
+    machine: Machine,
+    tree: PathTree,
+    *,
+    capacity: int,
+    exact: int,
+    keep_views: bool,
+    pool: int = POOL_LIMIT,
+    model: MoveModel = UNIFORM,
+) -> Sampler:
+    """A sampler.
+
+    Args:
+        capacity: particles of a sampled bag.
+        exact: largest information set that is enumerated, by HyperPlay's sampler only.
+        keep_views: see `Segments`.
+        pool: boards of a pool at most, where there is one.
+        model: how the other roles move.
+    """
+    if kind is Sampling.HYPERPLAY:
+        return HyperPlaySampler(
+            machine, tree, capacity=capacity, exact=exact, keep_views=keep_views, model=model
+        )
+    limits = {"pool": pool} if kind in (Sampling.AOSP, Sampling.HS) else {}
+    made: Sampler = _OTHERS[kind](
+        machine, tree, capacity=capacity, keep_views=keep_views, model=model, **limits
+    )
+    return made

@@ -1,0 +1,180 @@
+"""Random walks from the start of a game in which a role makes the moves that it did make.
+
+The other roles move at random. A walk is kept if the role sees in it what it saw: in every turn, or
+only in the last one, for beliefs that remember nothing else (paper 001: all-observation and
+last-observation consistent). What is drawn is weighted, so that the weights of many walks are the
+prior of where they end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ggp.belief.completions import Learnt, open_moves
+from ggp.belief.move_models import UNIFORM, MoveModel
+from ggp.belief.paths import PathTree
+from ggp.belief.resample import log_sums
+from ggp.belief.segments import Segments, depleted_segments, initial_segments, join
+from ggp.machine.arrays import first_seen_columns, offsets_of
+from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
+
+WALKS_AT_ONCE = 2048
+
+FRUITLESS = 8
+"""So many times as many walks without a new end say that there are no more."""
+
+
+def walk(
+    machine: Machine,
+    tree: PathTree,
+    role: int,
+    path: int,
+    number: int,
+    rng: np.random.Generator,
+    *,
+    last_only: bool,
+    keep_views: bool,
+    model: MoveModel = UNIFORM,
+    legal: IntArray | None = None,
+) -> tuple[Segments, int]:
+    """Where walks end that agree with an incomplete path.
+
+    Args:
+        path: tree node of the role's incomplete path; not the empty one.
+        number: of walks to set out on.
+        last_only: only the percepts of the last turn need agree.
+        keep_views: see `Segments`; that of the role is what it really knows.
+        legal: the moves that the role must have where a walk ends, sorted; None for any.
+
+    Returns:
+        one set of the walks that agree, equal ends being one, and how many lanes were stepped.
+    """
+    steps = tree.beginnings(np.array([path]))
+    states, views = _begin(machine, number)
+    log_weights = np.zeros(number)
+    stepped_lanes = 0
+    for turn, (node,) in enumerate(steps[1:], start=1):
+        last = turn == len(steps) - 1
+        move, seen, refused = tree.last_turns(np.array([node]))[0].tolist()
+        if last_only and not last:
+            seen, refused = UNKNOWN, UNKNOWN
+        told = np.tile(np.array([[move], [seen], [refused]]), len(states))
+        known = views if keep_views else None
+        options = open_moves(machine, role, states, Learnt(*told), model, known)
+        lanes = np.flatnonzero(options.counts > 0)
+        joint, log_priors = options.random(lanes, rng)
+        stepped = machine.step(states.take(lanes), joint)
+        stepped_lanes += len(lanes)
+        kept = ~machine.terminal(stepped.states)
+        if seen != UNKNOWN:
+            kept &= stepped.percepts[:, role] == seen
+        on = np.flatnonzero(kept)
+        log_weights = (log_weights[lanes] + log_priors + np.log(options.counts[lanes]))[on]
+        states = stepped.states.take(on)
+        if keep_views:
+            views = views[lanes[on]]
+            for other in range(len(machine.roles)):
+                if other == role:
+                    views[:, other] = node
+                elif other != machine.random_role:
+                    views[:, other] = tree.extend(
+                        views[:, other], joint[on, other], stepped.percepts[on, other]
+                    )
+        if not len(on):
+            break
+    if legal is not None and len(states):
+        on = np.flatnonzero(_moves_are(machine, states, role, legal))
+        states, log_weights, views = states.take(on), log_weights[on], views[on[: len(views)]]
+    return _set_of(machine, states, log_weights, views if keep_views else None), stepped_lanes
+
+
+def walks(
+    machine: Machine,
+    tree: PathTree,
+    role: int,
+    path: int,
+    wanted: int,
+    rng: np.random.Generator,
+    *,
+    last_only: bool,
+    keep_views: bool,
+    most: int,
+    stop: Callable[[], bool],
+    at_once: Callable[[], int],
+    model: MoveModel = UNIFORM,
+    legal: IntArray | None = None,
+) -> Segments:
+    """Walks until there are so many different ends, `most` lanes were stepped, or it is stopped."""
+    if tree.depth(path) == 0:
+        return initial_segments(machine, 1, keep_views=keep_views)
+    found = depleted_segments(machine, 1, keep_views=keep_views)
+    spent = fruitless = 0
+    while found.counts[0] < wanted and spent < most and fruitless < FRUITLESS:
+        number = min(WALKS_AT_ONCE, max(1, at_once()))
+        drawn, stepped = walk(
+            machine,
+            tree,
+            role,
+            path,
+            number,
+            rng,
+            last_only=last_only,
+            keep_views=keep_views,
+            model=model,
+            legal=legal,
+        )
+        spent += max(stepped, 1)
+        before = len(found.states)
+        found = united(machine, [found, drawn])
+        # Where there was none yet, the next walk may find the first.
+        fruitless = fruitless + 1 if 0 < before == len(found.states) else 0
+        if stop():
+            break
+    return found.thinned(wanted, rng)
+
+
+def united(machine: Machine, parts: list[Segments]) -> Segments:
+    """One set of several, by their masses; entries that are equal become one."""
+    both = join(machine, parts)
+    log_weights = both.log_weights + np.repeat(both.log_masses, both.counts)
+    return _set_of(machine, both.states, log_weights, both.views)
+
+
+def _begin(machine: Machine, number: int) -> tuple[States, IntArray]:
+    views = np.tile(np.arange(len(machine.roles), dtype=np.int64), (number, 1))
+    return machine.initial(number), views
+
+
+def _set_of(
+    machine: Machine, states: States, log_weights: FloatArray, views: IntArray | None
+) -> Segments:
+    """One set of weighted entries; its mass is the sum of the weights."""
+    keys = [machine.groups(states), *([] if views is None else views.T)]
+    first, group = first_seen_columns(keys)
+    if not len(first):
+        return depleted_segments(machine, 1, keep_views=views is not None)
+    summed = log_sums(log_weights, group, len(first))
+    total = log_sums(summed, np.zeros(len(first), dtype=np.int64), 1)
+    count = len(first)
+    return Segments(
+        offsets_of(np.array([count])),
+        states.take(first),
+        summed - total,
+        np.zeros(1, dtype=np.bool_),
+        np.full(1, float(count)),
+        total,
+        None if views is None else views[first],
+    )
+
+
+def _moves_are(machine: Machine, states: States, role: int, legal: IntArray) -> BoolArray:
+    """`[L]` lanes in which a role has just these moves, which are sorted."""
+    moves = machine.legal(states, role, allow_stuck=True)
+    same = moves.counts == len(legal)
+    known = np.isin(moves.values, legal)
+    at = np.flatnonzero(same)
+    hits = np.concatenate([[0], np.cumsum(known)])
+    same[at] &= (hits[moves.offsets[at + 1]] - hits[moves.offsets[at]]) == len(legal)
+    return np.asarray(same)

@@ -1,0 +1,124 @@
+"""What the players have in common that look ahead by what they will know: `over` and `para`."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ggp.belief import Bags
+from ggp.errors import ConfigError, GGPError
+from ggp.players.belief_player import Choice
+from ggp.players.option_fields import choice, whole
+from ggp.players.search_player import SearchOptions, SearchPlayer
+from ggp.search.anytime import Deadline, OutOfTime
+from ggp.search.information_sets import MOST_JOINT, InformationSetSearch, TooLarge
+from ggp.search.playouts import PlayoutSearch
+from ggp.search.set_values import Leaf
+
+DEFAULT_HISTORIES = 500
+
+FIRST_SHARE = 0.4
+"""Share of the time that is left in which at least one history must be folded in; where none is,
+the player looks a ply less ahead."""
+
+STATES_A_JOINT_MOVE = 8
+"""Of a budget of states: a joint move of the last turn of one history takes about so many, as there
+are playouts after it."""
+
+RESCUE_PLAYOUTS = 1_000
+"""Playouts of each candidate where nothing can be looked ahead."""
+
+
+@dataclass(frozen=True)
+class InformationSetOptions(SearchOptions):
+    """Options of players that search information sets."""
+
+    depth: int = whole(2, "plies to look ahead; fewer where there is no time for that", high=50)
+    histories: int | None = whole(
+        None,
+        "histories folded in for a decision, without a clock",
+        high=10**7,
+        usual=str(DEFAULT_HISTORIES),
+    )
+    leaf: Leaf = choice(Leaf.MEAN, "value of a set where it stops: mean or min of its states")
+    tries: int = whole(
+        1, "refused tries in a row that cost no ply; 0: a refused try is a ply", low=0, high=50
+    )
+    particles: int = whole(200, "particles in a bag that is sampled")
+
+    def __post_init__(self) -> None:
+        if self.states and self.histories is not None:
+            raise ConfigError("give either histories or states")
+
+
+class InformationSetPlayer(SearchPlayer):
+    """A player that goes through what it may know some plies later."""
+
+    options: InformationSetOptions
+    paranoid: ClassVar[bool]
+
+    @property
+    def capacity(self) -> int:
+        return self.options.particles
+
+    @property
+    def trials(self) -> int:
+        return self.options.histories or DEFAULT_HISTORIES
+
+    def search(
+        self, bag: Bags, deadline: Deadline | None, depth: int | None = None
+    ) -> InformationSetSearch:
+        """A search that looks so many plies ahead; default: as many as the options say."""
+        budgets = self.options.states
+        most = MOST_JOINT
+        if budgets:
+            most = min(most, budgets[min(self.turn, len(budgets) - 1)] // STATES_A_JOINT_MOVE)
+        return InformationSetSearch(
+            self.machine,
+            bag,
+            self.rng,
+            depth=depth or self.options.depth,
+            paranoid=self.paranoid,
+            leaf=self.options.leaf,
+            tries=self.options.tries,
+            deadline=deadline,
+            most=most,
+        )
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        for depth in range(self.options.depth, 0, -1):
+            try:
+                found = self._decided(bag, deadline, depth)
+            except TooLarge:
+                found = None
+            except GGPError as error:
+                self._warn(error)
+                break
+            if found is not None:
+                return found
+        # Not even one turn of one history can be gone through: its moves are tried at random.
+        search = PlayoutSearch(self.machine, bag, self.rng, deadline)
+        if deadline is None and not self.options.states:
+            search.round(RESCUE_PLAYOUTS)
+            return self.best(search.estimates())
+        return self.best(self.values_of(search, deadline))
+
+    def _decided(self, bag: Bags, deadline: Deadline | None, depth: int) -> Choice | None:
+        """A choice by so many plies, if a history can be folded in in time.
+
+        Raises:
+            TooLarge: there is too much to go through.
+        """
+        if deadline is None:
+            return self.best(self.values_of(self.search(bag, None, depth), None))
+        search = self.search(bag, deadline.part(FIRST_SHARE), depth)
+        with suppress(OutOfTime):
+            search.round(search.num_entries)
+        if not search.estimates().visits.any():
+            return None
+        search.until(deadline)
+        if search.solved:
+            return self.best(search.estimates())
+        # Nodes are shared by all moves: a history tells of all of them alike.
+        return self.best(self.values_of(search, deadline, race=False))

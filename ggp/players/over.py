@@ -1,0 +1,13 @@
+"""The player `over`: overconfident information-set search."""
+
+from __future__ import annotations
+
+from ggp.players.information_set_player import InformationSetOptions, InformationSetPlayer
+
+
+class Over(InformationSetPlayer):
+    """The best move some plies ahead, by what it will know then, if others move at random."""
+
+    Options = InformationSetOptions
+    SOURCE = "Parker, Nau & Subrahmanian (AAAI 2006), overconfident play"
+    paranoid = False

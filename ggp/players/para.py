@@ -1,0 +1,13 @@
+"""The player `para`: paranoid information-set search."""
+
+from __future__ import annotations
+
+from ggp.players.information_set_player import InformationSetOptions, InformationSetPlayer
+
+
+class Para(InformationSetPlayer):
+    """The best move some plies ahead, by what it will know then, if the worst happens."""
+
+    Options = InformationSetOptions
+    SOURCE = "Parker, Nau & Subrahmanian (AAAI 2006), paranoid play"
+    paranoid = True

@@ -1,0 +1,344 @@
+"""Information-set search (paper 000): look some plies ahead, by what our role will know then.
+
+Histories are drawn from the bag, and folded into a tree of information sets of our role
+(`set_tree`). In a turn our role takes its best action, one for all histories of a set. The others
+
+    overconfident   EU_d: move uniformly, or by a model: the mean over all that may follow
+    paranoid        PU_d: move as is worst for us, and the worst history is the true one
+
+Sets that are d plies away are valued by an `Evaluation` of their states (default: random playouts).
+Histories are left out at the root only. Below it everything that may follow is gone through: a set
+from which states are missing looks as if we knew more than we will (strategy fusion).
+
+A ply is a turn. A turn in which a try was refused costs none, up to so many in a row (`refusals`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ggp.belief import UNIFORM, Bags, MoveModel
+from ggp.machine.arrays import first_seen_columns
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, Stepped
+from ggp.search.anytime import BETWEEN_LOOKS_S, Deadline, Pace
+from ggp.search.estimates import Estimates, candidates
+from ggp.search.joint_moves import LANES_AT_ONCE, TIMED_LANES, JointMoves, joint_moves
+from ggp.search.parts import Evaluation
+from ggp.search.playouts import RandomPlayouts
+from ggp.search.refusals import refused_tries
+from ggp.search.set_tree import SetTree
+from ggp.search.set_values import Leaf
+
+JOINT_AT_ONCE = 1 << 18
+"""Joint moves of a turn that histories folded in together should have."""
+
+MOST_JOINT = 1 << 20
+"""Joint moves of a turn of one history: beyond that it is not looked so far ahead."""
+
+MOST_NODES = 1 << 23
+"""Nodes of a tree: bounds memory. No more histories are folded in then."""
+
+
+class TooLarge(Exception):
+    """There is too much to go through in a single history: a result, not an error."""
+
+
+@dataclass(frozen=True)
+class _Lanes:
+    """Histories that go on side by side; those of one node with equal states are one.
+
+    Attributes:
+        states: K of them.
+        nodes: `[K]` information set of each.
+        masses: `[K]` probability of each.
+        counts: `[K]` how often each is valued where the search stops there.
+    """
+
+    states: States
+    nodes: IntArray
+    masses: FloatArray
+    counts: IntArray
+
+    def take(self, lanes: IntArray) -> _Lanes:
+        return _Lanes(
+            self.states.take(lanes), self.nodes[lanes], self.masses[lanes], self.counts[lanes]
+        )
+
+    def merged(self, machine: Machine) -> _Lanes:
+        """The same, equal ones being one."""
+        first, group = first_seen_columns([self.nodes, machine.groups(self.states)])
+        counts = np.zeros(len(first), dtype=np.int64)
+        np.maximum.at(counts, group, self.counts)
+        masses = np.asarray(np.bincount(group, self.masses, len(first)), dtype=np.float64)
+        return _Lanes(self.states.take(first), self.nodes[first], masses, counts)
+
+
+class InformationSetSearch:
+    """EU_d or PU_d of every candidate of one bag, improved round by round.
+
+    A trial folds in a history, for all candidates at once. Entries of the bag are drawn by weight;
+    where there are no more of them than trials, each is folded in by its weight. The states where
+    the search stops are valued as often as their history was drawn.
+
+    Args:
+        bags: one bag, not depleted.
+        depth: plies to look ahead, at least 1.
+        tries: refused tries in a row that cost no ply.
+        deadline: looked at all the time.
+        evaluation: of the states where the search stops.
+        model: how the others move; to the paranoid only what they may do matters.
+        most: joint moves of one history and turn, at most.
+
+    Attributes:
+        moves: the candidates.
+        solved: whether the values are final: the whole set was gone through to the end of the game.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        bags: Bags,
+        rng: np.random.Generator,
+        *,
+        depth: int,
+        paranoid: bool,
+        leaf: Leaf = Leaf.MEAN,
+        tries: int = 0,
+        deadline: Deadline | None = None,
+        evaluation: Evaluation | None = None,
+        model: MoveModel = UNIFORM,
+        most: int = MOST_JOINT,
+    ) -> None:
+        self._machine, self._bags, self._rng, self._model = machine, bags, rng, model
+        self._evaluation = evaluation or RandomPlayouts(machine)
+        self._tries, self._most = tries, most
+        self._tree = SetTree(
+            depth, tries, paranoid=paranoid, leaf=leaf, goal_range=machine.goal_range
+        )
+        self._folded = 0
+        self._at_once = 1
+        self.until(deadline)
+        self.moves = candidates(machine, bags)
+        self.solved = False
+
+    def until(self, deadline: Deadline | None) -> None:
+        """Replace the deadline."""
+        self._deadline = deadline
+        self._steps = Pace(deadline, TIMED_LANES, LANES_AT_ONCE)
+        self._evaluations = Pace(deadline, TIMED_LANES, LANES_AT_ONCE)
+
+    @property
+    def num_entries(self) -> int:
+        """Histories in the bag."""
+        return len(self._bags.lanes_of(0))
+
+    def round(self, count: int, chosen: IntArray | None = None) -> None:
+        """Fold in `count` more histories; `chosen` makes no difference.
+
+        Raises:
+            OutOfTime: not all could be; those that were count.
+            TooLarge: there is too much to go through in one of them.
+        """
+        if self.solved:
+            return
+        entries, masses, counts = self._drawn(count)
+        start = 0
+        while start < len(entries) and len(self._tree) < MOST_NODES:
+            end = min(start + self._at_once, len(entries))
+            began_s = 0.0 if self._deadline is None else self._deadline.clock()
+            part = _Lanes(
+                self._bags.sets.states.take(entries[start:end]),
+                np.zeros(end - start, dtype=np.int64),
+                masses[start:end],
+                counts[start:end],
+            )
+            try:
+                joint = self._fold(part)
+            except TooLarge:
+                if end - start == 1:
+                    raise
+                self._at_once = max(1, (end - start) // 4)
+                continue
+            self._folded += int(counts[start:end].sum())
+            self._learn_size(end - start, joint, began_s)
+            start = end
+        whole = bool(self._bags.exact[0]) and len(entries) == self.num_entries
+        self.solved = whole and start == len(entries) and not self._tree.num_leaves
+
+    def estimates(self) -> Estimates:
+        """The values so far; candidates never tried have value 0."""
+        size = len(self.moves.values)
+        values, errors, promptness = np.zeros(size), np.full(size, np.nan), np.zeros(size)
+        visits = np.zeros(size, dtype=np.int64)
+        if self._folded:
+            moves, worth = self._tree.backed_up()
+            order = np.argsort(self.moves.values)
+            at = order[np.searchsorted(self.moves.values, moves, sorter=order)]
+            values[at], promptness[at] = worth.values, worth.promptness
+            errors[at] = np.sqrt(worth.variances)
+            visits[at] = self._folded
+        return Estimates(self.moves, values, errors, visits, promptness)
+
+    # ---------------------------------------------------------------- histories
+
+    def _drawn(self, count: int) -> tuple[IntArray, FloatArray, IntArray]:
+        """Entries drawn, in random order, with their masses and how often each was drawn."""
+        lanes, weights = self._bags.lanes_of(0), self._bags.weights_of(0)
+        spare = count - len(lanes)
+        if spare >= 0:
+            wanted = np.maximum(weights * count - 1.0, 0.0)
+            number = 1 + self._systematic(wanted, spare)
+            masses = weights * count
+        else:
+            number = self._systematic(weights, count)
+            masses = number.astype(np.float64)
+        # What is left out when the time is up must be left out by chance.
+        order = self._rng.permutation(np.flatnonzero(number))
+        return lanes[order], masses[order], number[order]
+
+    def _systematic(self, weights: FloatArray, count: int) -> IntArray:
+        """How many of `count` draws by weight fall on each."""
+        total = weights.sum()
+        if not count or total <= 0:
+            return np.zeros(len(weights), dtype=np.int64)
+        points = (self._rng.random() + np.arange(count)) * (total / count)
+        at = np.searchsorted(np.cumsum(weights), points, side="right")
+        return np.bincount(np.minimum(at, len(weights) - 1), minlength=len(weights))
+
+    def _learn_size(self, number: int, joint: int, began_s: float) -> None:
+        """How many histories to fold in next, after so many that had so many joint moves."""
+        most = max(1, number * JOINT_AT_ONCE // max(joint, 1))
+        size = min(2 * self._at_once, most) if self._deadline is not None else most
+        if self._deadline is not None:
+            took_s = self._deadline.clock() - began_s
+            if took_s > BETWEEN_LOOKS_S / 2:
+                size = max(1, min(size, self._at_once // 2))
+            elif took_s > BETWEEN_LOOKS_S / 4:
+                size = min(size, self._at_once)
+        self._at_once = size
+
+    # ---------------------------------------------------------------- folding one in
+
+    def _fold(self, lanes: _Lanes) -> int:
+        """Fold in histories, all of them or none; the most joint moves that there were in a turn.
+
+        Raises:
+            OutOfTime: the deadline has passed.
+            TooLarge: see `TooLarge`.
+        """
+        largest = 0
+        masses = [(lanes.nodes, lanes.masses)]
+        leaves: list[_Lanes] = []
+        while len(lanes.nodes):
+            options = joint_moves(self._machine, lanes.states, self._bags.role, self._deadline)
+            if options.number > self._most:
+                raise TooLarge
+            largest = max(largest, int(options.number))
+            after = self._after(lanes, options, masses)
+            stops = self._tree.depths(after.nodes) == 0
+            leaves.append(after.take(np.flatnonzero(stops)))
+            lanes = after.take(np.flatnonzero(~stops))
+        values, turns = self._valued(leaves)
+        for nodes, mass in masses:
+            self._tree.add(nodes, mass)
+        for part, value, turn in zip(leaves, values, turns, strict=True):
+            self._tree.add_leaves(part.nodes, part.masses, part.counts, value, turn)
+        return largest
+
+    def _after(
+        self, lanes: _Lanes, options: JointMoves, masses: list[tuple[IntArray, FloatArray]]
+    ) -> _Lanes:
+        """Histories one turn later that are not over; the masses of all nodes go into the list."""
+        role, tree, machine = self._bags.role, self._tree, self._machine
+        found = [lanes.take(np.zeros(0, dtype=np.int64))]
+        chances = self._chances(lanes.states, options)
+        for first, last in self._steps.runs(np.diff(options.offsets)):
+            bounds = int(options.offsets[first]), int(options.offsets[last])
+            if bounds[0] == bounds[1]:
+                continue  # some role is stuck in each of these
+            state, places = options.places(*bounds)
+            _, joint = options.some(*bounds)
+            stepped = self._stepped(lanes.states.take(state), joint)
+            over = machine.terminal(stepped.states)
+            ends, goes_on = np.flatnonzero(over), np.flatnonzero(~over)
+            actions = tree.actions(lanes.nodes[state], joint[:, role])
+            nodes = np.empty(len(state), dtype=np.int64)
+            if len(ends):
+                goals = machine.goals(stepped.states.take(ends))[:, role]
+                nodes[ends] = tree.ended(actions[ends], goals)
+            on = stepped.states.take(goes_on)
+            refused = self._refused(lanes.states, options, state[goes_on], joint[goes_on], on)
+            nodes[goes_on] = tree.reached(
+                actions[goes_on], stepped.percepts[goes_on, role], refused
+            )
+            by_chance = np.ones(len(state))
+            groups = np.arange(len(state))
+            if machine.random_role is not None:
+                by_chance = options.probabilities[places[:, machine.random_role]]
+                drawn_from = options.lists[machine.random_role].offsets[state]
+                groups = np.cumsum(places[:, machine.random_role] == drawn_from)
+            tree.follow(actions, nodes, groups, by_chance)
+            mass = lanes.masses[state] * by_chance
+            for each, chance in chances.items():
+                mass = mass * chance[places[:, each]]
+            masses.append((nodes, mass))
+            part = _Lanes(on, nodes[goes_on], mass[goes_on], lanes.counts[state[goes_on]])
+            found.append(part.merged(machine))
+        if len(found) == 2:
+            return found[1]
+        return _Lanes(
+            machine.concatenate([part.states for part in found]),
+            np.concatenate([part.nodes for part in found]),
+            np.concatenate([part.masses for part in found]),
+            np.concatenate([part.counts for part in found]),
+        ).merged(machine)
+
+    def _stepped(self, states: States, joint: IntArray) -> Stepped:
+        """One turn on; joint moves of a single state may be more than are made at once."""
+        parts = [
+            self._machine.step(states.take(np.arange(start, end)), joint[start:end])
+            for start, end in self._steps.batches(len(joint))
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        return Stepped(
+            self._machine.concatenate([part.states for part in parts]),
+            np.concatenate([part.percepts for part in parts]),
+        )
+
+    def _chances(self, states: States, options: JointMoves) -> dict[int, FloatArray]:
+        """How likely the moves of each role that is neither ours nor `random` are, as listed."""
+        found = {}
+        for role, moves in enumerate(options.lists):
+            if role in (self._bags.role, self._machine.random_role):
+                continue
+            found[role] = np.exp(self._model.log_likelihoods(self._machine, states, role, moves))
+        return found
+
+    def _refused(
+        self,
+        before: States,
+        options: JointMoves,
+        lanes: IntArray,
+        moves: IntArray,
+        after: States,
+    ) -> BoolArray:
+        if not self._tries or not len(lanes):
+            return np.zeros(len(lanes), dtype=np.bool_)
+        return refused_tries(self._machine, before, options, lanes, moves, after)
+
+    def _valued(self, leaves: list[_Lanes]) -> tuple[list[FloatArray], list[IntArray]]:
+        """Values of the states of leaves, and turns to the end, each as often as it counts."""
+        values, turns = [], []
+        for part in leaves:
+            lane = np.repeat(np.arange(len(part.nodes)), part.counts)
+            value, turn = np.empty(len(lane)), np.empty(len(lane), dtype=np.int64)
+            for start, end in self._evaluations.batches(len(lane)):
+                value[start:end], turn[start:end] = self._evaluation.values(
+                    part.states.take(lane[start:end]), self._bags.role, self._rng, self._deadline
+                )
+            values.append(value)
+            turns.append(turn)
+        return values, turns

@@ -1,0 +1,123 @@
+"""The joint moves of many states, in the order in which roles choose.
+
+They are numbers in mixed radix, one digit for each role:
+
+    us  other  random        us chooses among 2, the other among 2, chance among 3
+     0    0     0 1 2        chance averages three neighbours,
+     0    1     0 1 2        the other takes the better of two,
+     1    0     0 1 2        then we do
+     1    1     0 1 2
+
+So every choice is made among neighbours, and `reduceat` makes it in all states at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ggp.machine.arrays import offsets_of, segment_ids
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
+from ggp.search.anytime import Deadline, Pace
+
+TIMED_LANES = 32
+"""Lanes to begin with before a look at the clock, where there is one."""
+
+LANES_AT_ONCE = 1 << 16
+"""Lanes stepped between two looks at the clock."""
+
+
+@dataclass(frozen=True)
+class JointMoves:
+    """The joint moves of S states, in the order in which roles choose.
+
+    Attributes:
+        order: roles, the one whose digit changes slowest first.
+        lists: moves of each role.
+        probabilities: of the moves of `random`, as listed.
+        stuck: `[S]` states in which some role has no move: they have no joint moves.
+    """
+
+    order: tuple[int, ...]
+    lists: tuple[Ragged, ...]
+    probabilities: FloatArray
+    stuck: BoolArray
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """`[S, R]` moves of each role; 0 for all where one has none."""
+        counts = np.stack([each.counts for each in self.lists], axis=1)
+        return np.where(self.stuck[:, None], 0, counts)
+
+    @property
+    def number(self) -> float:
+        """Joint moves of all states; there may be more than an integer holds."""
+        return float(self.counts.astype(np.float64).prod(axis=1).sum())
+
+    @cached_property
+    def offsets(self) -> IntArray:
+        """`[S + 1]` of the joint moves of each state."""
+        return offsets_of(self.counts.prod(axis=1))
+
+    def some(self, start: int, end: int) -> tuple[IntArray, IntArray]:
+        """`[K]` state of each of some joint moves, and `[K, R]` these."""
+        state, places = self.places(start, end)
+        joint = np.empty_like(places)
+        for role, moves in enumerate(self.lists):
+            joint[:, role] = moves.values[places[:, role]]
+        return state, joint
+
+    def places(self, start: int, end: int) -> tuple[IntArray, IntArray]:
+        """Like `some`, with the places of the moves in the lists instead of the moves."""
+        first = int(np.searchsorted(self.offsets, start, side="right")) - 1
+        last = int(np.searchsorted(self.offsets, end, side="left"))
+        bounds = np.clip(self.offsets[first : last + 1], start, end)
+        state = first + segment_ids(bounds - start)
+        number = np.arange(start, end) - self.offsets[state]
+        places = np.empty((end - start, len(self.lists)), dtype=np.int64)
+        for role in reversed(self.order):
+            places[:, role] = self.lists[role].offsets[state]
+            if self.counts[first:last, role].max() > 1:
+                number, digit = np.divmod(number, self.counts[state, role])
+                places[:, role] += digit
+        return state, places
+
+
+def joint_moves(
+    machine: Machine, states: States, role: int, deadline: Deadline | None = None
+) -> JointMoves:
+    """The joint moves of states, where a role chooses first and `random` last.
+
+    Raises:
+        OutOfTime: there was no time to list them.
+    """
+    chance_role = () if machine.random_role is None else (machine.random_role,)
+    others = (r for r in range(len(machine.roles)) if r not in (role, *chance_role))
+    parts: list[list[Ragged]] = []
+    probabilities = [np.zeros(0)]
+    for start, end in Pace(deadline, TIMED_LANES, LANES_AT_ONCE).batches(len(states)):
+        some = states.take(np.arange(start, end))
+        lists = []
+        for each in range(len(machine.roles)):
+            if each == machine.random_role:
+                chance = machine.chance(some)
+                lists.append(Ragged(chance.offsets, chance.moves))
+                probabilities.append(chance.probabilities)
+            else:
+                lists.append(machine.legal(some, each, allow_stuck=True))
+        parts.append(lists)
+    joined = tuple(_joined([lists[r] for lists in parts]) for r in range(len(machine.roles)))
+    stuck = np.zeros(len(states), dtype=np.bool_)
+    for moves in joined:
+        stuck |= moves.counts == 0
+    order = (role, *others, *chance_role)
+    return JointMoves(order, joined, np.concatenate(probabilities), stuck)
+
+
+def _joined(parts: list[Ragged]) -> Ragged:
+    """The lists of several batches, one after the other."""
+    none = np.zeros(0, dtype=np.int64)
+    counts = np.concatenate([none, *(part.counts for part in parts)])
+    return Ragged(offsets_of(counts), np.concatenate([none, *(part.values for part in parts)]))

@@ -1,0 +1,79 @@
+"""Refused tries: moves after which the same role moves again, as in kriegspiel.
+
+GDL-II does not know them; to the rules a try is a turn like any other. This is how they look:
+
+- one role alone had a choice, and after the move nobody else has one;
+- what it may do now is some of what it might do before, and no longer the move that it tried;
+- in the same state something else hands the turn over: then another role has a choice, or the role
+  may do something else than before (wait, say).
+
+The last point tells them from shots, one after the other, at cells that are crossed off.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States
+from ggp.search.joint_moves import JointMoves
+from ggp.search.moves import MoveLists
+
+
+def refused_tries(
+    machine: Machine,
+    before: States,
+    options: JointMoves,
+    lanes: IntArray,
+    moves: IntArray,
+    after: States,
+) -> BoolArray:
+    """`[K]` which joint moves were tries that were refused.
+
+    Args:
+        before: S states.
+        options: their joint moves.
+        lanes: `[K]` which of the states each of K joint moves was made in. All joint moves of a
+            state that do not end the game must be there, or handing over may be overlooked.
+        moves: `[K, R]` these joint moves.
+        after: K states that they lead to, none of them terminal.
+    """
+    choosing = options.counts > 1
+    sole = np.where(choosing.sum(axis=1) == 1, np.argmax(choosing, axis=1), -1)
+    refused = np.zeros(len(lanes), dtype=np.bool_)
+    players = [r for r in range(len(machine.roles)) if r != machine.random_role]
+    if len(players) < 2 or not np.isin(sole, players).any():
+        return refused
+    counts, lists = _options_after(machine, after)
+    for role in players:
+        rows = np.flatnonzero(sole[lanes] == role)
+        if not len(rows):
+            continue
+        others = np.delete(counts[rows], role, axis=1)
+        idle = (others <= 1).all(axis=1)
+        offsets = lists[role].offsets
+        sizes = counts[rows, role]
+        owner = np.repeat(np.arange(len(rows)), sizes)
+        starts = np.cumsum(sizes) - sizes
+        values = lists[role].values[
+            np.repeat(offsets[rows] - starts, sizes) + np.arange(len(owner))
+        ]
+        known = MoveLists(machine, before, role).find(lanes[rows][owner], values) >= 0
+        new = np.bincount(owner[~known], minlength=len(rows)) > 0
+        again = np.bincount(owner[values == moves[rows, role][owner]], minlength=len(rows)) > 0
+        fewer = idle & ~new & ~again & (sizes > 0)
+        handed_over = np.zeros(len(before), dtype=np.bool_)
+        handed_over[lanes[rows[~idle | new]]] = True
+        refused[rows] = fewer & handed_over[lanes[rows]]
+    return refused
+
+
+def _options_after(machine: Machine, states: States) -> tuple[IntArray, list[Ragged]]:
+    """`[K, R]` how many moves each role has in each state, and the moves."""
+    lists = []
+    for role in range(len(machine.roles)):
+        if role == machine.random_role:
+            chance = machine.chance(states)
+            lists.append(Ragged(chance.offsets, chance.moves))
+        else:
+            lists.append(machine.legal(states, role, allow_stuck=True))
+    return np.stack([each.counts for each in lists], axis=1), lists

@@ -1,0 +1,61 @@
+"""Plays a game at random on the fast backend: how it ends, and how many games a CPU second.
+
+    python scripts/random_games.py kriegspiel --games 10000
+
+Prints how often each joint score occurs, with 95 % intervals, the joint moves of a game, and games
+and joint moves a CPU second of one core, without the time that starting takes. In kriegspiel a
+joint move is a try.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from math import sqrt
+
+import click
+import numpy as np
+
+from ggp.console import print_rich, table_of
+from ggp.gdl.normalize import load
+from ggp.machine import build_machine
+
+_Z = 1.96
+
+
+@click.command()
+@click.argument("game")
+@click.option("--games", type=click.IntRange(min=1), default=10_000, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+def main(game: str, games: int, seed: int) -> None:
+    """Play GAME at random, and show how it ends and how fast that was."""
+    machine = build_machine(load(game), "propnet", ready=True)
+    started = time.process_time()
+    played = machine.playout(machine.initial(games), np.random.default_rng(seed))
+    took = time.process_time() - started
+    assert played.finished.all()
+    counts = Counter(map(tuple, played.goals.astype(int).tolist()))
+    rows = []
+    for scores, count in sorted(counts.items(), reverse=True):
+        low, high = interval(count, games)
+        share = f"{100 * count / games:.2f} ({100 * low:.2f} to {100 * high:.2f})"
+        rows.append([*map(str, scores), f"{count:,}", share])
+    print_rich(table_of([*(f"#{role}" for role in machine.roles), "#games", "#%"], rows))
+    steps = played.steps
+    click.echo(f"joint moves a game: mean {steps.mean():.1f}, {steps.min()} to {steps.max()}")
+    click.echo(
+        f"{took:.2f} CPU s: {games / took:,.0f} games, {steps.sum() / took:,.0f} joint moves"
+    )
+    machine.close()
+
+
+def interval(count: int, of: int) -> tuple[float, float]:
+    """The 95 % interval of a share, after Wilson."""
+    share, weight = count / of, _Z**2 / of
+    middle = (share + weight / 2) / (1 + weight)
+    half = _Z / (1 + weight) * sqrt(share * (1 - share) / of + weight / (4 * of))
+    return middle - half, middle + half
+
+
+if __name__ == "__main__":
+    main()

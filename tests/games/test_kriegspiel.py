@@ -1,0 +1,339 @@
+"""Kriegspiel beside python-chess: positions in which every try is made, games, and scripts."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+
+import chess
+import numpy as np
+import pytest
+
+from ggp.gdl import find_game, parse
+from ggp.machine import Machine, States
+from tests.games.chess_umpires import ChessUmpire, text_of
+from tests.games.kriegspiel_games import compare
+from tests.support.games import REPOSITORY, machine_of_game
+from tests.support.matches import Match
+
+POSITIONS = {
+    "castling on both sides": """
+        e2e4 d7d5 g1f3 g8f6 f1e2 c8g4 d2d4 b8c6 c1f4 d8d7 b1c3 e7e6 d1d3 a7a6""",
+    "castling of black": "d2d4 g8f6 c2c4 g7g6 b1c3 f8g7 e2e4",
+    "castling out of check": "e2e4 e7e5 g1f3 g8f6 f1c4 f6e4 d2d4 f8b4",
+    "castling through check": "g2g3 b7b6 f1g2 c8a6 g1f3 e7e6 e2e3 h7h6",
+    "castling into check": "f2f4 e7e6 g1f3 f8c5 g2g3 a7a6 f1g2 b7b6",
+    "castling past an enemy": "d2d4 g8f6 c1f4 f6e4 b1a3 e4c3 d1d2 c3b1",
+    "castling when the rook has moved": "g1f3 g8f6 g2g3 g7g6 f1g2 f8g7 h1g1 h8g8 g1h1 g8h8",
+    "castling when the king has moved": "g1f3 a7a6 g2g3 b7b6 f1g2 c7c6 e1f1 d7d6 f1e1 h7h6",
+    "castling when the rook was taken": "g2g4 b7b6 f1h3 c8b7 a2a3 b7h1 g1f3 h7h6",
+    "capture in passing": "e2e4 a7a6 e4e5 d7d5",
+    "capture in passing by black": "a2a3 d7d5 a3a4 d5d4 e2e4",
+    "capture in passing too late": "e2e4 a7a6 e4e5 d7d5 a2a3 a6a5",
+    "capture in passing that answers check": """
+        c2c3 e7e5 b2b4 g7g5 g1f3 b8c6 b4b5 f8c5 d1c2 c5a3 h1g1 c6b8 c1a3 a7a5 h2h3 f7f5 d2d4 g8h6
+        g2g4 e8f7 a3c5 e5d4 b5b6 f7e6 g1g3 d4c3 c2a4 d8e8 a4b5 e8f8 c5e7 c7c5 a2a4 a8a7 g3g2 b8c6
+        a1a2 e6d5 b5a6 f5f4 e2e4""",
+    "capture in passing as the only move": """
+        e2e4 g8f6 a2a4 c7c6 f2f4 f6h5 e1e2 d7d5 c2c4 c8e6 e4e5 e6c8 b1a3 b7b6 e2f3 d8c7 d2d4 c7d8
+        g2g4 c8f5 d1d3 f5d3 a3b1 h8g8 c1e3 d5c4 b2b4 d8c7 h2h3 c7d6 g1e2 d6d5 f3f2 d5d8 f2f3 d3e2
+        f3e4 e2g4 a1a2 f7f5""",
+    "capture in passing that bares the king": """
+        a2a4 d7d6 c2c4 e8d7 d1b3 d7c6 b3b6 c6d7 b6c7 d7e6 e2e4 e6e5 e1e2 b8a6 e2f3 d8c7 a1a2 c8g4
+        f3g4 b7b5 g4h5 a6c5 f1d3 c7d7 b1a3 d7b7 f2f4 e5d4 b2b4 d4d3 c4b5 a8c8 g1f3 f7f6 h1e1 b7b5
+        b4c5 b5b7 a2b2 b7a6 h5g4 a6c6 e1d1 c6c7 g4h5 d6d5 g2g4 a7a6 h2h4 d5e4 f4f5 c7e5 a3b1
+        g7g5""",
+    "promotion with and without capture": "a2a4 b7b5 a4b5 a7a6 b5a6 c8b7 a6b7 b8c6",
+    "promotion of black": """
+        d2d3 c7c6 g1h3 a7a5 g2g4 d7d6 c1h6 a8a7 a2a3 b7b5 b2b4 a5b4 h6g5 b4b3 h3g1 b3b2 c2c3""",
+    "promotion to a knight that gives check": """
+        f2f3 d7d5 b2b4 g8f6 b4b5 c8g4 f3f4 g7g5 f4g5 d5d4 b1a3 b8a6 g5g6 e8d7 a3c4 d8e8 g6g7
+        h7h5""",
+    "check by a bishop": "e2e4 e7e5 d2d3 f8b4",
+    "pin of a knight": "e2e4 e7e5 d2d3 f8b4 b1c3 a7a6",
+    "pin of a queen on a diagonal": "a2a3 h7h6 e2e3 d7d5 d1f3 c8g4 e1e2 g7g6",
+    "pin of a rook on a file": """
+        g1f3 d7d5 h2h4 b8a6 h1h3 h7h6 f3g5 e7e5 h3d3 f8e7 g5h7 d8d7 d3d5 b7b5 d5d6 a6c5 d6b6 e7f6
+        b6d6 a8b8 c2c3 c7c6 d1c2 e8d8 d6d3""",
+    "check by two pieces": """
+        a2a4 e7e5 g2g3 g8f6 f1h3 f8a3 g3g4 f6g8 g1f3 h7h5 e2e3 e8e7 f3g1 a3b2 e3e4 h8h6 c1b2 a7a5
+        e1e2 b7b6 e2f1 d8e8 g1f3 e7d6 a1a3 c8b7 a3e3 h6e6 d1e1 e6g6 g4g5 a8a6 c2c3 g6g5 d2d4 b8c6
+        e1d2 g5g4 d4e5""",
+    "mate in sight": "f2f3 e7e5 g2g4",
+}
+"""Moves, as python-chess writes them, to positions that are looked at closely."""
+
+STALEMATE = """
+    e2e3 a7a5 d1h5 a8a6 h5a5 h7h5 h2h4 a6h6 a5c7 f7f6 c7d7 e8f7 d7b7 d8d3 b7b8 d3h7 b8c8 f7g6
+    c8e6"""
+
+
+def moves_of(text: str) -> Iterator[str]:
+    """Moves as the rulesheet writes them."""
+    for move in text.split():
+        yield text_of(chess.Move.from_uci(move))
+
+
+def play_all(match: Match, moves: str) -> list[set[str]]:
+    """What white sees after each of these moves, which are made by turns; black sees the same."""
+    told = []
+    for number, move in enumerate(moves_of(moves)):
+        seen = match.play(**{("white", "black")[number % 2]: move})
+        assert seen.get("white") == seen.get("black")
+        told.append(set(seen.get("white", ())))
+    return told
+
+
+def position(machine: Machine, umpire: ChessUmpire, moves: str) -> States:
+    """The state after these moves, made beside the umpire."""
+    states = machine.initial(1)
+    for number, move in enumerate(moves_of(moves)):
+        row = ["noop", "noop"]
+        row[number % 2] = move
+        umpire.play(dict(zip(machine.roles, row, strict=True)))
+        assert not umpire.refused
+        states = machine.step(states, joint(machine, [row])).states
+    return states
+
+
+def joint(machine: Machine, rows: list[list[str]]) -> np.ndarray:
+    return np.array([[machine.move_id(move) for move in row] for row in rows], dtype=np.int64)
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_every_try_in_a_position_is_judged_as_in_chess(name: str) -> None:
+    machine = machine_of_game("kriegspiel", "propnet")
+    umpire = ChessUmpire()
+    states = position(machine, umpire, POSITIONS[name])
+    assert not machine.terminal(states)[0]
+    turn = 0 if umpire.board.turn else 1
+    on_turn = machine.roles[turn]
+    tries = sorted(map(machine.move_text, machine.legal(states, turn)[0].tolist()))
+    assert set(tries) == umpire.legal(on_turn)
+    rows = [["noop", "noop"] for _ in tries]
+    for row, tried in zip(rows, tries, strict=True):
+        row[turn] = tried
+    stepped = machine.step(states.take(np.zeros(len(tries), dtype=np.int64)), joint(machine, rows))
+    over = machine.terminal(stepped.states).tolist()
+    for tried, percepts, ended, fluents in zip(
+        tries, stepped.percepts.tolist(), over, machine.fluents(stepped.states), strict=True
+    ):
+        after = ChessUmpire()
+        after.board = umpire.board.copy()
+        expected = after.play({on_turn: tried}).get("white", set())
+        for percept in percepts:
+            assert set(machine.percept_texts(percept)) == expected, tried
+        assert ended == (after.scores() is not None), tried
+        assert {each for each in fluents if each.startswith("(cell ")} == after.cells()
+
+
+@pytest.mark.parametrize(
+    ("name", "tried", "seen"),
+    [
+        ("castling on both sides", "e1c1", set()),
+        ("castling on both sides", "e1g1", set()),
+        ("castling out of check", "e1g1", {"refused"}),
+        ("castling through check", "e1g1", {"refused"}),
+        ("castling into check", "e1g1", {"refused"}),
+        ("castling past an enemy", "e1c1", {"refused"}),
+        ("castling when the rook has moved", "e1g1", None),
+        ("castling when the king has moved", "e1g1", None),
+        ("castling when the rook was taken", "e1g1", None),
+        ("capture in passing", "e5d6", {"(captured d 5)"}),
+        ("capture in passing", "e5f6", {"refused"}),
+        ("capture in passing too late", "e5d6", {"refused"}),
+        ("capture in passing that bares the king", "h5g6", {"refused"}),
+        ("promotion with and without capture", "b7a8n", {"(captured a 8)"}),
+        ("promotion with and without capture", "b7b8q", set()),
+        ("promotion with and without capture", "b7c8q", {"refused"}),
+        ("pin of a knight", "c3d5", {"refused"}),
+        ("pin of a queen on a diagonal", "f3g4", {"(captured g 4)"}),
+        ("pin of a queen on a diagonal", "f3f4", {"refused"}),
+        ("mate in sight", "d8h4", {"(check short_diagonal)"}),
+    ],
+)
+def test_the_umpire_says(name: str, tried: str, seen: set[str] | None) -> None:
+    match = Match("kriegspiel")
+    play_all(match, POSITIONS[name])
+    on_turn = "white" if len(POSITIONS[name].split()) % 2 == 0 else "black"
+    move = next(moves_of(tried))
+    assert (move in match.legal(on_turn)) == (seen is not None)
+    if seen is not None:
+        assert match.play(**{on_turn: move}) == (
+            {"white": tuple(sorted(seen)), "black": tuple(sorted(seen))} if seen else {}
+        )
+
+
+def test_a_refused_try_is_closed_for_this_turn_only() -> None:
+    match = Match("kriegspiel")
+    before = match.legal("white")
+    told = {"white": ("refused",), "black": ("refused",)}
+    assert match.play(white="(move e 2 d 3)") == told
+    assert match.legal("black") == {"noop"}
+    assert match.legal("white") == before - {"(move e 2 d 3)"}
+    assert match.play(white="(move e 2 f 3)") == told
+    assert match.legal("white") == before - {"(move e 2 d 3)", "(move e 2 f 3)"}
+    assert match.play(white="(move a 2 a 3)") == {}
+    assert match.legal("white") == {"noop"}
+    match.play(black="(move a 7 a 6)")
+    assert {"(move e 2 d 3)", "(move e 2 f 3)"} <= match.legal("white")
+
+
+def test_a_refused_promotion_is_refused_to_every_piece() -> None:
+    match = Match("kriegspiel")
+    play_all(match, POSITIONS["promotion with and without capture"])
+    promotions = {f"(promote b 7 c 8 {k})" for k in ("queen", "rook", "bishop", "knight")}
+    assert promotions <= match.legal("white")
+    match.play(white="(promote b 7 c 8 queen)")
+    assert not promotions & match.legal("white")
+    assert "(promote b 7 a 8 queen)" in match.legal("white")
+
+
+def test_a_pawn_that_may_be_captured_in_passing_stays_so_while_others_are_tried() -> None:
+    match = Match("kriegspiel")
+    play_all(match, POSITIONS["capture in passing"])
+    match.play(white="(move e 5 f 6)")
+    assert match.play(white="(move e 5 d 6)")["black"] == ("(captured d 5)",)
+    assert "(cell d 6 white pawn)" in match.fluents
+    assert not any(each.startswith("(cell d 5 ") for each in match.fluents)
+
+
+@pytest.mark.parametrize(
+    ("moves", "seen", "goals"),
+    [
+        ("f2f3 e7e5 g2g4 d8h4", {"(check short_diagonal)"}, {"white": 0, "black": 100}),
+        (
+            "e2e4 e7e5 d1h5 b8c6 f1c4 g8f6 h5f7",
+            {"(captured f 7)", "(check short_diagonal)"},
+            {"white": 100, "black": 0},
+        ),
+        (
+            "e2e4 c7c6 d2d4 d7d5 b1c3 d5e4 c3e4 b8d7 d1e2 g8f6 e4d6",
+            {"(check knight)"},
+            {"white": 100, "black": 0},
+        ),
+        (STALEMATE, set(), {"white": 50, "black": 50}),
+    ],
+    ids=["fool's mate", "scholar's mate", "smothered mate", "stalemate"],
+)
+def test_the_end(moves: str, seen: set[str], goals: dict[str, int]) -> None:
+    match = Match("kriegspiel")
+    assert play_all(match, moves)[-1] == seen
+    assert match.terminal
+    assert match.goals == goals
+
+
+def test_fifty_plies_without_capture_or_move_of_a_pawn_draw() -> None:
+    match = Match("kriegspiel")
+    play_all(match, "e2e4 e7e5")
+    for ply in range(50):
+        assert not match.terminal
+        if ply == 7:
+            match.play(black="(move d 7 e 6)")  # refused, and so no ply
+        moves = ("g1f3", "g8f6", "f3g1", "f6g8")
+        match.play(**{("white", "black")[ply % 2]: next(moves_of(moves[ply % 4]))})
+    assert match.terminal
+    assert match.goals == {"white": 50, "black": 50}
+
+
+def test_a_hundred_and_sixty_plies_draw() -> None:
+    match = Match("kriegspiel")
+    knights = "g1f3 g8f6 f3g1 f6g8 " * 11
+    for pawn in ("a2a3 a7a6", "b2b3 b7b6", "c2c3 c7c6"):
+        play_all(match, f"{pawn} {knights}")
+    play_all(match, "d2d3 d7d6 " + "g1f3 g8f6 f3g1 f6g8 " * 4 + "g1f3 g8f6 f3g1")
+    assert not match.terminal
+    match.play(black="(move f 6 g 8)")
+    assert match.terminal
+    assert match.goals == {"white": 50, "black": 50}
+
+
+def test_fifty_and_a_hundred_and_sixty_are_counted_apart() -> None:
+    match = Match("kriegspiel")
+    play_all(match, "a2a3 a7a6 " + "g1f3 g8f6 f3g1 f6g8 " * 11)
+    assert "(quiet 44)" in match.fluents
+    assert "(plies 46)" in match.fluents
+    play_all(match, "b2b4")
+    assert "(quiet 0)" in match.fluents
+    assert "(plies 47)" in match.fluents
+
+
+def test_on_the_small_board_pawns_do_not_jump() -> None:
+    match = Match("kriegspiel_5x5")
+    assert match.legal("white") == {
+        *(f"(move {x} 2 {x} 3)" for x in "abcde"),
+        *(f"(move {x} 2 {u} 3)" for x, u in ("ab", "ba", "bc", "cb", "cd", "dc", "de", "ed")),
+        "(move b 1 a 3)",
+        "(move b 1 c 3)",
+    }
+
+
+@pytest.mark.parametrize(("game", "num_games"), [("kriegspiel", 6), ("kriegspiel_5x5", 10)])
+def test_random_games_agree_with_the_umpire(game: str, num_games: int) -> None:
+    counts = compare(game, num_games, seed=3)
+    assert counts["refused"] > 100
+    assert sum(n for told, n in counts.items() if told.startswith("(captured")) > 50
+    checks = {"file", "rank", "long_diagonal", "short_diagonal", "knight"}
+    assert {told for told in counts if told.startswith("(check")} == {
+        f"(check {each})" for each in checks
+    }
+
+
+def chess_perft(machine: Machine, depth: int) -> list[int]:
+    """How many sequences of 1, 2, ... moves there are that the umpire does not refuse."""
+    counts = []
+    states, paths = machine.initial(1), np.ones(1, dtype=np.int64)
+    refused = machine.percept_texts
+    for ply in range(depth):
+        turn = ply % 2
+        legal = machine.legal(states, turn)
+        noop = machine.move_id("noop")
+        assert noop is not None
+        moves = np.full((len(legal.values), 2), noop, dtype=np.int64)
+        moves[:, turn] = legal.values
+        lanes = np.repeat(np.arange(len(states)), legal.counts)
+        stepped = machine.step(states.take(lanes), moves)
+        kinds, of_lane = np.unique(stepped.percepts[:, 0], return_inverse=True)
+        accepted = np.array([refused(int(kind)) != ("refused",) for kind in kinds])[of_lane]
+        kept = np.flatnonzero(accepted)
+        counts.append(int(paths[lanes[kept]].sum()))
+        if ply == depth - 1:
+            break
+        after = stepped.states.take(kept)
+        groups = machine.groups(after)
+        _, first = np.unique(groups, return_index=True)
+        sums = np.bincount(groups, paths[lanes[kept]]).astype(np.int64)
+        states, paths = after.take(first), sums
+        running = np.flatnonzero(~machine.terminal(states))
+        states, paths = states.take(running), paths[running]
+    return counts
+
+
+def test_there_are_as_many_games_of_chess_as_ever() -> None:
+    machine = machine_of_game("kriegspiel", "propnet")
+    assert chess_perft(machine, 4) == [20, 400, 8902, 197281]
+
+
+class TestRulesheets:
+    def script(self) -> dict[str, object]:
+        return runpy.run_path(str(REPOSITORY / "scripts" / "write_kriegspiel.py"))
+
+    def test_they_are_what_the_generator_writes(self) -> None:
+        script = self.script()
+        boards, rulesheet = script["BOARDS"], script["rulesheet"]
+        assert [board.name for board in boards] == ["kriegspiel", "kriegspiel_5x5"]  # type: ignore[attr-defined]
+        for board in boards:  # type: ignore[attr-defined]
+            text = Path(find_game(board.name)).read_text(encoding="utf-8")
+            assert text == rulesheet(board)  # type: ignore[operator]
+
+    @pytest.mark.parametrize("game", ["kriegspiel", "kriegspiel_5x5"])
+    def test_they_are_lower_case_and_leave_no_mark(self, game: str) -> None:
+        text = Path(find_game(game)).read_text(encoding="utf-8")
+        rules = re.sub(";.*", "", text)
+        assert rules == rules.lower()
+        assert ";;" not in text
+        assert "$" not in text
+        assert max(map(len, text.splitlines())) <= 100
+        assert parse(text).rules

@@ -1,0 +1,113 @@
+"""`los`, `aos`, `aosp` and `hs`: searches of sampled boards; and the option `sampler`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.belief import Sampling
+from ggp.errors import ConfigError
+from ggp.machine import Machine, role_index
+from ggp.players import PLAYERS, BeliefPlayer, SearchPlayer, make_player, parse_spec
+from ggp.players.pimc import Pimc
+from ggp.search.layer_limits import CountLimit, DepthLimit
+from ggp.search.world_search import WorldSearch
+from tests.support.games import machine_of_game
+
+SAMPLED = ["los", "aos", "aosp", "hs"]
+
+Told = tuple[str, tuple[str, ...]]
+
+LANDED_HIGHER: tuple[Told, ...] = (
+    ("(drop 3)", ("(landed 1)",)),
+    ("noop", ("your_move",)),
+    ("(drop 3)", ("(landed 3)",)),
+    ("noop", ("your_move",)),
+)
+"""The other's first disc fell on ours."""
+
+
+def made(machine: Machine, role: str, spec: str, seed: int = 0) -> BeliefPlayer:
+    rng = np.random.default_rng(seed)
+    player = make_player(parse_spec(spec), machine, role_index(machine, role), rng)
+    assert isinstance(player, BeliefPlayer)
+    return player
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_boards_are_searched_openly(name: str) -> None:
+    player = made(machine_of_game("exploding_bomb", "propnet"), "agent", name)
+    player.observe("noop", ())
+    decision = player.choose()
+    assert decision.fault is None
+    # A clairvoyant need not ask.
+    assert {v.move: v.value for v in decision.values} == {"ask": 90, "wait": 100}
+    assert decision.move == "wait"
+    assert not decision.exact
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_a_player_samples_as_its_name_says_unless_it_is_told_otherwise(name: str) -> None:
+    assert parse_spec(name).options.sampler is Sampling(name)
+    assert parse_spec(f"{name}:sampler=hyperplay").options.sampler is Sampling.HYPERPLAY
+    player = made(machine_of_game("phantom_connect_four", "propnet"), "first", f"{name}:worlds=9")
+    assert isinstance(player, Pimc)
+    assert player.capacity == player.tracker.belief.capacity == 9
+
+
+def test_no_more_turns_are_gone_through_than_the_depth_says() -> None:
+    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
+    bag = made(machine, "xplayer", "pimc").tracker.bag
+    for depth in (1, 2, 3):
+        limit = DepthLimit(CountLimit(10**6), depth)
+        search = WorldSearch(machine, bag, np.random.default_rng(0), limit)
+        assert len(search.worlds.layers.layers) == depth
+    # The other limit counts as well: there are 9, 72 and 504 joint moves.
+    few = WorldSearch(machine, bag, np.random.default_rng(0), DepthLimit(CountLimit(500), 9))
+    assert len(few.worlds.layers.layers) == 2
+
+
+def test_without_a_board_a_random_move_is_made() -> None:
+    machine = machine_of_game("phantom_connect_four", "propnet")
+    moves = set()
+    dead = 0
+    for seed in range(30):
+        player = made(machine, "first", "aosp:pool=4", seed)
+        for move, percepts in LANDED_HIGHER:
+            player.observe(move, percepts)
+        decision = player.choose()
+        if decision.fault is None:
+            continue
+        dead += 1
+        assert "no complete path was found" in decision.fault
+        assert "found anew" in decision.fault
+        assert {value.value for value in decision.values} == {None}
+        moves.add(decision.move)
+    assert dead
+    assert len(moves) > 1 or dead == 1
+
+
+@pytest.mark.parametrize("kind", list(Sampling))
+@pytest.mark.parametrize(
+    "spec",
+    ["hyperplay:n=2", "hyperplay2:n=2", "ismcts:trials=50", "pimc:steps=500", "over:depth=1"],
+)
+def test_every_player_that_searches_can_sample_in_every_way(spec: str, kind: Sampling) -> None:
+    machine = machine_of_game("phantom_connect_four", "propnet")
+    player = made(machine, "first", f"{spec},sampler={kind}")
+    for move, percepts in LANDED_HIGHER:
+        player.observe(move, percepts)
+    decision = player.choose()
+    assert decision.fault is None
+    assert len(decision.values) == 6
+    assert all(value.visits for value in decision.values)
+    if kind is not Sampling.HS:  # whose bag is sound if the pool fills it
+        assert player.tracker.bag.sound is (kind is not Sampling.LOS)
+
+
+def test_states_are_sampled_as_hyperplay_does_unless_the_spec_says_otherwise() -> None:
+    for name, player in PLAYERS.items():
+        if isinstance(player, type) and issubclass(player, SearchPlayer) and name not in SAMPLED:
+            assert parse_spec(name).options.sampler is Sampling.HYPERPLAY
+    with pytest.raises(ConfigError, match="must be sampler=hyperplay or sampler=los"):
+        parse_spec("hyperplay:sampler=rejection")
