@@ -65,13 +65,15 @@ def strategies(solution: Solution, style: Style | None) -> dict[str, Strategy]:
         shares = solution.profile.strategies[player]
         found[name] = {}
         for number in range(len(sets)):
-            history = tuple((m, tuple(sorted(seen))) for m, seen in history_of(tree, player, number))
+            history = tuple(
+                (m, tuple(sorted(seen))) for m, seen in history_of(tree, player, number)
+            )
             moves = [tree.machine.move_text(move) for move in sets.moves_of(number)]
             if style is None:
                 start, end = sets.offsets[number : number + 2].tolist()
                 found[name][history] = dict(zip(moves, shares[start:end].tolist(), strict=True))
             else:
-                ranks = {kind: rank for kind, rank in _told(history)}
+                ranks = dict(_told(history))
                 wanted = style(ranks["dealt"], ranks.get("turned"))
                 made = [move for move in wanted if move in moves][:1] or moves
                 found[name][history] = dict.fromkeys(made, 1 / len(made))

@@ -144,9 +144,7 @@ class PathModel(ABC):
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
         self._known = {
-            int(numbers[path]): known
-            for path, known in self._known.items()
-            if numbers[path] >= 0
+            int(numbers[path]): known for path, known in self._known.items() if numbers[path] >= 0
         }
 
     def _of(self, role: int, paths: IntArray, moves: list[IntArray]) -> list[Known]:

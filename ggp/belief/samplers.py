@@ -7,8 +7,8 @@ from enum import StrEnum
 from typing import Any
 
 from ggp.belief.hyperplay_sampler import HyperPlaySampler
-from ggp.belief.observation_samplers import AllObservations, LastObservation
 from ggp.belief.move_models import UNIFORM, MoveModel
+from ggp.belief.observation_samplers import AllObservations, LastObservation
 from ggp.belief.paths import PathTree
 from ggp.belief.pool_samplers import POOL_LIMIT, Hybrid, Pool
 from ggp.belief.sampler import Sampler

@@ -113,7 +113,7 @@ def remember(file: str, seen: Mapping[str, Strategy]) -> None:
 
 @contextmanager
 def _locked(file: Path) -> Iterator[None]:
-    """Alone with the folder of a file: the file itself is replaced, so a lock on it says nothing."""
+    """Alone with the folder of a file: a lock on the file itself would go when it is replaced."""
     try:
         folder = os.open(file.absolute().parent, os.O_RDONLY)
     except OSError as error:

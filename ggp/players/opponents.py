@@ -39,7 +39,12 @@ Maker = Callable[[Machine, PathTree, int, np.random.Generator], MoveModel]
 def model_field() -> Any:
     """The field of a player's options."""
     meaning = "how the others are believed to move (docs/belief.md)"
-    return words(UNIFORM_MODEL, meaning, FORMS, lambda text: str(_maker(text) and text))
+
+    def check(text: str) -> str:
+        _maker(text)
+        return text
+
+    return words(UNIFORM_MODEL, meaning, FORMS, check)
 
 
 def model_of(

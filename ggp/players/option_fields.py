@@ -119,8 +119,8 @@ def read_options(options: type[_T], player: str, text: str) -> _T:
     """Options from `a=1,b=2`.
 
     Args:
-        options: a dataclass of fields made by `whole`, `wholes`, `choice` or `words`; its `__post_init__`
-            may raise `ConfigError` for options that do not go together.
+        options: a dataclass of fields made by `whole`, `wholes`, `choice` or `words`; its
+            `__post_init__` may raise `ConfigError` for options that do not go together.
         player: what messages call the player.
 
     Raises:

@@ -82,9 +82,7 @@ class Thoughts:
     def __init__(self, machine: Machine, tree: PathTree, rng: np.random.Generator) -> None:
         self._machine, self._tree, self._rng = machine, tree, rng
         self._boldness: dict[int, dict[int, float]] = {}
-        self.belief = HyperPlaySampler(
-            machine, tree, capacity=PARTICLES, max_attempts=ATTEMPTS
-        )
+        self.belief = HyperPlaySampler(machine, tree, capacity=PARTICLES, max_attempts=ATTEMPTS)
 
     def of(self, role: int, paths: IntArray) -> list[Prospects | None]:
         """Of `[B]` paths; None where no particle was found."""
@@ -126,7 +124,6 @@ class Thoughts:
             )
             if end > start
         ]
-
 
     def _bold(self, role: int, moves: IntArray) -> FloatArray:
         """How bold moves of a role are; as bold as most, if they never came up."""

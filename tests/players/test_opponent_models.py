@@ -5,16 +5,25 @@ from __future__ import annotations
 import json
 import multiprocessing
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from ggp.belief.policy_models import PRIOR_COUNTS
-from ggp.belief.strategies import path_of, read_strategies, remember, write_strategies
+from ggp.belief.strategies import (
+    History,
+    Strategy,
+    path_of,
+    read_strategies,
+    remember,
+    write_strategies,
+)
 from ggp.errors import ConfigError
 from ggp.machine.base import Ragged
 from ggp.players import SearchPlayer, make_player, parse_spec
 from ggp.search.opponent_models import CALL, RAISE, Prospects, banded, fitted
+from ggp.solve import history_of
 from ggp.solve.forest import evaluate
 from match_runner.match.referee import Conditions, play_match
 from tests.match_runner.support import arena_of
@@ -143,7 +152,7 @@ class TestWeights:
 class TestSearch:
     @pytest.mark.parametrize("spec", ["hyperplay2:n=4", "ismcts:trials=500"])
     def test_a_bluff_is_worth_it_against_who_folds(self, spec: str, tmp_path: Path) -> None:
-        folds = {
+        folds: Strategy = {
             (("noop", (f"(dealt {card})",)), ("noop", ("bet",))): {"fold": 1.0}
             for card in ("jack", "queen", "king")
         }
@@ -169,7 +178,7 @@ class TestSearch:
 
 class TestLearning:
     FACED = (*DEALT["queen"], ("noop", ["bet"]))
-    BETS = {card: (("noop", (f"(dealt {card})",)),) for card in ("jack", "king")}
+    BETS: ClassVar = {card: (("noop", (f"(dealt {card})",)),) for card in ("jack", "king")}
 
     def counted(self, file: Path) -> dict[str, float]:
         """How often the first player was counted to bet with each card."""
@@ -258,9 +267,8 @@ class TestThresholds:
         assert fitted(pairs) == pytest.approx((0.35, 0.6), abs=0.051)
 
     def test_thresholds_are_fitted_to_counts_in_a_file(self, tmp_path: Path) -> None:
-        counts = {
-            (("noop", (f"(dealt {card})",)), ("noop", ("bet",))): {"call": 50.0}
-            for card in DEALT
+        counts: Strategy = {
+            (("noop", (f"(dealt {card})",)), ("noop", ("bet",))): {"call": 50.0} for card in DEALT
         }
         write_strategies(str(tmp_path / "counts.json"), {"player2": counts})
         shares = calling_shares(f"hyperplay:n=4,model=threshold:{tmp_path / 'counts.json'}")
@@ -312,7 +320,7 @@ class TestFiles:
             parse_spec("oos:model=greedy")
 
     def test_a_file_that_is_not_there_is_named(self, tmp_path: Path) -> None:
-        with pytest.raises(ConfigError, match="nowhere.json cannot be read"):
+        with pytest.raises(ConfigError, match=r"nowhere\.json cannot be read"):
             player(f"hyperplay:model=policy:{tmp_path}/nowhere.json", "player1", [])
 
 
@@ -377,9 +385,8 @@ def score_of(spec: str, opponent: str) -> float:
     return total / 2
 
 
-def histories(player_number: int) -> list[tuple[tuple[str, tuple[str, ...]], ...]]:
-    from ggp.solve import history_of
-
+def histories(player_number: int) -> list[History]:
+    """What a player of `kuhn_poker` did and saw at each of its information sets."""
     tree = kuhn().tree
     return [
         tuple((move, tuple(sorted(seen))) for move, seen in history_of(tree, player_number, number))
