@@ -97,12 +97,30 @@ def choice(default: StrEnum, meaning: str, among: Sequence[StrEnum] = ()) -> Any
     return _field(default, _Kind(read, "|".join(possible), meaning))
 
 
+def words(
+    default: str,
+    meaning: str,
+    form: str,
+    check: Callable[[str], str] = str,
+    *,
+    usual: str | None = None,
+) -> Any:
+    """A field for a text without commas.
+
+    Args:
+        form: what stands behind `name=`.
+        check: gives the value of a text, or raises ValueError with what it must be.
+        usual: what stands for the default, where that is empty.
+    """
+    return _field(default, _Kind(lambda name, text: check(text), form, meaning, usual))
+
+
 def read_options(options: type[_T], player: str, text: str) -> _T:
     """Options from `a=1,b=2`.
 
     Args:
-        options: a dataclass of fields made by `whole`, `wholes` or `choice`; its `__post_init__`
-            may raise `ConfigError` for options that do not go together.
+        options: a dataclass of fields made by `whole`, `wholes`, `choice` or `words`; its
+            `__post_init__` may raise `ConfigError` for options that do not go together.
         player: what messages call the player.
 
     Raises:
@@ -162,5 +180,5 @@ def _known(options: type[Any]) -> Mapping[str, Field[Any]]:
 def _kind(each: Field[Any]) -> _Kind:
     kind = each.metadata.get("option")
     if not isinstance(kind, _Kind) or each.default is MISSING:
-        raise ConfigError(f"option {each.name!r} is not declared by whole, wholes or choice")
+        raise ConfigError(f"option {each.name!r} is not declared by whole, wholes, choice or words")
     return kind

@@ -29,6 +29,7 @@ PATHS: dict[str, tuple[int, list[int]]] = {
     "kriegspiel_5x5": (1, [15, 217]),
     "kriegspiel_king_rook": (3, [14, 140, 868, 8383]),
     "kuhn_poker": (4, [6, 12, 24, 12]),
+    "leduc_poker": (4, [30, 60, 150, 390, 780, 1800, 2640, 2280, 1080, 240]),
     "mastermind": (1, [81, 6561]),
     "meier": (2, [36, 756, 1476, 25920]),
     "monty_hall": (3, [9, 12, 24]),
