@@ -16,11 +16,13 @@ from math import sqrt
 import click
 import numpy as np
 
-from ggp.console import print_rich, table_of
+from ggp.console import guarded, print_rich, table_of
+from ggp.errors import MachineError
 from ggp.gdl.normalize import load
-from ggp.machine import build_machine
+from ggp.machine import Limits, build_machine
 
 _Z = 1.96
+_LIMITS = Limits(grounding_seconds=120)
 
 
 @click.command()
@@ -29,11 +31,12 @@ _Z = 1.96
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
 def main(game: str, games: int, seed: int) -> None:
     """Play GAME at random, and show how it ends and how fast that was."""
-    machine = build_machine(load(game), "propnet", ready=True)
+    machine = build_machine(load(game), "propnet", _LIMITS, ready=True)
     started = time.process_time()
     played = machine.playout(machine.initial(games), np.random.default_rng(seed))
     took = time.process_time() - started
-    assert played.finished.all()
+    if not played.finished.all():
+        raise MachineError(f"{int((~played.finished).sum())} games of {game} did not end")
     counts = Counter(map(tuple, played.goals.astype(int).tolist()))
     rows = []
     for scores, count in sorted(counts.items(), reverse=True):
@@ -58,4 +61,4 @@ def interval(count: int, of: int) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    main()
+    guarded(main)()

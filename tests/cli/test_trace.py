@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from ggp.gdl import list_games
 from tests.support.commands import error_line, json_file, json_of, run, text_file
+from tests.support.games import MODEST_GAMES
 
 BOMB: list[dict[str, str]] = [
     {"agent": "noop", "random": "(arm red)"},
@@ -85,7 +85,7 @@ def test_plain_gdl_shows_every_role_the_joint_move(tmp_path: Path) -> None:
     assert step["percepts"] == {"xplayer": seen, "oplayer": seen}
 
 
-@pytest.mark.parametrize("game", list_games())
+@pytest.mark.parametrize("game", MODEST_GAMES)
 def test_random_trace_is_whole_and_can_be_given_again(game: str, tmp_path: Path) -> None:
     found = json_of("trace", game, "--seed", "7")
     roles, last = found["roles"], found["steps"][-1]
