@@ -97,12 +97,27 @@ def choice(default: StrEnum, meaning: str, among: Sequence[StrEnum] = ()) -> Any
     return _field(default, _Kind(read, "|".join(possible), meaning))
 
 
+def words(default: str, meaning: str, form: str) -> Any:
+    """A field for a name.
+
+    Args:
+        form: what may stand there, for users.
+    """
+
+    def read(name: str, text: str) -> str:
+        if not text:
+            raise ValueError(f"needs a name: {name}={form}")
+        return text
+
+    return _field(default, _Kind(read, form, meaning))
+
+
 def read_options(options: type[_T], player: str, text: str) -> _T:
     """Options from `a=1,b=2`.
 
     Args:
-        options: a dataclass of fields made by `whole`, `wholes` or `choice`; its `__post_init__`
-            may raise `ConfigError` for options that do not go together.
+        options: a dataclass of fields made by `whole`, `wholes`, `choice` or `words`; its
+            `__post_init__` may raise `ConfigError` for options that do not go together.
         player: what messages call the player.
 
     Raises:
