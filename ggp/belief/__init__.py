@@ -2,7 +2,14 @@
 
 from ggp.belief.bags import Bags, require_particles
 from ggp.belief.hyperplay_sampler import DEFAULT_EXACT, MAX_ATTEMPTS, HyperPlaySampler, never
-from ggp.belief.move_models import UNIFORM, MoveModel, UniformMoves
+from ggp.belief.move_models import (
+    UNIFORM,
+    Known,
+    MoveModel,
+    PathModel,
+    UniformMoves,
+    log_likelihoods,
+)
 from ggp.belief.paths import DRAWN, FollowsPaths, PathTree
 from ggp.belief.pool_samplers import POOL_LIMIT
 from ggp.belief.sampler import Sampler
@@ -17,11 +24,14 @@ __all__ = [
     "Bags",
     "FollowsPaths",
     "HyperPlaySampler",
+    "Known",
     "MoveModel",
+    "PathModel",
     "PathTree",
     "Sampler",
     "Sampling",
     "UniformMoves",
+    "log_likelihoods",
     "make_sampler",
     "never",
     "require_particles",

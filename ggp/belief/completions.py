@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.belief.completion_kernels import joint_of, keep_known
-from ggp.belief.move_models import UNIFORM, MoveModel
+from ggp.belief.move_models import UNIFORM, MoveModel, log_likelihoods
 from ggp.belief.shuffle import MAX_SIZE, shuffled
 from ggp.machine.arrays import chunks, offsets_of, segment_ids
 from ggp.machine.base import (
@@ -145,7 +145,12 @@ class Completions:
 
 
 def open_moves(
-    machine: Machine, role: int, states: States, evidence: Learnt, model: MoveModel = UNIFORM
+    machine: Machine,
+    role: int,
+    states: States,
+    evidence: Learnt,
+    model: MoveModel = UNIFORM,
+    views: IntArray | None = None,
 ) -> OpenMoves:
     """The moves each role may have made, given what `role` knows of the turn.
 
@@ -153,6 +158,7 @@ def open_moves(
         states: L lanes.
         evidence: `[L]` what the role knows.
         model: how the other roles move.
+        views: `[L, R]` what every role knew before the turn, where that is known.
     """
     moves, log_probabilities = [], []
     counts = np.ones(len(states))
@@ -163,7 +169,8 @@ def open_moves(
         else:
             options = machine.legal(states, j, allow_stuck=True)
             others = UNIFORM if j == role else model
-            logs = others.log_likelihoods(machine, states, j, options)
+            paths = None if views is None else views[:, j]
+            logs = log_likelihoods(others, machine, states, j, options, paths)
         if j == role:
             # What was refused in time was illegal: states in which it is legal are ruled out.
             if (evidence.refused != UNKNOWN).any():

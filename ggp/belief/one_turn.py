@@ -101,7 +101,7 @@ def advance(
     capacity = np.broadcast_to(np.asarray(capacity, dtype=np.int64), len(sets))
     set_of = segment_ids(sets.offsets)
     evidence = Learnt(*np.ascontiguousarray(tree.last_turns(paths).T[:, set_of]))
-    options = open_moves(machine, role, sets.states, evidence, model)
+    options = open_moves(machine, role, sets.states, evidence, model, sets.views)
     if expansion_limit is None:
         listed = _listed(options, set_of, capacity)
         exact = sets.exact & (np.bincount(set_of[~listed], minlength=len(sets)) == 0)

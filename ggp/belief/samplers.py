@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from ggp.belief.hyperplay_sampler import HyperPlaySampler
+from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.observation_samplers import AllObservations, LastObservation
 from ggp.belief.paths import PathTree
 from ggp.belief.pool_samplers import POOL_LIMIT, Hybrid, Pool
@@ -41,6 +42,7 @@ def make_sampler(
     exact: int,
     keep_views: bool,
     pool: int = POOL_LIMIT,
+    model: MoveModel = UNIFORM,
 ) -> Sampler:
     """A sampler.
 
@@ -49,11 +51,14 @@ def make_sampler(
         exact: largest information set that is enumerated, by HyperPlay's sampler only.
         keep_views: see `Segments`.
         pool: boards of a pool at most, where there is one.
+        model: how the other roles move.
     """
     if kind is Sampling.HYPERPLAY:
         return HyperPlaySampler(
-            machine, tree, capacity=capacity, exact=exact, keep_views=keep_views
+            machine, tree, capacity=capacity, exact=exact, keep_views=keep_views, model=model
         )
     limits = {"pool": pool} if kind in (Sampling.AOSP, Sampling.HS) else {}
-    made: Sampler = _OTHERS[kind](machine, tree, capacity=capacity, keep_views=keep_views, **limits)
+    made: Sampler = _OTHERS[kind](
+        machine, tree, capacity=capacity, keep_views=keep_views, model=model, **limits
+    )
     return made

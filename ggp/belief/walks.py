@@ -61,7 +61,8 @@ def walk(
         if last_only and not last:
             seen, refused = UNKNOWN, UNKNOWN
         told = np.tile(np.array([[move], [seen], [refused]]), len(states))
-        options = open_moves(machine, role, states, Learnt(*told), model)
+        known = views if keep_views else None
+        options = open_moves(machine, role, states, Learnt(*told), model, known)
         lanes = np.flatnonzero(options.counts > 0)
         joint, log_priors = options.random(lanes, rng)
         stepped = machine.step(states.take(lanes), joint)

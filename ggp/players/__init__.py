@@ -5,7 +5,7 @@ have in common is in `belief_player` and `search_player`; `spec` has the registr
 """
 
 from ggp.players.belief_player import BeliefPlayer, Choice
-from ggp.players.option_fields import choice, whole, wholes
+from ggp.players.option_fields import choice, whole, wholes, words
 from ggp.players.player import Context, Decision, MoveValue, Player
 from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.players.spec import (
@@ -39,4 +39,5 @@ __all__ = [
     "takes_states",
     "whole",
     "wholes",
+    "words",
 ]

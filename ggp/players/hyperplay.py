@@ -51,7 +51,7 @@ class HyperPlay(SearchPlayer):
         return self.capacity * (self.options.playouts or self._n**2)
 
     def search(self, bag: Bags, deadline: Deadline | None) -> PlayoutSearch:
-        return PlayoutSearch(self.machine, bag, self.rng, deadline)
+        return PlayoutSearch(self.machine, bag, self.rng, deadline, model=self.model)
 
     @property
     def _n(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ggp.belief import Bags, HyperPlaySampler, Sampler, never
+from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, never
 from ggp.players.belief_player import Choice
 from ggp.players.option_fields import whole
 from ggp.players.player import Context
@@ -73,7 +73,9 @@ class HyperPlay2(SearchPlayer):
             self.tracker.tree,
             capacity=options.n,
             exact=options.exact,
+            keep_views=self.path_model is not None,
             max_attempts=NESTED_ATTEMPTS,
+            model=self.model,
         )
 
     @property
@@ -84,8 +86,8 @@ class HyperPlay2(SearchPlayer):
     def trials(self) -> int:
         return self.options.n**2
 
-    def simulated(self) -> tuple[Sampler, ...]:
-        return (self._nested,)
+    def simulated(self) -> tuple[FollowsPaths, ...]:
+        return (*super().simulated(), self._nested)
 
     def search(
         self, bag: Bags, deadline: Deadline | None, most: int = MAX_SIMULATIONS
@@ -104,6 +106,7 @@ class HyperPlay2(SearchPlayer):
             policy,
             self.rng,
             deadline,
+            self.model,
             most=most,
             before_round=grow if deadline is not None else None,
         )
@@ -115,7 +118,7 @@ class HyperPlay2(SearchPlayer):
         # are then better than none. Later they count as far as both kinds of values agree.
         early = deadline.part(QUICK_SHARE)
         began_s, visited = deadline.clock(), self.machine.states_visited
-        playouts = PlayoutSearch(self.machine, bag, self.rng, early)
+        playouts = PlayoutSearch(self.machine, bag, self.rng, early, model=self.model)
         quick = self.values_of(playouts, early, QUICK_SHARE)
         took_s = max(deadline.clock() - began_s, 1e-3)
         states_a_second = (self.machine.states_visited - visited) / took_s

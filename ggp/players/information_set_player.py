@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ggp.belief import Bags
+from ggp.belief import UNIFORM, Bags
 from ggp.errors import ConfigError, GGPError
 from ggp.players.belief_player import Choice
 from ggp.players.evaluations import PLAYOUTS, evaluation_of, terms_of
@@ -94,6 +94,7 @@ class InformationSetPlayer(SearchPlayer):
             paranoid=self.paranoid,
             leaf=self.options.leaf,
             tries=self.options.tries,
+            model=UNIFORM if self.path_model is not None else self.model,
             deadline=deadline,
             evaluation=self._evaluation,
             most=most,

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from ggp.belief import Bags
+from ggp.errors import ConfigError
 from ggp.players.belief_player import Choice
+from ggp.players.opponents import UNIFORM_MODEL
 from ggp.players.option_fields import whole
 from ggp.players.player import Context
 from ggp.players.tree_player import TreeOptions, TreePlayer
@@ -28,6 +30,10 @@ class OOSOptions(TreeOptions):
     trials: int = whole(100_000, "walks down the tree for a decision, without a clock")
     exploration: int = whole(40, "percent of choices of the role that learns that are even")
     start: int = whole(10, "percent of walks from the start of the game", low=0, high=95)
+
+    def __post_init__(self) -> None:
+        if self.model != UNIFORM_MODEL:
+            raise ConfigError("it finds out by itself how the others move: give no model")
 
 
 class OOS(TreePlayer):

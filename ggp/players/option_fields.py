@@ -97,19 +97,22 @@ def choice(default: StrEnum, meaning: str, among: Sequence[StrEnum] = ()) -> Any
     return _field(default, _Kind(read, "|".join(possible), meaning))
 
 
-def words(default: str, meaning: str, form: str) -> Any:
-    """A field for a name.
+def words(
+    default: str,
+    meaning: str,
+    form: str,
+    check: Callable[[str], str] = str,
+    *,
+    usual: str | None = None,
+) -> Any:
+    """A field for a text without commas.
 
     Args:
-        form: what may stand there, for users.
+        form: what stands behind `name=`.
+        check: gives the value of a text, or raises ValueError with what it must be.
+        usual: what stands for the default, where that is empty.
     """
-
-    def read(name: str, text: str) -> str:
-        if not text:
-            raise ValueError(f"needs a name: {name}={form}")
-        return text
-
-    return _field(default, _Kind(read, form, meaning))
+    return _field(default, _Kind(lambda name, text: check(text), form, meaning, usual))
 
 
 def read_options(options: type[_T], player: str, text: str) -> _T:
@@ -177,5 +180,5 @@ def _known(options: type[Any]) -> Mapping[str, Field[Any]]:
 def _kind(each: Field[Any]) -> _Kind:
     kind = each.metadata.get("option")
     if not isinstance(kind, _Kind) or each.default is MISSING:
-        raise ConfigError(f"option {each.name!r} is not declared by whole, wholes or choice")
+        raise ConfigError(f"option {each.name!r} is not declared by whole, wholes, choice or words")
     return kind

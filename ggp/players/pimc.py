@@ -109,7 +109,7 @@ class Pimc(SearchPlayer):
 
     def search(self, bag: Bags, deadline: Deadline | None) -> PlayoutSearch:
         """HyperPlay values; `decide` compares moves by them that are equally good otherwise."""
-        return PlayoutSearch(self.machine, bag, self.rng, deadline)
+        return PlayoutSearch(self.machine, bag, self.rng, deadline, model=self.model)
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         self._hyperplay = None

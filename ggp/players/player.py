@@ -134,6 +134,22 @@ class Pondering(Protocol):
         ...
 
 
+@runtime_checkable
+class Learning(Protocol):
+    """A player that wants to know how a match ended; not every player does."""
+
+    def ended(
+        self, move: str | None, percepts: Sequence[str] | None, goal: float | None = None
+    ) -> None:
+        """Take note of the last turn: the match is over.
+
+        Args:
+            move, percepts: see `Player.observe`.
+            goal: what the role got for the match; None if not told.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """All that a player is given for one match; see `make_player`.

@@ -8,6 +8,7 @@ until a deadline.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -17,13 +18,20 @@ import numpy as np
 from ggp.belief import (
     DEFAULT_EXACT,
     POOL_LIMIT,
+    UNIFORM,
     Bags,
+    FollowsPaths,
+    MoveModel,
+    PathModel,
     PathTree,
     Sampler,
     Sampling,
     make_sampler,
 )
+from ggp.belief.policy_models import LearnedMoves
+from ggp.belief.strategies import remember
 from ggp.players.belief_player import BeliefPlayer, Choice
+from ggp.players.opponents import learned_file, model_field, model_of
 from ggp.players.option_fields import choice, whole, wholes
 from ggp.players.player import MoveValue
 from ggp.search.anytime import Deadline
@@ -52,6 +60,7 @@ class SearchOptions:
         "choice of equal moves: prompt (early wins and late losses first), or random (by lot)",
         (Ties.RANDOM, Ties.PROMPT),
     )
+    model: str = model_field()
 
 
 class SearchPlayer(BeliefPlayer):
@@ -85,23 +94,51 @@ class SearchPlayer(BeliefPlayer):
     def search(self, bag: Bags, deadline: Deadline | None) -> Search:
         """A search of the values of the candidates of one bag."""
 
+    model: MoveModel = UNIFORM
+    """How the others are believed to move."""
+
+    @property
+    def path_model(self) -> PathModel | None:
+        """The same, where it goes by what they know."""
+        return self.model if isinstance(self.model, PathModel) else None
+
     def sampler(self, tree: PathTree) -> Sampler:
+        self.model = model_of(self.options.model, self.machine, tree, self.role, self.rng)
         return make_sampler(
             self.options.sampler,
             self.machine,
             tree,
             capacity=self.capacity,
             exact=self.options.exact,
-            keep_views=self.keep_views,
+            keep_views=self.keep_views or self.path_model is not None,
             pool=self.pool_limit,
+            model=self.model,
         )
+
+    def simulated(self) -> tuple[FollowsPaths, ...]:
+        return () if self.path_model is None else (self.path_model,)
+
+    def ended(
+        self, move: str | None, percepts: Sequence[str] | None, goal: float | None = None
+    ) -> None:
+        """Count what the others did, where the model learns.
+
+        Raises:
+            ConfigError: the counts cannot be kept.
+        """
+        file = learned_file(self.options.model)
+        if file is not None and isinstance(self.model, LearnedMoves):
+            turn = self.tracker.turn_of(move, percepts)
+            seen = self.model.seen(self.tracker.bag, *turn, goal)
+            if seen:
+                remember(file, seen)
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         return self.best(self.values_of(self.search(bag, deadline), deadline))
 
     def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
         """A move by HyperPlay values: entries found anew have no views to simulate with."""
-        search = PlayoutSearch(self.machine, bag, self.rng, deadline)
+        search = PlayoutSearch(self.machine, bag, self.rng, deadline, model=self.model)
         return self.best(run_search(search, self.machine, self.trials, deadline))
 
     def values_of(

@@ -33,6 +33,7 @@ from ggp.players.over import Over
 from ggp.players.para import Para
 from ggp.players.pimc import Pimc
 from ggp.players.player import Context, Decision, Player, PlayerClass
+from ggp.players.policy import Policy
 from ggp.players.random_legal import RandomLegal
 
 PLAYERS: dict[str, PlayerClass] = {
@@ -50,6 +51,7 @@ PLAYERS: dict[str, PlayerClass] = {
     "aos": Aos,
     "aosp": Aosp,
     "hs": Hs,
+    "policy": Policy,
     "auto": Auto,
 }
 """The players of this package, by name."""

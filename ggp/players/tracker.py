@@ -111,7 +111,7 @@ class Tracker:
         before = self.bag
         after: Bags | None = None
         try:
-            turn = [self._move(move), self._percepts(percepts), UNKNOWN]
+            turn = [*self.turn_of(move, percepts), UNKNOWN]
             turn[2] = self._refused(turn[0], answer)
             after = self._advanced(before, turn)
         finally:
@@ -122,6 +122,10 @@ class Tracker:
         if not self.bag.depleted[0]:
             self.last_known = self.bag
         require_particles(self.bag, self.tree, self.machine.states_visited - attempts)
+
+    def turn_of(self, move: str | None, percepts: Sequence[str] | None) -> tuple[int, int]:
+        """A turn in the machine's ids; `UNKNOWN` for what is not told, or not known."""
+        return self._move(move), self._percepts(percepts)
 
     def spare_bag(self, deadline: Deadline | None) -> Bags | None:
         """A bag for the path without any particle, of states only, if one can be found.

@@ -58,7 +58,7 @@ class TreePlayer(SearchPlayer):
         if self.machine.backend == "prolog":
             worlds = min(worlds, PROLOG_WORLDS)
         settings = Settings(self.options.exploration / 100, worlds, self.proves)
-        self._tree = PathsTree(self.machine, self.tracker.tree, settings)
+        self._tree = PathsTree(self.machine, self.tracker.tree, settings, self.path_model)
         self._others = HyperPlaySampler(
             self.machine,
             self.tracker.tree,
@@ -66,6 +66,7 @@ class TreePlayer(SearchPlayer):
             exact=self.options.exact,
             keep_views=True,
             max_attempts=NESTED_ATTEMPTS,
+            model=self.model,
         )
 
     @property
@@ -77,7 +78,7 @@ class TreePlayer(SearchPlayer):
         return RESCUE_TRIALS
 
     def simulated(self) -> tuple[FollowsPaths, ...]:
-        return (self._tree, self._others)
+        return (*super().simulated(), self._tree, self._others)
 
     def search(self, bag: Bags, deadline: Deadline | None) -> TreeSearch:
         return TreeSearch(

@@ -36,6 +36,7 @@ def new_action(nodes: Nodes, node: int, move: int) -> int:
     nodes.end[action] = -1
     nodes.regret[action] = 0.0
     nodes.average[action] = 0.0
+    nodes.share[action] = 0.0
     if nodes.first_action[node] < 0:
         nodes.first_action[node] = action
     else:
@@ -54,6 +55,7 @@ def new_node(nodes: Nodes, role: int, path: int) -> int:
     nodes.first_action[node] = -1
     nodes.last_action[node] = -1
     nodes.selections[node] = 0
+    nodes.trust[node] = 0.0
     return node
 
 

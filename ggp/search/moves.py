@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.belief import UNIFORM, MoveModel
+from ggp.belief import UNIFORM, MoveModel, log_likelihoods
 from ggp.machine.arrays import segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
 
@@ -18,13 +18,19 @@ class MoveLists:
     Args:
         states: may have lanes without a legal move.
         model: how a role other than `random` moves.
+        paths: `[U]` what the role knows in each lane, where that is known.
 
     Attributes:
         moves: the lists.
     """
 
     def __init__(
-        self, machine: Machine, states: States, role: int, model: MoveModel = UNIFORM
+        self,
+        machine: Machine,
+        states: States,
+        role: int,
+        model: MoveModel = UNIFORM,
+        paths: IntArray | None = None,
     ) -> None:
         self._machine, self._states, self._role = machine, states, role
         self._ends: FloatArray | None = None
@@ -37,7 +43,7 @@ class MoveLists:
         else:
             self.moves = machine.legal(states, role, allow_stuck=True)
             if model is not UNIFORM:
-                likely = model.log_likelihoods(machine, states, role, self.moves)
+                likely = log_likelihoods(model, machine, states, role, self.moves, paths)
                 self._ends = np.cumsum(np.exp(likely))
         self.counts = self.moves.counts
 
@@ -54,12 +60,7 @@ class MoveLists:
         points = rng.random(len(lanes))
         if self._ends is None:
             return (points * sizes).astype(np.int64)
-        first, end = self.moves.offsets[lanes], self.moves.offsets[lanes + 1]
-        before = np.concatenate([[0.0], self._ends])[first]
-        at = np.searchsorted(
-            self._ends, before + points * (self._ends[end - 1] - before), side="right"
-        )
-        return np.asarray(np.clip(at, first, end - 1) - first, dtype=np.int64)
+        return drawn_places(self.moves, self._ends, lanes, points)
 
     def find(self, lanes: IntArray, moves: IntArray) -> IntArray:
         """`[K]` position of a move in the list of a lane, -1 where it is not there."""
@@ -88,19 +89,37 @@ class MoveLists:
         return np.asarray(self.moves.values[self.moves.offsets[lanes] + positions])
 
 
+def drawn_places(lists: Ragged, ends: FloatArray, lanes: IntArray, points: FloatArray) -> IntArray:
+    """`[K]` position of a move in the list of each of some lanes, drawn by probability.
+
+    Args:
+        ends: `[M]` sums of probabilities, in any unit, up to each move and with it.
+        lanes: whose lists are not empty.
+        points: `[K]` random numbers from 0 to 1.
+    """
+    first, end = lists.offsets[lanes], lists.offsets[lanes + 1]
+    before = np.concatenate([[0.0], ends])[first]
+    at = np.searchsorted(ends, before + points * (ends[end - 1] - before), side="right")
+    return np.asarray(np.clip(at, first, end - 1) - first, dtype=np.int64)
+
+
 def random_moves(
     machine: Machine,
     states: States,
     role: int,
     rng: np.random.Generator,
     model: MoveModel = UNIFORM,
+    paths: IntArray | None = None,
 ) -> IntArray:
     """`[L]` a random legal move in each lane: by chance for `random`, by `model` for the others.
+
+    Args:
+        paths: see `MoveLists`.
 
     Raises:
         NoLegalMoveError: a lane is not terminal and the role has no legal move in it.
     """
-    lists = MoveLists(machine, states, role, model)
+    lists = MoveLists(machine, states, role, model, paths)
     lanes = np.arange(len(states))
     return lists.at(lanes, lists.draw(lanes, rng))
 

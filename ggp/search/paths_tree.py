@@ -16,8 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.belief import PathTree
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
+from ggp.belief import PathModel, PathTree
+from ggp.machine.arrays import first_seen, offsets_of
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.growth_kernels import add_worlds
 from ggp.search.node_table import MOST_ACTIONS, NodeTable
@@ -104,13 +105,23 @@ class PathsTree:
 
     Worlds belong to one decision (`clear`). Nodes stay, until their paths are forgotten.
 
+    Args:
+        model: how roles move by what they know, as far as it is sure; otherwise, and without it,
+            by UCB1.
+
     Attributes:
         nodes: what has been learned.
         proves: whether ends are proofs now; only where `settings` says so.
     """
 
-    def __init__(self, machine: Machine, paths: PathTree, settings: Settings | None = None) -> None:
-        self.machine, self.paths = machine, paths
+    def __init__(
+        self,
+        machine: Machine,
+        paths: PathTree,
+        settings: Settings | None = None,
+        model: PathModel | None = None,
+    ) -> None:
+        self.machine, self.paths, self._model = machine, paths, model
         self.settings = settings or Settings()
         self.proves = self.settings.proves
         self.age = 0.0
@@ -314,6 +325,7 @@ class PathsTree:
         self._reserve(count, at, len(probabilities))
         fresh = np.zeros(count, dtype=np.bool_)
         random_role = machine.random_role
+        known = len(self.nodes), self.nodes.num_actions
         add_worlds(
             self._worlds,
             self.nodes.table,
@@ -327,9 +339,31 @@ class PathsTree:
             own,
             fresh,
         )
+        if self._model is not None:
+            self._believe(self._model, *known)
         self._states.add(states)
         self._views[first : first + count] = views
         return fresh
+
+    def _believe(self, model: PathModel, first: int, first_action: int) -> None:
+        """Say of new nodes, from number `first` on, how a model has their roles move.
+
+        Actions that come to a node later have no share.
+        """
+        table = self.nodes.table
+        roles = table.role[first : len(self.nodes)].astype(np.int64)
+        new = np.arange(first_action, self.nodes.num_actions)
+        actions = new[table.owner[new] >= first]
+        actions = actions[np.argsort(table.owner[actions], kind="stable")]
+        owners = table.owner[actions] - first
+        for role in roles[first_seen(roles)[0]].tolist():
+            some = np.flatnonzero(roles == role)
+            of_role = actions[roles[owners] == role]
+            counts = np.bincount(owners, minlength=len(roles))[some]
+            moves = Ragged(offsets_of(counts), table.move[of_role].astype(np.int64))
+            shares, trust = model.shares(role, table.path[first + some], moves)
+            table.share[of_role] = shares
+            table.trust[first + some] = trust
 
     def _played_out(
         self,

@@ -214,7 +214,17 @@ def first_steps(
     moves = trials.moves[strata]
     first, place = first_seen(trials.lanes[strata])
     states = bags.sets.states.take(trials.lanes[strata][first])
-    lists = [MoveLists(machine, states, j, model) for j in range(len(machine.roles))]
+    views = bags.sets.views
+    lists = [
+        MoveLists(
+            machine,
+            states,
+            j,
+            model,
+            None if views is None else views[trials.lanes[strata][first], j],
+        )
+        for j in range(len(machine.roles))
+    ]
     own = lists[bags.role].find(place, moves)
     by_chance = bool((own < 0).any()) or any(
         bool((lists[j].counts != 1).any()) for j in range(len(lists)) if j != bags.role

@@ -19,11 +19,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ggp.belief import DRAWN, UNIFORM, Bags, MoveModel, Sampler
+from ggp.belief import DRAWN, UNIFORM, Bags, MoveModel, PathModel, Sampler
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.estimates import Estimates, Policy, Tally, candidates
-from ggp.search.moves import executed_moves, random_moves
+from ggp.search.moves import drawn_places, executed_moves, random_moves
 from ggp.search.trials import Results, plan_round
 
 MAX_SIMULATIONS = 2048
@@ -45,7 +45,8 @@ class SimulationSearch:
         belief: makes the bags of the simulated roles.
         policy: how the simulated roles move.
         deadline: looked at during rounds, between the turns of simulations.
-        model: how the others make their first move.
+        model: how the others make their first move; a `PathModel` also says how they go on, as
+            far as it is sure, and `policy` does where it is not.
         most: simulations side by side, up to `MAX_SIMULATIONS`: fewer where a turn of many takes
             too long.
         before_round: told how many simulations the candidates of a round have had at least, so
@@ -142,7 +143,7 @@ class Simulator:
         for j in self._players:
             if j != role:
                 # Random, as the value is defined; from the next turn on the others think.
-                submitted[j] = random_moves(machine, states, j, rng, self._model)
+                submitted[j] = random_moves(machine, states, j, rng, self._model, views[:, j])
         goals = np.full(len(states), sum(machine.goal_range) / 2)
         turns = np.full(len(states), MAX_TURNS)
         lanes = np.arange(len(states))
@@ -173,7 +174,28 @@ class Simulator:
                     paths = self._belief.tree.extend(views[:, j], *told, refused[:, j])
                     bags[j] = self._belief.at(paths, j, rng)
                 submitted[j] = self._decide(bags[j], rng)
+                if j != role and isinstance(self._model, PathModel):
+                    paths = bags[j].paths
+                    submitted[j] = self._believed(self._model, j, states, paths, submitted[j], rng)
         return goals, turns
+
+    def _believed(
+        self,
+        model: PathModel,
+        role: int,
+        states: States,
+        paths: IntArray,
+        moves: IntArray,
+        rng: np.random.Generator,
+    ) -> IntArray:
+        """`[L]` moves of a role, some of them drawn by a model: as many as it is sure of."""
+        lists = self._machine.legal(states, role, allow_stuck=True)
+        shares, trust = model.shares(role, paths, lists)
+        sure = np.flatnonzero((rng.random(len(paths)) < trust) & (lists.counts > 0))
+        places = drawn_places(lists, np.cumsum(shares), sure, rng.random(len(sure)))
+        moves = moves.copy()
+        moves[sure] = lists.values[lists.offsets[sure] + places]
+        return moves
 
     def _execute(
         self, states: States, submitted: dict[int, IntArray], rng: np.random.Generator

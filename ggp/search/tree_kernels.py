@@ -62,6 +62,22 @@ def _ucb(nodes: Nodes, node: int, exploration: float, random: NDArray[np.uint64]
 
 
 @inlined
+def _by_model(nodes: Nodes, node: int, random: NDArray[np.uint64]) -> int:
+    """An action drawn by the shares that a model of the role says."""
+    point = uniform(random)
+    action = int(nodes.first_action[node])
+    drawn = action
+    while action >= 0:
+        if nodes.share[action] > 0.0:
+            drawn = action
+            point -= nodes.share[action]
+            if point < 0.0:
+                break
+        action = int(nodes.next[action])
+    return drawn
+
+
+@inlined
 def _position(worlds: Worlds, world: int, role: int, action: int) -> int:
     """The position of an action among the legal moves of a role, -1 where it is not legal."""
     first = int(worlds.first[world, role])
@@ -110,6 +126,8 @@ def _choose(
         return _draw_chance(worlds, world, role, wave.random)
     if len(wave.odds) > 0:
         action = match_regrets(nodes, wave, lane, node, role, exploration, weight)
+    elif nodes.trust[node] > 0.0 and uniform(wave.random) < nodes.trust[node]:
+        action = _by_model(nodes, node, wave.random)
     else:
         action = _ucb(nodes, node, exploration, wave.random)
     if wave.learns[lane, role]:

@@ -101,6 +101,7 @@ class Nodes(NamedTuple):
         role, path: `[I]` whose it is, and what it knows (a node of `PathTree`).
         first_action, last_action: `[I]` of the chain of its actions.
         selections: `[I]` how often an action was chosen, with those under way.
+        trust: `[I]` how often the role moves by `share` instead of by what it learned here.
         move: `[A]`.
         next: `[A]` next action of the node, -1 after the last.
         owner: `[A]` the node.
@@ -115,6 +116,7 @@ class Nodes(NamedTuple):
         end: `[A]` the world in which it then ends.
         regret, average: `[A]` where choices match regrets: how much more the action would have
             been worth than what was chosen, and sum of the shares it had; both weighted.
+        share: `[A]` probability by a model of the role; 0 where there is none.
     """
 
     sizes: IntArray
@@ -123,6 +125,7 @@ class Nodes(NamedTuple):
     first_action: I32
     last_action: I32
     selections: IntArray
+    trust: FloatArray
     move: I32
     next: I32
     owner: I32
@@ -136,6 +139,7 @@ class Nodes(NamedTuple):
     end: I32
     regret: FloatArray
     average: FloatArray
+    share: FloatArray
 
 
 @by_reference
@@ -210,13 +214,13 @@ def _empty(kinds: Sequence[Any]) -> Iterator[Any]:
 
 
 _NODE_KINDS = (
-    *(np.int32, np.int64, np.int32, np.int32, np.int64),
+    *(np.int32, np.int64, np.int32, np.int32, np.int64, np.float64),
     *(np.int32, np.int32, np.int32, np.int64, np.int32, np.int64),
     *(np.float64, np.float64, np.float64, np.float64, np.int32),
-    *(np.float64, np.float64),
+    *(np.float64, np.float64, np.float64),
 )
 
-_NODE_FIELDS = ("role", "path", "first_action", "last_action", "selections")
+_NODE_FIELDS = ("role", "path", "first_action", "last_action", "selections", "trust")
 _ACTION_FIELDS = Nodes._fields[1 + len(_NODE_FIELDS) :]
 _WORLD_FIELDS = ("parent", "code", "over", "node", "counts", "first", "value")
 

@@ -18,6 +18,7 @@ from ggp.gdl import canonical_term
 from ggp.gdl.source import printable
 from ggp.machine.base import Machine, States
 from ggp.players import Decision, Player
+from ggp.players.player import Learning
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
 from match_runner.match.records import Fault, MatchRecord, TurnRecord, as_number
@@ -73,8 +74,12 @@ class Conditions:
         return clock_s - min(MARGIN_SHARE * clock_s, MAX_MARGIN_S)
 
 
-def play_match(arena: Arena, seed: int, conditions: Conditions | None = None) -> MatchRecord:
+def play_match(
+    arena: Arena, seed: int, conditions: Conditions | None = None, *, counts: bool = True
+) -> MatchRecord:
     """Play one match to its end.
+
+    If it does not count, players are not told of its end: they learn nothing from it.
 
     What players do wrong is recorded as a fault and costs them their move. What is wrong with
     the game (a role without a legal move, no end within the limit of turns, a reasoner's
@@ -84,7 +89,7 @@ def play_match(arena: Arena, seed: int, conditions: Conditions | None = None) ->
     Raises:
         ConfigError: remote players cannot be spoken to under these conditions.
     """
-    return _Match(arena, seed, conditions or Conditions()).play()
+    return _Match(arena, seed, conditions or Conditions(), counts=counts).play()
 
 
 def seed_of_match(series_seed: int, number: int) -> int:
@@ -125,8 +130,9 @@ class _News:
 class _Match:
     """One match while it is played."""
 
-    def __init__(self, arena: Arena, seed: int, conditions: Conditions) -> None:
+    def __init__(self, arena: Arena, seed: int, conditions: Conditions, *, counts: bool) -> None:
         self._arena, self._seed, self._conditions = arena, seed, conditions
+        self._counts = counts
         self._machine: Machine = arena.machine
         self._rng = stream(seed, _REFEREE_STREAM)
         self._state: States = self._machine.initial(1)
@@ -163,6 +169,8 @@ class _Match:
                     break
                 self._play_turn()
             whole = self._error is None
+            if whole and self._counts:
+                self._tell_the_end()
         except GGPError as error:
             _log.warning("match with seed %d ends: %s", self._seed, error)
             self._error = str(error)
@@ -260,6 +268,19 @@ class _Match:
                 f"{play_clock_s:g} s",
             )
         return _Answer(submitted, decision, in_time)
+
+    def _tell_the_end(self) -> None:
+        """Tell players that want to know how the match ended; what they do is not the match's."""
+        goals = self._goals()
+        for role, player in self._players.items():
+            news = self._news.get(role)
+            if news is None or not isinstance(player, Learning):
+                continue
+            try:
+                player.ended(news.move, news.percepts, goals[self._machine.roles[role]])
+            except Exception as error:
+                name = self._machine.roles[role]
+                _log.warning("%s raised %s when told of the end", name, _shown(error))
 
     def _executed(self, role: int, answer: _Answer | None) -> int:
         """The move that is played: the one submitted, if it may be, else another legal one."""

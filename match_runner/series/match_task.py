@@ -70,7 +70,8 @@ def _rehearse(task: MatchTask, arena: Arena) -> None:
     if arena.remotes is not None or key in _rehearsed:
         return
     _rehearsed.add(key)
-    play_match(arena, 0, Conditions(play_clock_s=REHEARSED_S, max_turns=REHEARSED_TURNS))
+    conditions = Conditions(play_clock_s=REHEARSED_S, max_turns=REHEARSED_TURNS)
+    play_match(arena, 0, conditions, counts=False)
     # What is loaded now stays: looking through it again and again delays answers.
     gc.collect()
     gc.freeze()

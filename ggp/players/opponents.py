@@ -1,0 +1,123 @@
+"""The option `model`: how a player believes that the others move.
+
+    uniform              every legal move is equally likely (the default)
+    greedy               a softmax of HyperPlay values; greedy:20 has temperature 20
+    threshold            by bands of win probability; threshold:40:70 has other thresholds, in
+                         percent, and threshold:FILE has them fitted to the counts in FILE
+    policy:FILE          a strategy, such as `ggp solve GAME --strategy --json` prints
+    learned:FILE         counts of moves by information set, kept in FILE from match to match
+
+Only `learned` writes: matches are independent of each other unless a file for it is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ggp.belief import UNIFORM, MoveModel, PathTree
+from ggp.belief.policy_models import LearnedMoves, PolicyMoves
+from ggp.belief.strategies import read_strategies
+from ggp.machine.base import Machine
+from ggp.players.option_fields import words
+from ggp.search.opponent_models import GreedyMoves, ThresholdMoves
+
+UNIFORM_MODEL = "uniform"
+
+TEMPERATURE = 10.0
+"""Of `greedy`, in points of 100."""
+
+FORMS = "uniform|greedy[:T]|threshold[:C:R]|threshold:FILE|policy:FILE|learned:FILE"
+
+Maker = Callable[[Machine, PathTree, int, np.random.Generator], MoveModel]
+"""Makes a model, given the machine, paths, role and random choices of a player."""
+
+
+def model_field() -> Any:
+    """The field of a player's options."""
+    meaning = "how the others are believed to move (docs/opponent-models.md)"
+
+    def check(text: str) -> str:
+        _maker(text)
+        return text
+
+    return words(UNIFORM_MODEL, meaning, FORMS, check)
+
+
+def model_of(
+    text: str, machine: Machine, tree: PathTree, role: int, rng: np.random.Generator
+) -> MoveModel:
+    """The model that an option names, for one match.
+
+    Args:
+        text: of the option.
+        role: of the player.
+        rng: the player's; random choices of a model are made by a child of it, so that those of the
+            player stay the same.
+
+    Raises:
+        ConfigError: its file cannot be read, or has no strategies.
+    """
+    return _maker(text)(machine, tree, role, rng)
+
+
+def learned_file(text: str) -> str | None:
+    """Where counts are kept that a match adds to; None where it adds to none."""
+    name, _, rest = text.partition(":")
+    return rest if name == "learned" else None
+
+
+def _maker(text: str) -> Maker:
+    """How to make a model; raises ValueError with what the option must be."""
+    name, _, rest = text.partition(":")
+    if name == UNIFORM_MODEL and not rest:
+        return lambda *_: UNIFORM
+    if name == "greedy":
+        temperature = _number(rest, "greedy:T", 0.1, 1000) if rest else TEMPERATURE
+        return lambda machine, tree, role, rng: GreedyMoves(
+            machine, tree, role, _child(rng), temperature
+        )
+    if name == "threshold":
+        return _threshold(rest)
+    if name == "policy" and rest:
+        return lambda machine, tree, role, _: PolicyMoves(
+            machine, tree, role, read_strategies(rest)
+        )
+    if name == "learned" and rest:
+        return lambda machine, tree, role, _: LearnedMoves(
+            machine, tree, role, read_strategies(rest) if Path(rest).exists() else {}
+        )
+    raise ValueError(f"must be {FORMS}, not {text}")
+
+
+def _threshold(rest: str) -> Maker:
+    call, colon, raise_ = rest.partition(":")
+    if not rest:
+        return lambda machine, tree, role, rng: ThresholdMoves(machine, tree, role, _child(rng))
+    if colon:
+        form = "threshold:C:R, in percent"
+        low = _number(call, form, 0, 100) / 100
+        high = _number(raise_, form, 100 * low, 100) / 100
+        return lambda machine, tree, role, rng: ThresholdMoves(
+            machine, tree, role, _child(rng), low, high
+        )
+    return lambda machine, tree, role, rng: ThresholdMoves(
+        machine, tree, role, _child(rng), counts=read_strategies(rest)
+    )
+
+
+def _number(text: str, form: str, low: float, high: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not low <= value <= high:
+        raise ValueError(f"needs a number from {low:g} to {high:g} in {form}, not {text!r}")
+    return value
+
+
+def _child(rng: np.random.Generator) -> np.random.Generator:
+    return rng.spawn(1)[0]

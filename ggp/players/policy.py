@@ -1,0 +1,47 @@
+"""The player `policy`: follows a strategy that a file has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ggp.belief import Bags
+from ggp.belief.strategies import history_of, read_strategies
+from ggp.players.belief_player import BeliefPlayer, Choice
+from ggp.players.option_fields import words
+from ggp.players.player import Context
+from ggp.search.anytime import Deadline
+from ggp.search.estimates import candidates
+
+
+@dataclass(frozen=True)
+class PolicyOptions:
+    """Options of `policy`."""
+
+    file: str = words(
+        "", "strategies, such as `ggp solve GAME --strategy --json` prints", "FILE", usual="none"
+    )
+
+
+class Policy(BeliefPlayer):
+    """A move drawn by the strategy in a file, and a random one where that says nothing."""
+
+    Options = PolicyOptions
+    options: PolicyOptions
+
+    def __init__(self, options: Any, context: Context) -> None:
+        super().__init__(options, context)
+        strategies = read_strategies(self.options.file) if self.options.file else {}
+        self._strategy = strategies.get(self.machine.roles[self.role], {})
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        moves = candidates(self.machine, bag).values
+        history = history_of(self.machine, self.tracker.tree, int(bag.paths[0]))
+        said = {} if history is None else self._strategy.get(history, {})
+        texts = map(self.machine.move_text, moves.tolist())
+        shares = np.array([said.get(text, 0.0) for text in texts])
+        if shares.sum() <= 0:
+            shares = np.ones(len(moves))
+        return self.mixed(moves, shares / shares.sum()), self.unvalued(moves.tolist())

@@ -1,0 +1,394 @@
+"""The option `model`: how players believe that the others move, and what they learn of it."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from ggp.belief.policy_models import PRIOR_COUNTS
+from ggp.belief.strategies import (
+    History,
+    Strategy,
+    path_of,
+    read_strategies,
+    remember,
+    write_strategies,
+)
+from ggp.errors import ConfigError
+from ggp.machine.base import Ragged
+from ggp.players import SearchPlayer, make_player, parse_spec
+from ggp.search.opponent_models import CALL, RAISE, Prospects, banded, fitted
+from ggp.solve import history_of
+from ggp.solve.forest import evaluate
+from match_runner.match.referee import Conditions, play_match
+from tests.match_runner.support import arena_of
+from tests.support.commands import json_of
+from tests.support.games import machine_of_game
+from tests.support.opponents import kuhn, policy_file
+
+DEALT = {card: [("noop", [f"(dealt {card})"])] for card in ("jack", "queen", "king")}
+PLAYERS = ("hyperplay:n=4", "hyperplay2:n=4", "ismcts:trials=500")
+
+
+def player(spec: str, role: str, turns: list[tuple[str, list[str]]]) -> SearchPlayer:
+    """A player of `kuhn_poker` that was told these turns."""
+    machine = machine_of_game("kuhn_poker", "propnet")
+    made = make_player(
+        parse_spec(spec), machine, machine.roles.index(role), np.random.default_rng(0)
+    )
+    assert isinstance(made, SearchPlayer)
+    for move, percepts in turns:
+        made.observe(move, percepts)
+    return made
+
+
+def holdings(thinker: SearchPlayer, other: str) -> dict[str, float]:
+    """What the player thinks that the other one holds."""
+    bag = thinker.tracker.bag
+    fluents = thinker.machine.fluents(bag.states_of(0))
+    weights = bag.weights_of(0).tolist()
+    found: dict[str, float] = {}
+    for state, weight in zip(fluents, weights, strict=True):
+        (card,) = [f.strip("()").split()[2] for f in state if f.startswith(f"(holds {other}")]
+        found[card] = found.get(card, 0.0) + weight
+    return found
+
+
+def calling_shares(spec: str) -> dict[str, float]:
+    """How often the second player calls a bet with each card, as a player's model has it."""
+    thinker = player(spec, "player1", [])
+    machine, model = thinker.machine, thinker.path_model
+    assert model is not None
+    fold, call = (machine.move_id(text) for text in ("fold", "call"))
+    moves = Ragged(np.array([0, 2]), np.array([fold, call]))
+    found = {}
+    for card in DEALT:
+        history = (("noop", (f"(dealt {card})",)), ("noop", ("bet",)))
+        path = path_of(machine, thinker.tracker.tree, 1, history)
+        shares, trust = model.shares(1, np.array([path]), moves)
+        assert trust.tolist() == [1.0]
+        found[card] = float(shares[1])
+    return found
+
+
+class TestWeights:
+    @pytest.mark.parametrize("spec", ["hyperplay:n=4", "hyperplay2:n=8,exact=0", "pimc"])
+    def test_what_the_opponent_did_weighs_as_its_policy_says(
+        self, spec: str, tmp_path: Path
+    ) -> None:
+        file = policy_file(tmp_path, "never_bluffs")
+        turns = [*DEALT["queen"], ("noop", ["bet"])]
+        colon = "," if ":" in spec else ":"
+        thinker = player(f"{spec}{colon}model=policy:{file}", "player2", turns)
+        # A jack bets in one of 200 cases, since models tremble; a king nearly always.
+        assert holdings(thinker, "player1") == pytest.approx({"jack": 0.005, "king": 0.995})
+        usual = player(spec, "player2", turns)
+        assert holdings(usual, "player1") == pytest.approx({"jack": 0.5, "king": 0.5})
+
+    def test_what_a_file_does_not_say_is_as_usual(self, tmp_path: Path) -> None:
+        file = tmp_path / "policy.json"
+        write_strategies(str(file), {"player1": {(("noop", ("(dealt king)",)),): {"bet": 3.0}}})
+        turns = [*DEALT["queen"], ("noop", ["bet"])]
+        thinker = player(f"hyperplay:n=4,model=policy:{file}", "player2", turns)
+        likely = {"jack": 0.5, "king": 0.995}
+        total = sum(likely.values())
+        expected = {card: share / total for card, share in likely.items()}
+        assert holdings(thinker, "player1") == pytest.approx(expected)
+
+    def test_who_goes_by_thresholds_bets_with_a_king(self) -> None:
+        turns = [*DEALT["queen"], ("noop", ["bet"])]
+        thinker = player("hyperplay:n=4,model=threshold", "player2", turns)
+        # A jack wins 3/8 of the goals at most, and a king 7/8: above 3/4, from which it bets.
+        jack, king = 0.15 / 2, 0.85 + 0.15 / 2
+        expected = {"jack": jack / (jack + king), "king": king / (jack + king)}
+        assert holdings(thinker, "player1") == pytest.approx(expected, abs=0.01)
+
+    @pytest.mark.parametrize(("model", "temperature"), [("greedy", 10), ("greedy:25", 25)])
+    def test_who_is_greedy_moves_by_a_softmax_of_values(
+        self, model: str, temperature: float
+    ) -> None:
+        calls = calling_shares(f"hyperplay:n=4,model={model}")
+        gains = {"jack": -25, "queen": 25, "king": 75}  # of a call, in points
+        expected = {card: 1 / (1 + np.exp(-gain / temperature)) for card, gain in gains.items()}
+        assert calls == pytest.approx(expected, abs=0.05)
+
+    @pytest.mark.parametrize(
+        ("model", "calls"),
+        [
+            ("threshold", ("queen", "king")),
+            ("threshold:60:90", ("king",)),
+            ("threshold:0:75", ("jack", "queen", "king")),
+        ],
+    )
+    def test_thresholds_say_with_which_cards_a_bet_is_called(
+        self, model: str, calls: tuple[str, ...]
+    ) -> None:
+        shares = calling_shares(f"hyperplay:n=4,model={model}")
+        assert {card for card, share in shares.items() if share > 0.5} == set(calls)
+
+    @pytest.mark.parametrize("spec", PLAYERS)
+    def test_forgetting_paths_does_not_confuse_models(
+        self, spec: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        file = policy_file(tmp_path, "never_bluffs")
+        decisions = []
+        for min_nodes in (0, 1 << 60):
+            monkeypatch.setattr("ggp.players.tracker.MIN_NODES", min_nodes)
+            thinker = player(f"{spec},model=policy:{file}", "player1", DEALT["jack"])
+            thinker.choose()
+            thinker.observe("check", [])
+            thinker.observe("noop", ["bet"])
+            decisions.append(thinker.choose())
+            assert thinker.choose().fault is None
+            assert holdings(thinker, "player2")["king"] > 0.9
+        assert decisions[0].values == decisions[1].values
+
+
+class TestSearch:
+    @pytest.mark.parametrize("spec", ["hyperplay2:n=4", "ismcts:trials=500"])
+    def test_a_bluff_is_worth_it_against_who_folds(self, spec: str, tmp_path: Path) -> None:
+        folds: Strategy = {
+            (("noop", (f"(dealt {card})",)), ("noop", ("bet",))): {"fold": 1.0}
+            for card in ("jack", "queen", "king")
+        }
+        file = str(tmp_path / "meek.json")
+        write_strategies(file, {"player2": folds})
+        thinker = player(f"{spec},model=policy:{file}", "player1", DEALT["jack"])
+        decision = thinker.choose()
+        values = {each.move: each.value for each in decision.values}
+        assert decision.move == "bet"
+        assert values["bet"] == pytest.approx(75, abs=3)
+        usual = {v.move: v.value for v in player(spec, "player1", DEALT["jack"]).choose().values}
+        assert usual["bet"] is not None
+        assert usual["bet"] < 50
+
+    @pytest.mark.parametrize("spec", ["hyperplay:n=4", "hyperplay2:n=4", "ismcts:trials=500"])
+    def test_the_usual_model_is_the_uniform_one(self, spec: str) -> None:
+        said = [
+            player(f"{spec}{model}", "player1", DEALT["queen"]).choose().values
+            for model in ("", ",model=uniform")
+        ]
+        assert said[0] == said[1]
+
+
+class TestLearning:
+    FACED = (*DEALT["queen"], ("noop", ["bet"]))
+    BETS: ClassVar = {card: (("noop", (f"(dealt {card})",)),) for card in ("jack", "king")}
+
+    def counted(self, file: Path) -> dict[str, float]:
+        """How often the first player was counted to bet with each card."""
+        strategy = read_strategies(str(file))["player1"]
+        return {card: strategy.get(h, {}).get("bet", 0.0) for card, h in self.BETS.items()}
+
+    def test_a_hand_that_the_score_gives_away_counts_once(self, tmp_path: Path) -> None:
+        file = tmp_path / "counts.json"
+        thinker = player(f"hyperplay:n=4,model=learned:{file}", "player2", [*self.FACED])
+        thinker.ended("call", [], 0)
+        assert self.counted(file) == {"jack": 0.0, "king": 1.0}
+        assert set(read_strategies(str(file))) == {"player1"}
+
+    def test_a_hand_that_is_not_shown_counts_by_weight(self, tmp_path: Path) -> None:
+        file = tmp_path / "counts.json"
+        spec = f"hyperplay:n=4,model=learned:{file}"
+        player(spec, "player2", [*self.FACED]).ended("fold", [], 25)
+        assert self.counted(file) == pytest.approx({"jack": 0.5, "king": 0.5})
+        # After jacks that were shown to check, the same fold says that it was rather a king.
+        remember(str(file), {"player1": {self.BETS["jack"]: {"check": 20.0}}})
+        player(spec, "player2", [*self.FACED]).ended("fold", [], 25)
+        assert self.counted(file)["king"] > 0.5 + 0.8
+
+    def test_counts_are_smoothed_towards_even_moves(self, tmp_path: Path) -> None:
+        file = tmp_path / "counts.json"
+        remember(str(file), {"player1": {self.BETS["jack"]: {"check": 18.0}}})
+        thinker = player(f"hyperplay:n=4,model=learned:{file}", "player2", [*self.FACED])
+        jack = PRIOR_COUNTS / (18 + PRIOR_COUNTS) / 2 + 18 / (18 + PRIOR_COUNTS) * 0.005
+        assert holdings(thinker, "player1")["jack"] == pytest.approx(jack / (jack + 0.5))
+
+    def test_matches_of_a_series_are_counted_only_where_that_is_asked_for(
+        self, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "counts.json"
+        spec = f"player2=hyperplay:n=2,model=learned:{file}"
+        conditions = Conditions()
+        arena = arena_of("kuhn_poker", spec, "player1=random")
+        for seed in range(6):
+            play_match(arena, seed, conditions)
+        strategy = read_strategies(str(file))["player1"]
+        opening = sum(sum(moves.values()) for h, moves in strategy.items() if len(h) == 1)
+        assert opening == pytest.approx(6, abs=0.1)
+        text = file.read_text()
+        play_match(arena, 7, conditions, counts=False)
+        play_match(arena_of("kuhn_poker", "player2=hyperplay:n=2"), 7, conditions)
+        assert file.read_text() == text
+        assert [each.name for each in tmp_path.iterdir()] == ["counts.json"]
+
+    def test_what_was_learned_raises_the_score(self, tmp_path: Path) -> None:
+        """Seen in decisions at all information sets: how they do against the opponent."""
+        opponent = policy_file(tmp_path, "never_bluffs")
+        counts = tmp_path / "counts.json"
+        spec = "hyperplay2:n=4"
+        learning = f"{spec},model=learned:{counts}"
+        for seed in range(40):
+            for own, other in (("player1", "player2"), ("player2", "player1")):
+                arena = arena_of(
+                    "kuhn_poker", f"{own}={learning}", f"{other}=policy:file={opponent}"
+                )
+                assert play_match(arena, seed).error is None
+        assert score_of(learning, opponent) > score_of(spec, opponent) + 1
+
+
+class TestThresholds:
+    def prospects(self, values: list[float], spreads: list[float]) -> Prospects:
+        each = np.array(spreads)
+        return Prospects(np.arange(len(values)), np.array(values), each, each)
+
+    @pytest.mark.parametrize(
+        ("win", "move"), [(0.3, "fold"), (0.55, "call"), (0.74, "call"), (0.8, "raise")]
+    )
+    def test_bands_are_those_of_the_paper(self, win: float, move: str) -> None:
+        # In no order: the least bold move is the one that nothing depends on.
+        each = self.prospects([win, 0.1, win - 0.1], [0.5, 0.0, 0.3])
+        shares = banded(each, CALL, RAISE)
+        assert ["raise", "fold", "call"][int(np.argmax(shares))] == move
+        assert shares.sum() == pytest.approx(1)
+        assert shares.min() > 0
+
+    def test_thresholds_are_found_that_made_the_moves(self) -> None:
+        rng = np.random.default_rng(0)
+        pairs = []
+        for win in rng.random(200):
+            each = self.prospects([win, win - 0.1, 0.2], [0.5, 0.3, 0.0])
+            pairs.append((each, rng.multinomial(5, banded(each, 0.35, 0.6)).astype(float)))
+        assert fitted(pairs) == pytest.approx((0.35, 0.6), abs=0.051)
+
+    def test_thresholds_are_fitted_to_counts_in_a_file(self, tmp_path: Path) -> None:
+        counts: Strategy = {
+            (("noop", (f"(dealt {card})",)), ("noop", ("bet",))): {"call": 50.0} for card in DEALT
+        }
+        write_strategies(str(tmp_path / "counts.json"), {"player2": counts})
+        shares = calling_shares(f"hyperplay:n=4,model=threshold:{tmp_path / 'counts.json'}")
+        assert min(shares.values()) > 0.8
+
+
+class TestFiles:
+    def test_counts_of_processes_at_work_side_by_side_are_all_kept(self, tmp_path: Path) -> None:
+        file = str(tmp_path / "counts.json")
+        with multiprocessing.get_context("fork").Pool(3) as pool:
+            pool.map(_count_ten_times, [file] * 3)
+        assert read_strategies(file) == {"a": {(("noop", ()),): {"bet": 30.0}}}
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("{", "has no strategies (JSONDecodeError"),
+            ('{"value": 3}', "it must be like what `ggp solve GAME --strategy --json` prints"),
+            (
+                '{"strategy": {"a": [{"history": [], "moves": {"go": -1}}]}}',
+                "the shares of go must be numbers of at least 0",
+            ),
+        ],
+    )
+    def test_what_is_no_strategy_is_said_to_be_none(
+        self, text: str, message: str, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "file.json"
+        file.write_text(text)
+        with pytest.raises(ConfigError) as caught:
+            read_strategies(str(file))
+        assert message in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("model", "message"),
+        [
+            ("clever", "must be uniform|greedy"),
+            ("policy", "must be uniform|greedy"),
+            ("learned:", "must be uniform|greedy"),
+            ("greedy:hot", "needs a number from 0.1 to 1000 in greedy:T, not 'hot'"),
+            ("threshold:70:60", "needs a number from 70 to 100 in threshold:C:R, in percent"),
+        ],
+    )
+    def test_a_model_that_cannot_be_is_refused(self, model: str, message: str) -> None:
+        with pytest.raises(ConfigError) as caught:
+            parse_spec(f"hyperplay:model={model}")
+        assert message in str(caught.value)
+        with pytest.raises(ConfigError, match="give no model"):
+            parse_spec("oos:model=greedy")
+
+    def test_a_file_that_is_not_there_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError, match=r"nowhere\.json cannot be read"):
+            player(f"hyperplay:model=policy:{tmp_path}/nowhere.json", "player1", [])
+
+
+class TestPolicy:
+    def test_the_player_follows_its_file(self, tmp_path: Path) -> None:
+        machine = machine_of_game("kuhn_poker", "propnet")
+        file = policy_file(tmp_path, "equilibrium")
+        spec = parse_spec(f"policy:file={file}")
+        thinker = make_player(spec, machine, 0, np.random.default_rng(0))
+        thinker.observe("noop", ["(dealt queen)"])
+        assert thinker.choose().probabilities == pytest.approx({"bet": 0.0, "check": 1.0})
+        thinker.observe("check", [])
+        thinker.observe("noop", ["bet"])
+        called = read_strategies(file)["player1"]
+        (share,) = [m["call"] for h, m in called.items() if "call" in m and "queen" in str(h)]
+        found = thinker.choose().probabilities
+        assert found == pytest.approx({"call": share, "fold": 1 - share})
+
+    def test_without_a_file_all_moves_are_equally_likely(self) -> None:
+        machine = machine_of_game("kuhn_poker", "propnet")
+        thinker = make_player(parse_spec("policy"), machine, 0, np.random.default_rng(0))
+        thinker.observe("noop", ["(dealt queen)"])
+        assert thinker.choose().probabilities == {"bet": 0.5, "check": 0.5}
+
+    def test_what_solve_prints_can_be_followed(self, tmp_path: Path) -> None:
+        file = tmp_path / "kuhn.json"
+        file.write_text(json.dumps(json_of("solve", "kuhn_poker", "--strategy")))
+        found = read_strategies(str(file))
+        assert {role: len(strategy) for role, strategy in found.items()} == {
+            "player1": 6,
+            "player2": 6,
+        }
+
+
+def _count_ten_times(file: str) -> None:
+    for _ in range(10):
+        remember(file, {"a": {(("noop", ()),): {"bet": 1.0}}})
+
+
+def score_of(spec: str, opponent: str) -> float:
+    """The mean score over both roles of what a player decides, against a strategy."""
+    tree = kuhn().tree
+    fixed = read_strategies(opponent)
+    total = 0.0
+    for own in range(2):
+        profile = []
+        for at, (name, sets) in enumerate(zip(tree.names, tree.sets, strict=True)):
+            shares = np.zeros(int(sets.offsets[-1]))
+            shares[: tree.num_subgames] = 1
+            for number in range(len(sets)):
+                history = histories(at)[number]
+                moves = [tree.machine.move_text(move) for move in sets.moves_of(number)]
+                if at == own:
+                    thinker = player(spec, name, [(m, list(seen)) for m, seen in history])
+                    said = {thinker.choose().move: 1.0}
+                else:
+                    said = fixed[name][history]
+                start = sets.offsets[number]
+                shares[start : start + len(moves)] = [said.get(move, 0.0) for move in moves]
+            profile.append(shares)
+        total += float(evaluate(tree, tuple(profile)).values[own])
+    return total / 2
+
+
+def histories(player_number: int) -> list[History]:
+    """What a player of `kuhn_poker` did and saw at each of its information sets."""
+    tree = kuhn().tree
+    return [
+        tuple((move, tuple(sorted(seen))) for move, seen in history_of(tree, player_number, number))
+        for number in range(len(tree.sets[player_number]))
+    ]
