@@ -35,6 +35,20 @@ def find_game(name_or_path: str) -> Path:
     )
 
 
+def find_companion(name_or_path: str, suffix: str) -> Path:
+    """The file at a path, or one that comes with the games, by its name without the suffix.
+
+    Raises:
+        ConfigError: there is neither.
+    """
+    if os.path.isfile(name_or_path):
+        return Path(name_or_path)
+    for folder in _folders():
+        if (folder / f"{name_or_path}{suffix}").is_file():
+            return folder / f"{name_or_path}{suffix}"
+    raise ConfigError(f"there is no file {name_or_path!r}, and none of that name with the games")
+
+
 def list_games() -> list[str]:
     """The names of the games that come with the package, sorted."""
     return list(_games())
@@ -63,10 +77,15 @@ def read_rulesheet(name_or_path: str) -> Rulesheet:
 
 def _games() -> dict[str, Path]:
     """Name and path of each game, sorted by name."""
-    package = Path(__file__).resolve().parents[1]
-    # A wheel carries the games inside the package, a checkout has them beside it.
-    for folder in (package / "_games", package.parent / "games"):
+    for folder in _folders():
         if folder.is_dir():
             found = (path for path in folder.iterdir() if path.suffix in _SUFFIXES)
             return {path.stem: path for path in sorted(found)}
     return {}
+
+
+def _folders() -> tuple[Path, Path]:
+    """Where games may be."""
+    package = Path(__file__).resolve().parents[1]
+    # A wheel carries the games inside the package, a checkout has them beside it.
+    return package / "_games", package.parent / "games"

@@ -348,6 +348,20 @@ class Matcher(Protocol):
 
 
 @runtime_checkable
+class FluentBits(Protocol):
+    """A machine that tells in batches which fluents hold."""
+
+    @property
+    def fluent_names(self) -> tuple[str, ...]:
+        """The fluents that may hold, as canonical KIF."""
+        ...
+
+    def fluent_bits(self, states: States) -> BoolArray:
+        """`[L, F]` which of them hold in each lane."""
+        ...
+
+
+@runtime_checkable
 class Prover(Protocol):
     """A machine that can tell some moves without finding all, of which there may be too many.
 

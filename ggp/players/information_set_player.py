@@ -6,10 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ggp.belief import Bags
+from ggp.belief import UNIFORM, Bags
 from ggp.errors import ConfigError, GGPError
 from ggp.players.belief_player import Choice
-from ggp.players.option_fields import choice, whole
+from ggp.players.evaluations import PLAYOUTS, evaluation_of, terms_of
+from ggp.players.option_fields import choice, whole, words
+from ggp.players.player import Context
 from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.information_sets import MOST_JOINT, InformationSetSearch, TooLarge
@@ -45,11 +47,17 @@ class InformationSetOptions(SearchOptions):
     tries: int = whole(
         1, "refused tries in a row that cost no ply; 0: a refused try is a ply", low=0, high=50
     )
+    evaluation: str = words(
+        PLAYOUTS,
+        "value of a state where it stops: random playouts, or by pieces, as a file declares them",
+        "playouts|FILE",
+    )
     particles: int = whole(200, "particles in a bag that is sampled")
 
     def __post_init__(self) -> None:
         if self.states and self.histories is not None:
             raise ConfigError("give either histories or states")
+        terms_of(self.evaluation)
 
 
 class InformationSetPlayer(SearchPlayer):
@@ -57,6 +65,10 @@ class InformationSetPlayer(SearchPlayer):
 
     options: InformationSetOptions
     paranoid: ClassVar[bool]
+
+    def __init__(self, options: InformationSetOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self._evaluation = evaluation_of(options.evaluation, context.machine)
 
     @property
     def capacity(self) -> int:
@@ -82,7 +94,9 @@ class InformationSetPlayer(SearchPlayer):
             paranoid=self.paranoid,
             leaf=self.options.leaf,
             tries=self.options.tries,
+            model=UNIFORM if self.path_model is not None else self.model,
             deadline=deadline,
+            evaluation=self._evaluation,
             most=most,
         )
 

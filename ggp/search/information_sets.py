@@ -15,15 +15,13 @@ A ply is a turn. A turn in which a try was refused costs none, up to so many in 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
-from ggp.machine.arrays import first_seen_columns
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, Stepped
 from ggp.search.anytime import BETWEEN_LOOKS_S, Deadline, Pace
 from ggp.search.estimates import Estimates, candidates
+from ggp.search.histories import Histories, drawn_from
 from ggp.search.joint_moves import LANES_AT_ONCE, TIMED_LANES, JointMoves, joint_moves
 from ggp.search.parts import Evaluation
 from ggp.search.playouts import RandomPlayouts
@@ -43,36 +41,6 @@ MOST_NODES = 1 << 23
 
 class TooLarge(Exception):
     """There is too much to go through in a single history: a result, not an error."""
-
-
-@dataclass(frozen=True)
-class _Lanes:
-    """Histories that go on side by side; those of one node with equal states are one.
-
-    Attributes:
-        states: K of them.
-        nodes: `[K]` information set of each.
-        masses: `[K]` probability of each.
-        counts: `[K]` how often each is valued where the search stops there.
-    """
-
-    states: States
-    nodes: IntArray
-    masses: FloatArray
-    counts: IntArray
-
-    def take(self, lanes: IntArray) -> _Lanes:
-        return _Lanes(
-            self.states.take(lanes), self.nodes[lanes], self.masses[lanes], self.counts[lanes]
-        )
-
-    def merged(self, machine: Machine) -> _Lanes:
-        """The same, equal ones being one."""
-        first, group = first_seen_columns([self.nodes, machine.groups(self.states)])
-        counts = np.zeros(len(first), dtype=np.int64)
-        np.maximum.at(counts, group, self.counts)
-        masses = np.asarray(np.bincount(group, self.masses, len(first)), dtype=np.float64)
-        return _Lanes(self.states.take(first), self.nodes[first], masses, counts)
 
 
 class InformationSetSearch:
@@ -143,17 +111,12 @@ class InformationSetSearch:
         """
         if self.solved:
             return
-        entries, masses, counts = self._drawn(count)
+        drawn = drawn_from(self._bags, count, self._rng)
         start = 0
-        while start < len(entries) and len(self._tree) < MOST_NODES:
-            end = min(start + self._at_once, len(entries))
+        while start < len(drawn.nodes) and len(self._tree) < MOST_NODES:
+            end = min(start + self._at_once, len(drawn.nodes))
             began_s = 0.0 if self._deadline is None else self._deadline.clock()
-            part = _Lanes(
-                self._bags.sets.states.take(entries[start:end]),
-                np.zeros(end - start, dtype=np.int64),
-                masses[start:end],
-                counts[start:end],
-            )
+            part = drawn.take(np.arange(start, end))
             try:
                 joint = self._fold(part)
             except TooLarge:
@@ -161,11 +124,11 @@ class InformationSetSearch:
                     raise
                 self._at_once = max(1, (end - start) // 4)
                 continue
-            self._folded += int(counts[start:end].sum())
+            self._folded += int(part.counts.sum())
             self._learn_size(end - start, joint, began_s)
             start = end
-        whole = bool(self._bags.exact[0]) and len(entries) == self.num_entries
-        self.solved = whole and start == len(entries) and not self._tree.num_leaves
+        whole = bool(self._bags.exact[0]) and start == self.num_entries
+        self.solved = whole and not self._tree.num_leaves
 
     def estimates(self) -> Estimates:
         """The values so far; candidates never tried have value 0."""
@@ -181,35 +144,11 @@ class InformationSetSearch:
             visits[at] = self._folded
         return Estimates(self.moves, values, errors, visits, promptness)
 
-    # ---------------------------------------------------------------- histories
-
-    def _drawn(self, count: int) -> tuple[IntArray, FloatArray, IntArray]:
-        """Entries drawn, in random order, with their masses and how often each was drawn."""
-        lanes, weights = self._bags.lanes_of(0), self._bags.weights_of(0)
-        spare = count - len(lanes)
-        if spare >= 0:
-            wanted = np.maximum(weights * count - 1.0, 0.0)
-            number = 1 + self._systematic(wanted, spare)
-            masses = weights * count
-        else:
-            number = self._systematic(weights, count)
-            masses = number.astype(np.float64)
-        # What is left out when the time is up must be left out by chance.
-        order = self._rng.permutation(np.flatnonzero(number))
-        return lanes[order], masses[order], number[order]
-
-    def _systematic(self, weights: FloatArray, count: int) -> IntArray:
-        """How many of `count` draws by weight fall on each."""
-        total = weights.sum()
-        if not count or total <= 0:
-            return np.zeros(len(weights), dtype=np.int64)
-        points = (self._rng.random() + np.arange(count)) * (total / count)
-        at = np.searchsorted(np.cumsum(weights), points, side="right")
-        return np.bincount(np.minimum(at, len(weights) - 1), minlength=len(weights))
+    # ---------------------------------------------------------------- folding histories in
 
     def _learn_size(self, number: int, joint: int, began_s: float) -> None:
         """How many histories to fold in next, after so many that had so many joint moves."""
-        most = max(1, number * JOINT_AT_ONCE // max(joint, 1))
+        most = max(1, number * min(JOINT_AT_ONCE, self._most) // max(joint, 1))
         size = min(2 * self._at_once, most) if self._deadline is not None else most
         if self._deadline is not None:
             took_s = self._deadline.clock() - began_s
@@ -219,9 +158,7 @@ class InformationSetSearch:
                 size = min(size, self._at_once)
         self._at_once = size
 
-    # ---------------------------------------------------------------- folding one in
-
-    def _fold(self, lanes: _Lanes) -> int:
+    def _fold(self, lanes: Histories) -> int:
         """Fold in histories, all of them or none; the most joint moves that there were in a turn.
 
         Raises:
@@ -230,7 +167,7 @@ class InformationSetSearch:
         """
         largest = 0
         masses = [(lanes.nodes, lanes.masses)]
-        leaves: list[_Lanes] = []
+        leaves: list[Histories] = []
         while len(lanes.nodes):
             options = joint_moves(self._machine, lanes.states, self._bags.role, self._deadline)
             if options.number > self._most:
@@ -248,8 +185,8 @@ class InformationSetSearch:
         return largest
 
     def _after(
-        self, lanes: _Lanes, options: JointMoves, masses: list[tuple[IntArray, FloatArray]]
-    ) -> _Lanes:
+        self, lanes: Histories, options: JointMoves, masses: list[tuple[IntArray, FloatArray]]
+    ) -> Histories:
         """Histories one turn later that are not over; the masses of all nodes go into the list."""
         role, tree, machine = self._bags.role, self._tree, self._machine
         found = [lanes.take(np.zeros(0, dtype=np.int64))]
@@ -284,11 +221,11 @@ class InformationSetSearch:
             for each, chance in chances.items():
                 mass = mass * chance[places[:, each]]
             masses.append((nodes, mass))
-            part = _Lanes(on, nodes[goes_on], mass[goes_on], lanes.counts[state[goes_on]])
+            part = Histories(on, nodes[goes_on], mass[goes_on], lanes.counts[state[goes_on]])
             found.append(part.merged(machine))
         if len(found) == 2:
             return found[1]
-        return _Lanes(
+        return Histories(
             machine.concatenate([part.states for part in found]),
             np.concatenate([part.nodes for part in found]),
             np.concatenate([part.masses for part in found]),
@@ -329,7 +266,7 @@ class InformationSetSearch:
             return np.zeros(len(lanes), dtype=np.bool_)
         return refused_tries(self._machine, before, options, lanes, moves, after)
 
-    def _valued(self, leaves: list[_Lanes]) -> tuple[list[FloatArray], list[IntArray]]:
+    def _valued(self, leaves: list[Histories]) -> tuple[list[FloatArray], list[IntArray]]:
         """Values of the states of leaves, and turns to the end, each as often as it counts."""
         values, turns = [], []
         for part in leaves:

@@ -7,7 +7,7 @@ from itertools import count
 import numpy as np
 import pytest
 
-from ggp.errors import ConfigError
+from ggp.errors import ConfigError, GoalError
 from ggp.machine import Machine, role_index
 from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
 from ggp.search.anytime import Deadline
@@ -176,3 +176,20 @@ def test_options_that_do_not_go_together() -> None:
         parse_spec("para:leaf=max")
     with pytest.raises(ConfigError, match="must be from 1 to 50"):
         parse_spec("over:depth=0")
+
+
+def test_what_cannot_be_gone_through_leaves_hyperplay_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = machine_of_game("exploding_bomb", "propnet")
+    player = made(machine, "agent", "over")
+    player.observe(*NOTHING)
+
+    def fail(*_: object) -> None:
+        raise GoalError("a goal value that is no number")
+
+    monkeypatch.setattr(machine, "goals", fail)
+    decision = player.choose()
+    assert decision.fault is None
+    found = {value.move: value.value for value in decision.values}
+    assert found == {"wait": pytest.approx(50, abs=8), "ask": pytest.approx(45, abs=8)}

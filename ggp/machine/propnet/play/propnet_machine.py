@@ -287,13 +287,19 @@ class PropnetMachine:
     def told_moves(self, percepts: IntArray) -> IntArray | None:
         return None if self._told is None else self._told.of(self, percepts)
 
-    def fluents(self, states: States) -> list[tuple[str, ...]]:
+    @property
+    def fluent_names(self) -> tuple[str, ...]:
+        return (*self.circuit.fluents, *self.circuit.constant)
+
+    def fluent_bits(self, states: States) -> BoolArray:
         held = unpack(self._packed(states), len(self.circuit.fluents))
-        names = self.circuit.fluents
-        always = self.circuit.constant
-        return [
-            tuple(sorted([*always, *(names[f] for f in np.flatnonzero(lane))])) for lane in held
-        ]
+        always = np.ones((len(held), len(self.circuit.constant)), dtype=np.bool_)
+        return np.concatenate([held, always], axis=1)
+
+    def fluents(self, states: States) -> list[tuple[str, ...]]:
+        names = self.fluent_names
+        held = self.fluent_bits(states)
+        return [tuple(sorted(names[f] for f in np.flatnonzero(lane))) for lane in held]
 
     def queue_of(self, states: States) -> Queue:
         """What plays every lane out once, and tells the goals of all roles."""

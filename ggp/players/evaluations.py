@@ -1,0 +1,89 @@
+"""The option `evaluation`: what states are worth where a search stops looking.
+
+`playouts` is random playouts. Any other value is a file in TOML that declares what pieces are worth
+(`ggp.search.board_values`), or the name of one that comes with the games: `kriegspiel` stands for
+`kriegspiel.toml`, which also suits its smaller boards.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from ggp.errors import ConfigError
+from ggp.gdl.games import find_companion
+from ggp.machine.base import Machine
+from ggp.search.board_values import BoardTerms, BoardValues, Piece
+from ggp.search.parts import Evaluation
+
+PLAYOUTS = "playouts"
+
+_VARIABLES = ("?file", "?rank", "?role", "?piece")
+_NUMBERS = ("scale", "protected", "threatened", "advance", "check")
+
+
+def terms_of(name: str) -> BoardTerms | None:
+    """What an option names; None for random playouts.
+
+    Raises:
+        ConfigError: there is no such file, or it is not as it should be.
+    """
+    return None if name == PLAYOUTS else read_terms(find_companion(name, ".toml"))
+
+
+def evaluation_of(name: str, machine: Machine) -> Evaluation | None:
+    """The same as an evaluation.
+
+    Raises:
+        ConfigError: as for `terms_of`, or it does not suit the game.
+    """
+    terms = terms_of(name)
+    return None if terms is None else BoardValues(machine, terms)
+
+
+def read_terms(path: Path) -> BoardTerms:
+    """What a file says of the worth of boards.
+
+    Raises:
+        ConfigError: it cannot be read, or is not as it should be.
+    """
+    try:
+        with path.open("rb") as file:
+            data = tomllib.load(file)
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"cannot read {path}: {error}") from error
+    try:
+        words = data["fluent"].strip("()").split()
+        file_, rank, role, piece = (words.index(each) for each in _VARIABLES)
+        return BoardTerms(
+            relation=words[0],
+            columns=(file_, rank, role, piece),
+            pieces={name: _piece(each) for name, each in data["pieces"].items()},
+            **{name: float(data[name]) for name in _NUMBERS},
+        )
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        raise ConfigError(
+            f"{path} does not say what boards are worth: it needs fluent (with "
+            f"{' '.join(_VARIABLES)}), {', '.join(_NUMBERS)}, and pieces with values "
+            f"({type(error).__name__}: {error})"
+        ) from error
+
+
+def _piece(data: Mapping[str, Any]) -> Piece:
+    unknown = set(data) - {each.name for each in fields(Piece)}
+    if unknown:
+        raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
+    return Piece(
+        value=float(data["value"]),
+        steps=_steps(data.get("steps", ())),
+        slides=_steps(data.get("slides", ())),
+        takes={role: _steps(steps) for role, steps in data.get("takes", {}).items()},
+        king=bool(data.get("king", False)),
+    )
+
+
+def _steps(data: Any) -> tuple[tuple[int, int], ...]:
+    return tuple((int(x), int(y)) for x, y in data)
