@@ -25,6 +25,8 @@ GAMES = HERE.parent / "games"
 PLIES = 160
 QUIET = 50
 WIDTH = 90
+FOUR_DIAGONALS = 76
+"""The width of four facts about diagonals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,7 @@ def rulesheet(board: Board) -> str:
         quiet=QUIET,
         size=board.size,
         board=_board(board),
-        long=_facts(_long_diagonals(board)),
+        long=_facts(_long_diagonals(board), FOUR_DIAGONALS),
         army=_army(board),
     )
 
@@ -100,12 +102,12 @@ def _kept(lines: Iterable[str], kind: str) -> Iterator[str]:
             yield line
 
 
-def _facts(facts: Iterable[str]) -> str:
+def _facts(facts: Iterable[str], width: int = WIDTH) -> str:
     """Facts in lines that are as long as they may be."""
     lines = [""]
     for fact in facts:
         longer = f"{lines[-1]} {fact}".lstrip()
-        if len(longer) <= WIDTH:
+        if len(longer) <= width:
             lines[-1] = longer
         else:
             lines.append(fact)
@@ -150,7 +152,6 @@ def _army(board: Board) -> str:
 
 def _extras(last: int) -> list[str]:
     """Where pawns jump and capture in passing, and where kings and rooks castle."""
-    facts = []
     lines = [
         "; jump C Y W V: pawns may jump from rank Y over W to V; fifth_rank C Y: where they may",
         "; capture in passing",
