@@ -20,7 +20,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import t
 
 from ggp.belief.strategies import Strategy, read_strategies, write_strategies
 from ggp.gdl.normalize import load
@@ -142,6 +141,8 @@ def score(tree: GameTree, player: str, opponent: Mapping[str, Strategy], seed: i
 
 def interval(values: Sequence[float]) -> str:
     """A mean with its 95 % interval, where there are several values."""
+    from scipy.stats import t  # which takes long to import
+
     if len(values) < 2:
         return f"{values[0]:.1f}"
     error = float(t.ppf(0.975, len(values) - 1)) * np.std(values, ddof=1) / np.sqrt(len(values))
