@@ -1,11 +1,15 @@
-"""What it is worth to know how an opponent moves: matches of poker against fixed opponents.
+"""What it is worth to know how an opponent moves: poker against fixed opponents.
 
-    python -m benchmarks.opponent_models --game kuhn_poker --players hyperplay2:n=4 --matches 200
+    python -m benchmarks.opponent_models --game kuhn_poker --players hyperplay2:n=4
 
-Every cell is a series against one opponent, in both roles in turn. The same series is played with
-`model=uniform` and with each model, with the same deals; what is printed is the mean score with
-`uniform`, and by how much it changes with each model. Counts decide and no clock, so the load of
-the computer changes nothing. `learned` begins each series with nothing learned.
+A player is asked for its move at every information set of the game, and what it says is evaluated
+against the opponent's strategy in the whole tree: there is no noise of deals. Noise of the player
+remains, so it is asked `--samples` times; intervals are 95 % intervals of the mean over these.
+Scores are means over both roles.
+
+`learned` plays `--matches` matches first, in both roles in turn, and counts; each sample learns
+anew. `true` is given the strategy of the opponent, and a style, such as `always_bets`, that of
+another opponent. Counts decide and no clock, so the load of the computer changes nothing.
 """
 
 from __future__ import annotations
@@ -17,11 +21,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ggp.belief.strategies import Strategy, write_strategies
+from ggp.belief.strategies import Strategy, read_strategies, write_strategies
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
-from ggp.machine.base import FloatArray
-from ggp.solve import Solution, history_of, solve
+from ggp.players import make_player, parse_spec
+from ggp.solve import GameTree, Solution, history_of, solve
+from ggp.solve.forest import evaluate
 from match_runner.match.referee import play_match
 from match_runner.match.seats import build_machines, set_up
 
@@ -80,9 +85,8 @@ def strategies(solution: Solution, style: Style | None) -> dict[str, Strategy]:
     return found
 
 
-def write_opponents(game: str, folder: Path) -> dict[str, str]:
+def write_opponents(game: str, solution: Solution, folder: Path) -> dict[str, str]:
     """Policies of all fixed opponents, written to files; their player specs by name."""
-    solution = solve(build_machine(load(game)))
     specs = {}
     for name, style in STYLES.items():
         file = folder / f"{game}-{name}.json"
@@ -91,28 +95,58 @@ def write_opponents(game: str, folder: Path) -> dict[str, str]:
     return specs
 
 
-def scores(game: str, player: str, opponent: str, matches: int, seed: int = 0) -> FloatArray:
-    """What a player gets in each match of a series, in both roles in turn."""
+def learn(game: str, player: str, opponent: str, matches: int, seed: int) -> None:
+    """Play matches against an opponent, in both roles in turn."""
     program = load(game)
     machines = build_machines(program)
-    found = []
-    for role, other in (ROLES, ROLES[::-1]):
+    for at in range(matches):
+        role, other = ROLES if at % 2 == 0 else ROLES[::-1]
         arena = set_up(game, program, {role: player, other: opponent}, machines)
-        found.append((role, arena))
-    goals = []
-    for k in range(matches):
-        role, arena = found[k % 2]
-        record = play_match(arena, seed + k // 2)
+        record = play_match(arena, seed + at)
         if record.errors or any(turn.faults for turn in record.turns):
             raise SystemExit(f"a match went wrong: {record.errors or record.turns}")
-        goals.append(record.goals[role])
-    return np.array(goals, dtype=float)
 
 
-def interval(values: FloatArray) -> str:
-    """A mean with its 95 % interval."""
-    error = 1.96 * values.std(ddof=1) / np.sqrt(len(values))
-    return f"{values.mean():.1f} ± {error:.1f}"
+def score(tree: GameTree, player: str, opponent: Mapping[str, Strategy], seed: int) -> float:
+    """What a player's decisions are worth against strategies, as the mean over the roles."""
+    spec = parse_spec(player)
+    found = []
+    for own in range(len(tree.names)):
+        profile = []
+        for at, (name, sets) in enumerate(zip(tree.names, tree.sets, strict=True)):
+            shares = np.zeros(int(sets.offsets[-1]))
+            shares[: tree.num_subgames] = 1
+            for number in range(len(sets)):
+                told = history_of(tree, at, number)
+                if at == own:
+                    role = tree.machine.roles.index(name)
+                    thinker = make_player(
+                        spec, tree.machine, role, np.random.default_rng([seed, number])
+                    )
+                    for move, seen in told:
+                        thinker.observe(move, seen)
+                    decision = thinker.choose()
+                    if decision.fault is not None:
+                        raise SystemExit(f"{player} fell back: {decision.fault}")
+                    said: Mapping[str, float] = {decision.move: 1.0}
+                else:
+                    said = opponent[name][tuple((m, tuple(sorted(s))) for m, s in told)]
+                start, end = sets.offsets[number : number + 2].tolist()
+                moves = [tree.machine.move_text(move) for move in sets.moves_of(number)]
+                shares[start:end] = [said.get(move, 0.0) for move in moves]
+            profile.append(shares)
+        found.append(evaluate(tree, tuple(profile)).values[own])
+    return float(np.mean(found))
+
+
+def interval(values: Sequence[float]) -> str:
+    """A mean with its 95 % interval, where there are several values."""
+    from scipy.stats import t  # which takes long to import
+
+    if len(values) < 2:
+        return f"{values[0]:.1f}"
+    error = float(t.ppf(0.975, len(values) - 1)) * np.std(values, ddof=1) / np.sqrt(len(values))
+    return f"{np.mean(values):.1f} ± {error:.1f}"
 
 
 def _told(history: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[str, str]]:
@@ -130,27 +164,32 @@ def main() -> None:
     parser.add_argument("--game", choices=GAMES, default="kuhn_poker")
     parser.add_argument("--players", nargs="+", default=["hyperplay2:n=4", "ismcts:trials=2000"])
     parser.add_argument("--opponents", nargs="+", default=None, help="default: all")
-    parser.add_argument("--models", nargs="+", default=["learned"])
-    parser.add_argument("--matches", type=int, default=200)
+    parser.add_argument("--models", nargs="+", default=["uniform", "learned", "true"])
+    parser.add_argument("--matches", type=int, default=100, help="to learn from")
+    parser.add_argument("--samples", type=int, default=5)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        opponents = write_opponents(asked.game, folder)
-        files = {kind: f"policy:{folder}/{asked.game}-{kind}.json" for kind in opponents}
+        solution = solve(build_machine(load(asked.game)))
+        specs = write_opponents(asked.game, solution, folder)
+        files = {style: spec.partition("=")[2] for style, spec in specs.items()}
         for player in asked.players:
-            for opponent in asked.opponents or opponents:
-                spec = opponents[opponent]
-                usual = scores(asked.game, player, spec, asked.matches)
-                row = [f"uniform {interval(usual)}"]
+            for opponent in asked.opponents or specs:
+                known = read_strategies(files[opponent])
+                row = []
                 for model in asked.models:
-                    text = files.get(model, model)
-                    if model == "learned":
-                        text = f"learned:{folder}/{asked.game}-{player}-{opponent}-counts.json"
-                        text = text.replace(",", "-")
-                    if model == "true":  # the opponent's own strategy
-                        text = files[opponent]
-                    got = scores(asked.game, with_model(player, text), spec, asked.matches)
-                    row.append(f"{model} {interval(got)} ({interval(got - usual)})")
+                    found = []
+                    for sample in range(asked.samples):
+                        text = f"policy:{files[model]}" if model in files else model
+                        if model == "true":
+                            text = f"policy:{files[opponent]}"
+                        if model == "learned":
+                            text = f"learned:{folder}/{opponent}-{sample}-counts.json"
+                            Path(text.partition(":")[2]).unlink(missing_ok=True)
+                            spec = with_model(player, text)
+                            learn(asked.game, spec, specs[opponent], asked.matches, 1000 * sample)
+                        found.append(score(solution.tree, with_model(player, text), known, sample))
+                    row.append(f"{model} {interval(found)}")
                 print(f"{asked.game} {player} against {opponent}: {'; '.join(row)}", flush=True)
 
 

@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from benchmarks.opponent_models import score
 from ggp.belief.policy_models import PRIOR_COUNTS
 from ggp.belief.strategies import (
-    History,
     Strategy,
     path_of,
     read_strategies,
@@ -23,8 +23,6 @@ from ggp.errors import ConfigError
 from ggp.machine.base import Ragged
 from ggp.players import SearchPlayer, make_player, parse_spec
 from ggp.search.opponent_models import CALL, RAISE, Prospects, banded, fitted
-from ggp.solve import history_of
-from ggp.solve.forest import evaluate
 from match_runner.match.referee import Conditions, play_match
 from tests.match_runner.support import arena_of
 from tests.support.commands import json_of
@@ -239,7 +237,8 @@ class TestLearning:
                     "kuhn_poker", f"{own}={learning}", f"{other}=policy:file={opponent}"
                 )
                 assert play_match(arena, seed).error is None
-        assert score_of(learning, opponent) > score_of(spec, opponent) + 1
+        tree, known = kuhn().tree, read_strategies(opponent)
+        assert score(tree, learning, known, 0) > score(tree, spec, known, 0) + 1
 
 
 class TestThresholds:
@@ -358,37 +357,3 @@ class TestPolicy:
 def _count_ten_times(file: str) -> None:
     for _ in range(10):
         remember(file, {"a": {(("noop", ()),): {"bet": 1.0}}})
-
-
-def score_of(spec: str, opponent: str) -> float:
-    """The mean score over both roles of what a player decides, against a strategy."""
-    tree = kuhn().tree
-    fixed = read_strategies(opponent)
-    total = 0.0
-    for own in range(2):
-        profile = []
-        for at, (name, sets) in enumerate(zip(tree.names, tree.sets, strict=True)):
-            shares = np.zeros(int(sets.offsets[-1]))
-            shares[: tree.num_subgames] = 1
-            for number in range(len(sets)):
-                history = histories(at)[number]
-                moves = [tree.machine.move_text(move) for move in sets.moves_of(number)]
-                if at == own:
-                    thinker = player(spec, name, [(m, list(seen)) for m, seen in history])
-                    said = {thinker.choose().move: 1.0}
-                else:
-                    said = fixed[name][history]
-                start = sets.offsets[number]
-                shares[start : start + len(moves)] = [said.get(move, 0.0) for move in moves]
-            profile.append(shares)
-        total += float(evaluate(tree, tuple(profile)).values[own])
-    return total / 2
-
-
-def histories(player_number: int) -> list[History]:
-    """What a player of `kuhn_poker` did and saw at each of its information sets."""
-    tree = kuhn().tree
-    return [
-        tuple((move, tuple(sorted(seen))) for move, seen in history_of(tree, player_number, number))
-        for number in range(len(tree.sets[player_number]))
-    ]
