@@ -68,8 +68,7 @@ class PimcOptions(SearchOptions):
     )
     search: Looks = choice(
         Looks.LAYERS,
-        "how worlds are searched that are too large to be solved: layers (turn by turn, then "
-        "playouts), or trees (UCT in each)",
+        "search of worlds too large to be solved: layers (turns, then playouts), or trees (UCT)",
         tuple(Looks),
     )
     trials: int = whole(
