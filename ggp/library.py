@@ -347,7 +347,7 @@ def play_match(
 
     Args:
         game: a game, or what `load` takes.
-        players: spec or address by role; roles that are not named play random moves.
+        players: spec or address by role; `auto` plays those that are not named.
         seed: plays the match again, unless a clock has a say.
         play_clock: seconds for each decision; without it the players' counts decide.
 

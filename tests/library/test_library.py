@@ -154,7 +154,7 @@ def test_a_player_plays_a_match_on_its_own() -> None:
 def test_matches_are_those_of_the_match_runner() -> None:
     record = ggp.play_match("kuhn_poker", {"player1": "hyperplay:n=2"}, seed=5)
     again = ggp.play_match(ggp.load("kuhn_poker"), {"player1": "hyperplay:n=2"}, seed=5)
-    assert record.players == {"player1": "hyperplay:n=2", "player2": "random"}
+    assert record.players == {"player1": "hyperplay:n=2", "player2": "auto"}
     assert [t.joint_move for t in record.turns] == [t.joint_move for t in again.turns]
     with pytest.raises(ConfigError, match="unknown role 'agent'"):
         ggp.play_match("kuhn_poker", {"agent": "legal"})

@@ -632,6 +632,7 @@ def test_an_interrupt_calls_the_match_off() -> None:
         process = commands.start(
             *("-m", "match_runner", "play", "tic_tac_toe", "--json"),
             *("--player", f"xplayer={x.address}", "--play-clock", "600"),
+            *("--player", "oplayer=random"),
         )
         give_up_at = time.monotonic() + MOST_S
         while len(x.requests) < 2 and time.monotonic() < give_up_at:

@@ -78,4 +78,4 @@ def test_the_bomb_is_no_game_for_clairvoyants() -> None:
 
 
 def test_every_player_that_thinks_has_a_kind() -> None:
-    assert set(PLAYERS) - {"legal", "random", "auto"} == set(KINDS)
+    assert set(PLAYERS) - {"legal", "random", "policy", "auto"} == set(KINDS)
