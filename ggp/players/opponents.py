@@ -44,7 +44,7 @@ def model_field() -> Any:
         _maker(text)
         return text
 
-    return words(UNIFORM_MODEL, meaning, FORMS, check)
+    return words(UNIFORM_MODEL, meaning, "MODEL", check)
 
 
 def model_of(
