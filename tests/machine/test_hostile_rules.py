@@ -136,7 +136,13 @@ def play(text: str, backend: str) -> None:
 # -------------------------------------------------------------------- names
 
 
-@pytest.mark.parametrize("name", [*PROLOG_NAMES, *OUR_NAMES, *ODD_NAMES])
+@pytest.mark.parametrize(
+    ("name", "backend"),
+    [
+        *((name, "prolog") for name in (*PROLOG_NAMES, *OUR_NAMES, *ODD_NAMES)),
+        *((name, "propnet") for name in (*PROLOG_NAMES[::4], *OUR_NAMES, *ODD_NAMES)),
+    ],
+)
 def test_name_is_a_name_like_any_other(name: str, backend: str) -> None:
     play(USED_EVERYWHERE.replace("{n}", name), backend)
 
