@@ -125,8 +125,7 @@ def play(text: str, backend: str) -> None:
     """Play a rulesheet that means something, against the reference."""
     rulesheet = parse(text)
     machine = build_here(normalize(rulesheet), backend)
-    for seed in range(3):
-        assert walk_together(machine, Reference(rulesheet.rules), seed=seed, max_steps=3)
+    assert walk_together(machine, Reference(rulesheet.rules), seed=0, max_steps=3)
     machine.playout(machine.initial(2), np.random.default_rng(0), 3)
     for move in machine.legal(machine.initial(1), 0).values.tolist():
         assert machine.move_id(machine.move_text(move)) == move
