@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -20,40 +20,55 @@ import numpy as np
 
 from ggp.errors import ConfigError
 from ggp.machine.base import Machine
-from ggp.players.auto import Auto
-from ggp.players.choose_move import Aos, Aosp, Hs, Los
-from ggp.players.first_legal import FirstLegal
-from ggp.players.hyperplay import HyperPlay
-from ggp.players.hyperplay2 import HyperPlay2
-from ggp.players.ismcts import ISMCTS
-from ggp.players.mcts import MCTS
-from ggp.players.oos import OOS
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
-from ggp.players.over import Over
-from ggp.players.para import Para
-from ggp.players.pimc import Pimc
 from ggp.players.player import Context, Decision, Player, PlayerClass
-from ggp.players.policy import Policy
-from ggp.players.random_legal import RandomLegal
 
-PLAYERS: dict[str, PlayerClass] = {
-    "legal": FirstLegal,
-    "random": RandomLegal,
-    "hyperplay": HyperPlay,
-    "hyperplay2": HyperPlay2,
-    "mcts": MCTS,
-    "ismcts": ISMCTS,
-    "oos": OOS,
-    "pimc": Pimc,
-    "over": Over,
-    "para": Para,
-    "los": Los,
-    "aos": Aos,
-    "aosp": Aosp,
-    "hs": Hs,
-    "policy": Policy,
-    "auto": Auto,
-}
+
+class _Players(Mapping[str, PlayerClass]):
+    """Players by name, each imported when it is first asked for: most commands need one or two.
+
+    Args:
+        places: module below `ggp.players`, and class.
+    """
+
+    def __init__(self, places: Mapping[str, str]) -> None:
+        self._places = places
+
+    def __getitem__(self, name: str) -> PlayerClass:
+        module, _, attribute = self._places[name].partition(":")
+        found: PlayerClass = getattr(import_module(f"ggp.players.{module}"), attribute)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+PLAYERS: Mapping[str, PlayerClass] = _Players(
+    {
+        "legal": "first_legal:FirstLegal",
+        "random": "random_legal:RandomLegal",
+        "hyperplay": "hyperplay:HyperPlay",
+        "hyperplay2": "hyperplay2:HyperPlay2",
+        "mcts": "mcts:MCTS",
+        "ismcts": "ismcts:ISMCTS",
+        "oos": "oos:OOS",
+        "pimc": "pimc:Pimc",
+        "over": "over:Over",
+        "para": "para:Para",
+        "los": "choose_move:Los",
+        "aos": "choose_move:Aos",
+        "aosp": "choose_move:Aosp",
+        "hs": "choose_move:Hs",
+        "policy": "policy:Policy",
+        "auto": "auto:Auto",
+    }
+)
 """The players of this package, by name."""
 
 ENTRY_POINTS = "ggp.players"
