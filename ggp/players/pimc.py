@@ -215,11 +215,5 @@ class Pimc(SearchPlayer):
         search = WorldTreeSearch(
             self.machine, bag, self.rng, deadline, most_worlds=self.options.worlds
         )
-        if self.options.states:
-            self.values_of(search, deadline)
-        elif deadline is None:
-            search.send(self.options.trials)
-        else:
-            report = None if self.context.report is None else partial(self._report, 1)
-            search.run(deadline, report)
+        self.send(search, self.options.trials, deadline, partial(self._report, 1))
         return search.estimates()

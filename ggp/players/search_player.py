@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -35,10 +35,13 @@ from ggp.players.opponents import learned_file, model_field, model_of
 from ggp.players.option_fields import choice, whole, wholes
 from ggp.players.player import MoveValue
 from ggp.search.anytime import Deadline
-from ggp.search.budgets import run_search, spend_states
+from ggp.search.budgets import Report, run_search, spend_states
 from ggp.search.estimates import Estimates, Ties
 from ggp.search.parts import Search
 from ggp.search.playouts import PlayoutSearch
+
+if TYPE_CHECKING:
+    from ggp.search.waves import WaveSearch
 
 MOST_PARTICLES = 1000
 """Of a bag where there is a clock, and time."""
@@ -162,6 +165,22 @@ class SearchPlayer(BeliefPlayer):
             return run_search(search, self.machine, self.trials, deadline, report, race=race)
         budget = share * budgets[min(self.turn, len(budgets) - 1)]
         return spend_states(search, self.machine, budget - self.visited_since_decision, deadline)
+
+    def send(
+        self, search: WaveSearch, trials: int, deadline: Deadline | None, report: Report
+    ) -> None:
+        """Send lanes into trees by count, by clock, or within the budget of states.
+
+        Args:
+            trials: lanes, without a clock and a budget.
+            report: told the values now and then, if somebody asked for reports.
+        """
+        if self.options.states:
+            self.values_of(search, deadline)
+        elif deadline is None:
+            search.send(trials)
+        else:
+            search.run(deadline, None if self.context.report is None else report)
 
     def best(self, estimates: Estimates) -> Choice:
         """The move of highest value, and all values."""

@@ -104,12 +104,7 @@ class TreePlayer(SearchPlayer):
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         search = self.search(bag, deadline)
-        if self.options.states:
-            self.values_of(search, deadline)
-        elif deadline is None:
-            search.send(self.options.trials)
-        else:
-            search.run(deadline, None if self.context.report is None else self._tell)
+        self.send(search, self.options.trials, deadline, self._tell)
         return self.decided(bag, search)
 
     def decided(self, bag: Bags, search: TreeSearch) -> Choice:

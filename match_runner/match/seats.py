@@ -65,16 +65,14 @@ class Arena:
         return {self.machine.roles[role]: specs[role] for role in sorted(specs)}
 
 
-def read_players(
-    texts: tuple[str, ...], roles: tuple[str, ...], default: str = DEFAULT_PLAYER
-) -> dict[str, str]:
-    """The player of every role; roles that `read_roles` finds no player for get the default.
+def read_players(texts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, str]:
+    """The player of every role; roles that `read_roles` finds no player for get `DEFAULT_PLAYER`.
 
     Raises:
         ConfigError: see `read_roles`.
     """
     named = read_roles(texts, roles)
-    return {role: named.get(role, default) for role in roles if role != RANDOM}
+    return {role: named.get(role, DEFAULT_PLAYER) for role in roles if role != RANDOM}
 
 
 def read_roles(texts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, str]:

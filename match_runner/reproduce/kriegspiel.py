@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from match_runner.reproduce.duels import Duel, PlayedDuel
+from match_runner.reproduce.figures import score_text
 from match_runner.reproduce.grid import (
     EQUAL,
     JUDGED_ROUNDS,
@@ -17,11 +18,12 @@ from match_runner.reproduce.grid import (
     Grid,
     Shown,
     cell_text,
+    share_together,
     shares_of,
     sign_of,
 )
 from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Table
-from match_runner.series.intervals import Interval, interval_text, student_interval
+from match_runner.series.intervals import interval_text
 from match_runner.series.outcomes import ContestCounts, contests_of, rounds_of, tally_of
 
 CLOCK_S = 0.1
@@ -130,26 +132,26 @@ def _claims(cells: Cells) -> Iterator[Claim]:
             continue
         text = f"{each.players[0]} against {each.players[1]} in {each.game}"
         shares = shares_of(cell)
+        mean = share_together([shares])
         if each.share is not None:
-            mean = sum(shares) / len(shares) if shares else None
-            enough = mean is not None and len(shares) >= FEWEST_ROUNDS
+            enough = mean.value is not None and len(shares) >= FEWEST_ROUNDS
             yield Claim(
                 text,
                 f"at least {each.share:g}",
-                _share_text(shares),
-                (mean >= each.share) if enough and mean is not None else None,
+                score_text(mean),
+                (mean.value >= each.share) if enough and mean.value is not None else None,
             )
         if each.sign is not None:
             sign = sign_of(shares)
             yield Claim(
                 text,
                 f"above {EQUAL:g}, 99 %" if each.sign else f"{EQUAL:g} is in the interval",
-                _share_text(shares),
+                score_text(mean),
                 None if sign is None else sign == each.sign,
             )
         if each.most_lost is not None:
             tally = _tally(cell)
-            played = tally.wins + tally.draws + tally.losses
+            played = _played(tally)
             lost = tally.losses / played if played else 0.0
             yield Claim(
                 f"{text}: matches lost",
@@ -163,14 +165,14 @@ def _tally(cell: PlayedDuel) -> ContestCounts:
     return tally_of(contests_of(rounds_of(cell.matches), 2), 0)
 
 
+def _played(tally: ContestCounts) -> int:
+    return tally.wins + tally.draws + tally.losses
+
+
 def _lead(tally: ContestCounts) -> float | None:
     """Percent of matches that the first player won more than it lost."""
-    played = tally.wins + tally.draws + tally.losses
+    played = _played(tally)
     return 100 * (tally.wins - tally.losses) / played if played else None
-
-
-def _share_text(shares: list[float]) -> str:
-    return interval_text(student_interval(shares) if shares else Interval(None), ".1f")
 
 
 KRIEGSPIEL = Grid(

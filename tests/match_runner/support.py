@@ -12,7 +12,7 @@ from ggp.machine import Machine, role_index
 from ggp.players import Decision, Player
 from ggp.search.anytime import Deadline
 from match_runner.match.records import MatchRecord
-from match_runner.match.seats import Arena, Seat, read_players, set_up
+from match_runner.match.seats import Arena, Seat, read_roles, set_up
 from tests.support.games import machine_of_game
 
 
@@ -95,7 +95,9 @@ def script_arena(game: str, clock: Clock | None = None, **scripts: Player) -> Ar
 def arena_of(game: str, *players: str) -> Arena:
     """An arena of real players, given as `ROLE=SPEC`, else random; built once in a process."""
     program = load(game)
-    return set_up(game, program, read_players(players, program.roles, "random"))
+    named = read_roles(players, program.roles)
+    by_lot = {role: "random" for role in program.roles if role != "random"}
+    return set_up(game, program, by_lot | named)
 
 
 def timeless(record: MatchRecord) -> MatchRecord:
