@@ -10,6 +10,7 @@ particles that agree with everything tell which these are.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +32,7 @@ OWN_PARTICLES, OWN_ATTEMPTS = 8, 20_000
 """Resources for finding out which moves the role itself has."""
 
 
-class ObservationSampler:
+class ObservationSampler(ABC):
     """What these samplers have in common; see `Sampler`. No bag of theirs is exact.
 
     Args:
@@ -63,14 +64,6 @@ class ObservationSampler:
         """Whether every entry agrees with its path."""
         return True
 
-    @property
-    def views(self) -> IntArray:
-        """Nodes that are referred to besides those of bags."""
-        return np.zeros(0, dtype=np.int64)
-
-    def renumber(self, numbers: IntArray) -> None:
-        """Follow `PathTree.prune`."""
-
     def start(self, role: int, count: int = 1) -> Bags:
         """`count` bags at the start of the game."""
         sets = initial_segments(self.machine, count, keep_views=self._keep_views)
@@ -92,8 +85,27 @@ class ObservationSampler:
         paths = self.tree.extend(bags.paths, moves, percepts, refused)
         return self.at(paths, bags.role, rng)
 
+    def draw(self, bags: Bags, count: int, rng: np.random.Generator) -> IntArray:
+        """`[B, count]` lanes of `bags.sets.states`, drawn by weight; no bag may be depleted."""
+        return np.stack([bags.draw(bag, count, rng) for bag in range(len(bags))])
+
+    @abstractmethod
     def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
         """One bag with what a new sample of `size` boards adds, if anything."""
+
+    @abstractmethod
+    def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
+        """The boards for a path."""
+
+    def _bags(self, role: int, paths: IntArray, sets: list[Segments]) -> Bags:
+        joined = join(self.machine, sets)
+        return Bags(role, paths, np.arange(len(paths)), joined, sound=self.sound)
+
+
+class HistorySampler(ObservationSampler):
+    """Boards of random histories, made anew for every bag."""
+
+    def grown(self, bags: Bags, size: int, rng: np.random.Generator) -> Bags:
         if self.tree.depth(int(bags.paths[0])) == 0:
             return bags
         more = self._more(bags.role, int(bags.paths[0]), size, rng)
@@ -102,17 +114,12 @@ class ObservationSampler:
         both = united(self.machine, [bags.sets.take(bags.segment), more])
         return self._bags(bags.role, bags.paths, [both.thinned(max(self.room, size), rng)])
 
-    def draw(self, bags: Bags, count: int, rng: np.random.Generator) -> IntArray:
-        """`[B, count]` lanes of `bags.sets.states`, drawn by weight; no bag may be depleted."""
-        return np.stack([bags.draw(bag, count, rng) for bag in range(len(bags))])
-
     def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
-        """The boards for a path."""
         return self._more(role, path, self.capacity, rng)
 
+    @abstractmethod
     def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
         """New boards for a path, so many if they are found."""
-        raise NotImplementedError
 
     def _walks(
         self,
@@ -140,19 +147,23 @@ class ObservationSampler:
             legal=legal,
         )
 
-    def _bags(self, role: int, paths: IntArray, sets: list[Segments]) -> Bags:
-        joined = join(self.machine, sets)
-        return Bags(role, paths, np.arange(len(paths)), joined, sound=self.sound)
 
-
-class AllObservations(ObservationSampler):
+class AllObservations(HistorySampler):
     """AOS: random histories, kept if all observations agree."""
+
+    @property
+    def views(self) -> IntArray:
+        """Nodes that are referred to besides those of bags."""
+        return np.zeros(0, dtype=np.int64)
+
+    def renumber(self, numbers: IntArray) -> None:
+        """Follow `PathTree.prune`."""
 
     def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
         return self._walks(role, path, wanted, rng, last_only=False)
 
 
-class LastObservation(ObservationSampler):
+class LastObservation(HistorySampler):
     """LOS: random histories with the role's own moves, kept if the last observation agrees."""
 
     def __init__(self, machine: Machine, tree: PathTree, **options: Any) -> None:
