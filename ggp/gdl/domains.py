@@ -92,6 +92,14 @@ class Domains:
             found.extend(Compound(function[0], args) for args in product(*columns))
         return found if len(found) <= limit else None
 
+    def constants(self, at: Position) -> tuple[str, ...]:
+        """The constants of a position in order of first appearance."""
+        return tuple(self._constants.get(at, ()))
+
+    def functions(self, at: Position) -> tuple[Signature, ...]:
+        """The functions that terms of a position may begin with, in order of first appearance."""
+        return tuple(self._functions.get(at, ()))
+
     def _read(self, rule: NormalRule) -> None:
         sources: dict[str, Position] = {}
         for literal in rule.body:
