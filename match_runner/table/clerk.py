@@ -147,5 +147,3 @@ def _held(connection: sqlite3.Connection) -> Held:
         matches.append(Played(planned, record_from_json({"rules": "", **json.loads(record)})))
     matches.sort(key=lambda m: (m.planned.round, m.planned.game, m.planned.number))
     return Held(series, len(matches), matches, {})
-
-

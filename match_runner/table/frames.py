@@ -75,8 +75,11 @@ class Artist:
 
     def view(self, percepts: Sequence[str]) -> Any:
         """A picture of percepts, where they make a board; else None."""
-        picture = self.picture(percepts) if percepts else None
-        return picture if picture and picture["boards"] else None
+        if not percepts:
+            return None
+        picture = self.picture(percepts)
+        shown = any(cell["items"] for board in picture["boards"] for cell in board["cells"])
+        return picture if shown else None
 
 
 @lru_cache(maxsize=_MOST_TERMS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,6 +108,12 @@ class HeldMatch:
             self.log.add(audience, "end", self.result())
         self.log.close()
 
+    def forget(self) -> None:
+        """Keep nothing of a match that is over; its record has it all."""
+        self.frames = {}
+        self.log = EventLog()
+        self.log.close()
+
     def _frame(self, message: Mapping[str, Any]) -> Json | None:
         number, everything = message["number"], message["all"]
         self.status = "running"
@@ -167,9 +173,13 @@ class HeldMatch:
             **self.result(),
         }
 
-    def snapshot(self, audience: str) -> Json:
-        """Everything an audience needs to begin with; what comes after it is in the log."""
-        frames = [json.loads(text) for text in self.frames.get(audience, ())]
+    def snapshot(self, audience: str, texts: Sequence[str]) -> Json:
+        """Everything an audience needs to begin with; what comes after it is in the log.
+
+        Args:
+            texts: the frames of that audience.
+        """
+        frames = [json.loads(text) for text in texts]
         found: Json = {
             "match": self.summary(),
             "rules": {"is_told": self.setup.is_told},

@@ -91,9 +91,7 @@ def play_at_table(task: TableTask) -> MatchRecord:
             guests={role: Seat(HUMAN, teller.guest(role)) for role in people},
             report=teller.report,
         )
-        return play_match(
-            arena, task.seed, task.conditions, watcher=teller, earlier=task.earlier
-        )
+        return play_match(arena, task.seed, task.conditions, watcher=teller, earlier=task.earlier)
     finally:
         link.close()
 
