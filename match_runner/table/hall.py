@@ -273,7 +273,7 @@ class Hall:
         return found
 
     async def look_into(self, task: Callable[[str, str], MindTask]) -> AsyncIterator[Message]:
-        """What a worker finds in a mind, as it does; then `done`, or `error` with a text.
+        """What a worker finds in a mind, as it does; then `done`, or `failed` with a text.
 
         Args:
             task: made of a socket and a key.
@@ -294,7 +294,7 @@ class Hall:
             while not heard.empty():
                 yield heard.get_nowait()
             error = done.exception()
-            yield {"kind": "done"} if error is None else {"kind": "error", "text": str(error)}
+            yield {"kind": "done"} if error is None else {"kind": "failed", "text": str(error)}
         finally:
             self._exchange.forget(key)
 

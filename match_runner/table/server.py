@@ -17,8 +17,25 @@ CLOSE_S = 1
 """What answers that are being sent may take when the server ends."""
 
 
+class _Server(uvicorn.Server):
+    """Ends in order on a signal: an interrupt is no failure."""
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
+
 def serve_table(options: TableOptions, listening: socket.socket) -> None:
     """Hold a table until SIGINT or SIGTERM.
+
+    Raises:
+        ConfigError: the folder cannot be used.
+    """
+    table_server(options).run(sockets=[listening])
+
+
+def table_server(options: TableOptions) -> uvicorn.Server:
+    """A server of a table, to be run on a socket; it ends when its `should_exit` is set.
 
     Raises:
         ConfigError: the folder cannot be used.
@@ -57,4 +74,4 @@ def serve_table(options: TableOptions, listening: socket.socket) -> None:
         timeout_keep_alive=int(limits.request_s),
     )
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    uvicorn.Server(config).run(sockets=[listening])
+    return _Server(config)
