@@ -29,9 +29,14 @@ MOST_LAYERS = 24
 MOST_IN_ROW = 52
 _FEW = 20
 
-_ROW_NAMES = frozenset({"row", "r", "line", "m", "i", "row1", "r1"})
-_SMALL_WORDS = frozenset({"at", "is", "in", "on", "has", "holds"})
-_COLUMN_NAMES = frozenset({"col", "column", "c", "n", "j", "col1", "c1"})
+_ROW_NAMES = frozenset({"row", "r", "row1", "r1"})
+_SMALL_WORDS = frozenset(
+    {
+        *("at", "is", "in", "on", "has", "holds", "location", "position", "pos", "cell"),
+        *("mark", "marked", "piece"),
+    }
+)
+_COLUMN_NAMES = frozenset({"col", "column", "c", "col1", "c1"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,8 @@ class Candidate:
         side: a leaf that names a role, whose own board this may be.
         downwards: whether the first row is at the top.
         complete: whether initial fluents fill the grid.
-        keys: column and row of the initial fluents.
+        keys: column and row of the initial fluents, or of all fluents where `holes`.
+        holes: whether there are no other cells.
     """
 
     shape: Shape
@@ -96,6 +102,7 @@ class Candidate:
     downwards: bool = False
     complete: bool = False
     keys: frozenset[tuple[str, str]] = frozenset()
+    holes: bool = False
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -136,10 +143,11 @@ def recognise(
     squares = [each for each in map(finder.square, shapes) if each is not None]
     for candidate in sorted(squares, key=_rank):
         _join(groups, candidate)
-    if not groups:
-        placed: set[Skeleton] = set()
-    else:
-        placed = {member.shape.skeleton for group in groups for member in group}
+    placed = {member.shape.skeleton for group in groups for member in group}
+    for shape in shapes:
+        if shape.skeleton not in placed:
+            _lay_over(groups, shape)
+    placed = {member.shape.skeleton for group in groups for member in group}
     rows = [finder.line(s, alone=not groups) for s in shapes if s.skeleton not in placed]
     lines: list[list[Candidate]] = []
     for each in sorted((row for row in rows if row is not None), key=_rank):
@@ -251,6 +259,7 @@ class _Finder:
                 content,
                 complete=bool(content) and len(known) >= len(parts) > 0,
                 keys=frozenset(parts),
+                holes=True,
             )
         return None
 
@@ -268,7 +277,7 @@ class _Finder:
         if len(orders) != 4 or not plain or len({o.values for o in orders.values()}) > 1:
             return None
         a, b, c, d = orders
-        return self._made(shape, (b, d), (a, c), orders, tuple(plain), (), None)
+        return self._made(shape, (a, c), (b, d), orders, tuple(plain), (), None)
 
     def _fits(self, shape: Shape, orders: Mapping[int, Order], first: int, second: int) -> bool:
         """Whether two leaves may be the coordinates of a grid."""
@@ -370,9 +379,29 @@ def _join(groups: list[list[Candidate]], candidate: Candidate) -> None:
     groups.append([candidate])
 
 
+def _lay_over(groups: Sequence[list[Candidate]], shape: Shape) -> None:
+    """Put a shape of two leaves onto the board whose coordinates they are: walls, marks."""
+    if len(shape.leaves) != 2 or not all(leaf.values for leaf in shape.leaves):
+        return
+    values = tuple(set(leaf.values) for leaf in shape.leaves)
+    for group in groups:
+        head = group[0]
+        if head.rows is None or head.orders[1] is None or head.layers:
+            continue
+        across, up = (set(order.values) for order in (head.orders[0], head.orders[1]))
+        straight = max(head.columns.leaves) <= max(head.rows.leaves)
+        for columns, rows in ((0, 1), (1, 0)) if straight else ((1, 0), (0, 1)):
+            if values[columns] <= across and values[rows] <= up:
+                keys = frozenset((row[columns], row[rows]) for row in shape.initial)
+                axes = Axis((columns,)), Axis((rows,))
+                group.append(Candidate(shape, *axes, head.orders, (), keys=keys))
+                return
+
+
 def _fitted(head: Candidate, candidate: Candidate) -> Candidate | None:
     """A candidate as it is on the board of another; None if it is on a board of its own."""
-    if (head.complete and candidate.complete) or len(head.axes) != len(candidate.axes):
+    full = head.complete and candidate.complete and head.content and candidate.content
+    if full or len(head.axes) != len(candidate.axes):
         return None
     if head.side is not None and candidate.side is not None:
         content = tuple(i for i in candidate.content if i != candidate.side)
@@ -395,8 +424,8 @@ def _alike(
     for a, b in zip(orders, others, strict=True):
         if a is None or b is None:
             continue
-        common = 2 * len({*a.values} & {*b.values})
-        if common < len(a.values) or common < len(b.values):
+        num, common = len(a.values), len({*a.values} & {*b.values})
+        if 2 * common < num or (2 * common < len(b.values) and len(b.values) <= _FEW):
             return False
     return True
 
@@ -444,17 +473,27 @@ def _grid(name: str, group: Sequence[Candidate], roles: Sequence[str]) -> Grid |
     if size * max(1, min(len(shown), MOST_LAYERS)) > MOST_CELLS:
         return None
     contents = [m.shape.leaves[i].values for m in group for i in m.content]
-    contents += [words_of(m.shape.name) for m in group if m is not head or not m.content]
+    contents += [
+        words_of(m.shape.name, has_content=bool(m.content))
+        for m in group
+        if m is not head or not m.content
+    ]
     empties = sum("b" in row for row in head.shape.initial)
     symbols = Symbols(roles, contents, common_empty=3 * empties > len(head.shape.initial))
-    cells = head.keys if head.complete and len(head.keys) < size else None
+    bounded = head.holes or (head.complete and head.content and len(head.keys) < size)
+    cells = head.keys if bounded else None
     return Grid(name, columns, rows, core, cells, shown, symbols, tuple(group))
 
 
-def words_of(name: str) -> tuple[str, ...]:
-    """The words of a fluent's name that say what there is: `king` of `king_at`."""
-    words = tuple(w for w in name.replace("-", "_").split("_") if w and w not in _SMALL_WORDS)
-    return words or (name,)
+def words_of(name: str, *, has_content: bool) -> tuple[str, ...]:
+    """The words of a fluent's name that say what there is: `king` of `king_at`.
+
+    Args:
+        has_content: whether leaves say it, so that no word is needed.
+    """
+    words = tuple(word for word in name.replace("-", "_").split("_") if word)
+    telling = tuple(word for word in words if word not in _SMALL_WORDS)
+    return telling if telling or has_content else (name,)
 
 
 def _united(orders: Sequence[Order | None]) -> tuple[str, ...]:
@@ -483,8 +522,9 @@ def _core(
     if not xs or not ys:
         return whole
     hull = min(xs), max(xs), min(ys), max(ys)
-    size = (hull[1] - hull[0] + 1) * (hull[3] - hull[2] + 1)
-    dense = 4 * len(keys) >= size > 4 and 2 * size < len(columns) * len(rows)
+    width, height = hull[1] - hull[0] + 1, hull[3] - hull[2] + 1
+    dense = 2 * len(keys) >= width * height >= 3 * max(width, height)
+    dense = dense and 2 * width * height < len(columns) * len(rows)
     wide = max(len(columns), len(rows)) > _FEW
     return hull if complete or dense or wide else whole
 

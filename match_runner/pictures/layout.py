@@ -112,7 +112,7 @@ class Layout:
         tables, facts_left = self._tables(rest)
         if len(ordered) > MOST_FACTS:
             facts_left.append(Fact(f"and {len(ordered) - MOST_FACTS:,} more", 1.0))
-        return Picture(boards, tables, facts_left)
+        return Picture(boards, tables, facts_left, [short(role) for role in self._roles])
 
     def _item(
         self, place: Place, names: Sequence[str], skeleton: Skeleton, share: float, text: str
@@ -120,7 +120,7 @@ class Layout:
         words = [names[i] for i in place.content]
         head = skeleton[0]
         if place.named and head is not None:
-            words = [*words_of(head[0]), *words]
+            words = [*words_of(head[0], has_content=bool(words)), *words]
         look = self._grids[place.grid].symbols.look(words)
         return Item(
             short(look.text), short(look.symbol, 24), look.owner, share, short(text, _LONGEST_TITLE)
@@ -171,7 +171,8 @@ def _boards(
         left, right, top, bottom = min(left, x), max(right, x), min(top, y), max(bottom, y)
     columns, rows = grid.columns[left : right + 1], grid.rows[top : bottom + 1]
     used = {layer for layer, _, _ in items}
-    layers = [layer for layer in grid.layers if len(grid.layers) <= MOST_LAYERS or layer in used]
+    few = len(grid.layers) <= MOST_LAYERS
+    layers = [each for each in grid.layers if each in used or (few and each != (RANDOM,))]
     for layer in layers:
         cells = [
             Cell(_cell_id(grid, layer, column, row), x, y, items.get((layer, column, row), []))

@@ -129,11 +129,16 @@ class Fact:
 
 @dataclass(slots=True)
 class Picture:
-    """A state, the percepts of a turn, or what somebody believes of a state."""
+    """A state, the percepts of a turn, or what somebody believes of a state.
+
+    Attributes:
+        owners: the roles in their order, for colours.
+    """
 
     boards: Sequence[Board]
     tables: Sequence[Table]
     facts: Sequence[Fact]
+    owners: Sequence[str] = ()
 
     def to_json(self) -> Json:
         """What the page draws: made of dicts, lists, strings and numbers."""
@@ -141,6 +146,7 @@ class Picture:
             "boards": [board.to_json() for board in self.boards],
             "tables": [table.to_json() for table in self.tables],
             "facts": [fact.to_json() for fact in self.facts],
+            "owners": list(self.owners),
         }
 
 

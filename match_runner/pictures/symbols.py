@@ -38,11 +38,16 @@ MARKS = {"x": "✕", "ecks": "✕", "cross": "✕", "o": "○", "oh": "○", "no
 
 PLAIN = {
     **{"arrow": "➹", "wall": "▦", "hole": "◌", "peg": "●", "disc": "●", "stone": "●"},
-    **{"flag": "⚑", "queen": "♛", "ship": "⛴", "dirt": "▦", "ground": "▦", "exit": "⌂"},
+    **{"flag": "⚑", "queen": "♛", "ship": "⚓", "dirt": "▦", "ground": "▦", "exit": "⌂"},
 }
 
 SUITS = {"hearts": "♥", "spades": "♠", "diamonds": "♦", "clubs": "♣"}
 RANKS = {"ace": "A", "king": "K", "queen": "Q", "jack": "J", "ten": "10", "nine": "9"}
+
+WALLS = {"north": "▔", "east": "▕", "south": "▁", "west": "▏"}
+"""Drawn along an edge of the cell."""
+
+_BLOCKS = ("wall", "blocked", "block", "fence")
 
 DISC = "●"
 
@@ -104,6 +109,9 @@ class Symbols:
         if self.is_empty(words):
             return Look("empty", "", "")
         text = " ".join(words)
+        wall = _wall(words)
+        if wall:
+            return Look(text, wall, "")
         owner = self._owner(words)
         if text in self._known:
             return Look(text, self._known[text], owner)
@@ -190,6 +198,16 @@ class Symbols:
         """Roles by their first letter, where it tells them apart."""
         initials = [role[0] for role in roles]
         return {role[0]: role for role in roles if initials.count(role[0]) == 1}
+
+
+def _wall(words: Sequence[str]) -> str:
+    """The edge that a wall is on: of `wall east` and `blockedeast`."""
+    if len(words) == 2 and words[0] in _BLOCKS:
+        return WALLS.get(words[1], "")
+    for block in _BLOCKS:
+        if len(words) == 1 and words[0].startswith(block):
+            return WALLS.get(words[0].removeprefix(block), "")
+    return ""
 
 
 def _parts(name: str) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from ggp.gdl.domains import Domains, Position, occurrences, position
+from ggp.gdl.domains import MAX_DEPTH, Domains, Position, occurrences, position
 from ggp.gdl.program import NormalRule, Program
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
 
@@ -98,18 +98,21 @@ class _Spread:
         rules = [rule for rule in program.rules if rule.body or variables_in(rule.head)]
         for rule in program.rules:
             if not rule.body:
-                self._add_all(rule, {})
-        readers: dict[Key, list[int]] = {}
+                self._add_all(rule, {}, {})
+        readers: dict[Signature, dict[Signature | None, list[int]]] = {}
         for number, rule in enumerate(rules):
             for literal in rule.body:
                 if literal.binds:
-                    readers.setdefault(_key(literal.atom), []).append(number)
+                    relation, function = _key(literal.atom)
+                    readers.setdefault(relation, {}).setdefault(function, []).append(number)
         pending = dict.fromkeys(range(len(rules)))
         while pending:
             number = next(iter(pending))
             del pending[number]
-            for key in self._apply(rules[number]):
-                pending.update(dict.fromkeys(readers.get(key, ())))
+            for relation, function in self._apply(rules[number]):
+                for read, numbers in readers.get(relation, {}).items():
+                    if read == function or read is None or function is None:
+                        pending.update(dict.fromkeys(numbers))
 
     def _spend(self, amount: int) -> None:
         self._work += amount
@@ -118,11 +121,16 @@ class _Spread:
 
     def _apply(self, rule: NormalRule) -> list[Key]:
         """Let the values of a rule's conditions flow into its head: what that changed."""
-        bound = self._bind(rule)
-        return [] if bound is None else self._add_all(rule, bound)
+        sources: dict[str, Position] = {}
+        bound = self._bind(rule, sources)
+        return [] if bound is None else self._add_all(rule, bound, sources)
 
-    def _bind(self, rule: NormalRule) -> dict[str, Names] | None:
-        """The values of a rule's variables; None if a condition cannot hold."""
+    def _bind(self, rule: NormalRule, sources: dict[str, Position]) -> dict[str, Names] | None:
+        """The values of a rule's variables; None if a condition cannot hold.
+
+        Args:
+            sources: gets the positions of variables that may stand for functions.
+        """
         bound: dict[str, Names] = {}
         listed: list[tuple[Compound, list[tuple[str, ...]]]] = []
         for literal in rule.body:
@@ -138,12 +146,14 @@ class _Spread:
                     if term.name not in here:
                         return None
                 elif self._domains.functions(at):
-                    continue  # its terms are not constants alone: see `_add_all`
+                    sources.setdefault(term.name, at)
                 elif term.name in bound:
                     self._spend(len(bound[term.name]))
                     bound[term.name] = {n: None for n in bound[term.name] if n in here}
                 else:
                     bound[term.name] = here
+        for name in sources:
+            bound.pop(name, None)
         if not self._narrow(bound, listed) or not all(bound.values()):
             return None
         return bound
@@ -163,36 +173,38 @@ class _Spread:
                         bound[arg.name] = dict.fromkeys(fact[i] for fact in kept)
         return True
 
-    def _add_all(self, rule: NormalRule, bound: dict[str, Names]) -> list[Key]:
-        changed = []
-        if isinstance(rule.head, Compound):
-            for term, at in _leaves(rule.head):
-                if isinstance(term, Symbol):
-                    new: Names = {term.name: None}
-                elif term.name in bound:
-                    new = bound[term.name]
-                else:
-                    new = self._anything(at)
-                here = self.tight.setdefault(at, {})
-                self._spend(len(new))
-                before = len(here)
-                here.update(new)
-                if len(here) > before:
-                    changed.append(_key(rule.head))
-        return changed
+    def _add_all(
+        self, rule: NormalRule, bound: Mapping[str, Names], sources: Mapping[str, Position]
+    ) -> list[Key]:
+        changed = False
+        if not isinstance(rule.head, Compound):
+            return []
+        for term, at in _leaves(rule.head):
+            if isinstance(term, Symbol):
+                changed |= self._add({term.name: None}, at)
+            elif term.name in bound:
+                changed |= self._add(bound[term.name], at)
+            elif term.name in sources:
+                changed |= self._copy(sources[term.name], at)
+        return [_key(rule.head)] if changed else []
 
-    def _anything(self, at: Position) -> Names:
-        """All values that the wider domains have, here and inside the functions there."""
-        pending = [at]
-        while pending:
-            inside = pending.pop()
-            here = self.tight.setdefault(inside, {})
-            new = self._domains.constants(inside)
-            self._spend(len(new))
-            here.update(dict.fromkeys(new))
-            for function in self._domains.functions(inside):
-                pending += [(*inside, (function, i)) for i in range(function[1])]
-        return self.tight[at]
+    def _add(self, new: Names, at: Position) -> bool:
+        """Whether a position has more values now."""
+        here = self.tight.setdefault(at, {})
+        self._spend(len(new))
+        before = len(here)
+        here.update(new)
+        return len(here) > before
+
+    def _copy(self, source: Position, target: Position) -> bool:
+        """Let all values of a position flow into another, also those inside of functions."""
+        if len(target) > MAX_DEPTH or source == target:
+            return False
+        changed = self._add(self.tight.get(source, {}), target)
+        for function in self._domains.functions(source):
+            for i in range(function[1]):
+                changed |= self._copy((*source, (function, i)), (*target, (function, i)))
+        return changed
 
 
 def variables_in(term: Term) -> bool:
