@@ -30,10 +30,10 @@ from match_runner.pictures import Layout
 ROOT = Path(__file__).resolve().parents[1]
 STATIC = ROOT / "match_runner" / "table" / "static"
 CHROMIUM = "/usr/bin/chromium"
-SWITCHES = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync"
-).split()
+SWITCHES = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
 
 MOST_TURNS = 40
 """Turns of a match that are played before the picture is taken, at most."""
