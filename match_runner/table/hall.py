@@ -284,6 +284,8 @@ class Hall:
         try:
             asked = self._thinker.submit(look_into, (task(self._exchange.path, key),))
             done = asyncio.ensure_future(asyncio.wrap_future(asked))
+            # Who asked may be gone before it ends, and then nobody looks at it.
+            done.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             while True:
                 next_ = asyncio.ensure_future(heard.get())
                 await asyncio.wait((next_, done), return_when=asyncio.FIRST_COMPLETED)

@@ -76,7 +76,7 @@ def test_a_person_plays_a_whole_match_with_the_mouse(page: Page, table: LiveTabl
     page.wait_for_url(re.compile("/seat/"))
     moves = 0
     while until_over(page):
-        cells = page.locator("[data-cell]:not([disabled]):not([aria-disabled=true])")
+        cells = page.locator("button[data-cell]")
         turn = page.locator(".status").inner_text()
         if cells.count():
             cells.first.click()
@@ -121,7 +121,7 @@ class Listener:
         self._page = page
         self._answers: list[Any] = []
         self._events: list[str] = []
-        page.on("response", self._answers.append)
+        page.on("response", lambda answer: self._answers.append(answer))
         link = page.context.new_cdp_session(page)
         link.send("Network.enable")
         link.on("Network.eventSourceMessageReceived", lambda told: self._events.append(told["data"]))
@@ -211,7 +211,7 @@ def test_a_rulesheet_with_a_mistake_is_typed_mended_and_played(
 ) -> None:
     page.goto(table.url)
     page.select_option("#game", label="Your own rules …")
-    rules = "(role solo) (init here) (<= terminal (true there))\n(<= (legal solo go) (true here)"
+    rules = "(role solo) (init here) (<= terminal (true there))\n(<= (legal solo go) (ture here))"
     page.locator("#rules").fill(rules)
     page.wait_for_selector(".diagnostics li pre")
     said = page.locator(".diagnostics").inner_text()
@@ -220,7 +220,9 @@ def test_a_rulesheet_with_a_mistake_is_typed_mended_and_played(
     assert page.locator("button.primary").is_disabled()
     page.locator("#rules").focus()
     page.keyboard.press("Control+End")
-    page.keyboard.type(") (<= (next there) (does solo go)) (goal solo 77)")
+    for _ in "(ture here))":
+        page.keyboard.press("Backspace")
+    page.keyboard.type("(true here)) (<= (next there) (does solo go)) (goal solo 77)")
     page.wait_for_selector(".diagnostics .good")
     page.click("button.primary")
     page.wait_for_url(re.compile("/seat/"))
@@ -259,10 +261,8 @@ def test_a_mind_shows_why_hyperplay_does_not_ask(page: Page, table: LiveTable) -
     page.click("summary:has-text('mind of agent')")
     page.wait_for_selector("text=2 particles: all the states it may be in")
     page.wait_for_selector("th:text('HyperPlay-II')")
-    page.wait_for_function(
-        "document.querySelectorAll('.mind td.chosen').length === 2"
-        " && document.querySelectorAll('.mind .bar').length === 4"
-    )
+    page.wait_for_selector(".mind td.chosen:has-text('90.0')")
+    assert page.locator(".mind .bar").count() == 4
     rows = page.locator(".mind tbody tr").all_inner_texts()
     ask = next(row for row in rows if row.startswith("ask"))
     assert "90.0" in ask
