@@ -70,8 +70,8 @@ export async function seat(token) {
     else if (!known.states) fill(about, "Nothing is drawn: no state was found that fits what you saw.");
     else if (known.exact) {
       fill(about, known.states === 1 ? "This is the state: nothing else fits what you saw."
-        : `Drawn is what is certain: ${counted(known.states, "state")} fit what you saw.`);
-    } else fill(about, `Drawn is what all of ${counted(known.states, "sampled state")} have in common that fit what you saw.`);
+        : `Drawn is what is certain; ? is not: ${counted(known.states, "state")} fit what you saw.`);
+    } else fill(about, `Drawn is what all of ${counted(known.states, "sampled state")} have in common that fit what you saw; ? is where they differ.`);
   }
 
   const cellOf = (id) => [...board.querySelectorAll("[data-cell]")].find((each) => each.dataset.cell === id);
