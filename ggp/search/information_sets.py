@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, Stepped
+from ggp.machine.base import FloatArray, IntArray, Machine, States, Stepped
 from ggp.search.anytime import BETWEEN_LOOKS_S, Deadline, Pace
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.histories import Histories, drawn_from
@@ -81,7 +81,7 @@ class InformationSetSearch:
     ) -> None:
         self._machine, self._bags, self._rng, self._model = machine, bags, rng, model
         self._evaluation = evaluation or RandomPlayouts(machine)
-        self._tries, self._most = tries, most
+        self._most = most
         self._tree = SetTree(
             depth, tries, paranoid=paranoid, leaf=leaf, goal_range=machine.goal_range
         )
@@ -206,7 +206,13 @@ class InformationSetSearch:
                 goals = machine.goals(stepped.states.take(ends))[:, role]
                 nodes[ends] = tree.ended(actions[ends], goals)
             on = stepped.states.take(goes_on)
-            refused = self._refused(lanes.states, options, state[goes_on], joint[goes_on], on)
+            refused = np.zeros(len(goes_on), dtype=np.bool_)
+            free = np.flatnonzero(tree.free(lanes.nodes[state[goes_on]]))
+            if len(free):
+                tried = goes_on[free]
+                refused[free] = refused_tries(
+                    machine, lanes.states, options, state[tried], joint[tried], on.take(free)
+                )
             nodes[goes_on] = tree.reached(
                 actions[goes_on], stepped.percepts[goes_on, role], refused
             )
@@ -253,18 +259,6 @@ class InformationSetSearch:
                 continue
             found[role] = np.exp(self._model.log_likelihoods(self._machine, states, role, moves))
         return found
-
-    def _refused(
-        self,
-        before: States,
-        options: JointMoves,
-        lanes: IntArray,
-        moves: IntArray,
-        after: States,
-    ) -> BoolArray:
-        if not self._tries or not len(lanes):
-            return np.zeros(len(lanes), dtype=np.bool_)
-        return refused_tries(self._machine, before, options, lanes, moves, after)
 
     def _valued(self, leaves: list[Histories]) -> tuple[list[FloatArray], list[IntArray]]:
         """Values of the states of leaves, and turns to the end, each as often as it counts."""
