@@ -75,7 +75,7 @@ class BeliefPlayer(ABC):
     def sampler(self, tree: PathTree) -> Sampler:
         """The belief of the player's own bag."""
         return HyperPlaySampler(
-            self.machine, tree, capacity=FEW_PARTICLES, max_attempts=FEW_ATTEMPTS
+            self.machine, tree, capacity=FEW_PARTICLES, max_attempts=FEW_ATTEMPTS, follows=True
         )
 
     def simulated(self) -> tuple[FollowsPaths, ...]:
