@@ -253,7 +253,7 @@ class HyperPlaySampler:
     ) -> Grown:
         """Bags sampled from known sets of equally long beginnings, or from the start."""
         if self._exact.holds(starts).all():
-            sets = self._exact.get(starts).thinned(capacity, rng)
+            sets = self._exact.get(starts)
         else:
             sets = initial_segments(self.machine, len(paths), keep_views=self._keep_views)
         back = self.tree.depth(int(paths[0])) - self.tree.depth(int(starts[0]))
@@ -273,6 +273,7 @@ class HyperPlaySampler:
         Raises:
             GivenUp: the search was stopped.
         """
+        sets = sets.thinned(capacity, rng)
         stepped = np.zeros(len(paths), dtype=np.int64)
         for steps in self.tree.beginnings(paths)[-back:] if back else ():
             if self.stop():
