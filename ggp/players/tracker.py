@@ -174,7 +174,7 @@ class Tracker:
             self._begin(deadline)
             before = self.bag
             self.bag = self.belief.grown(before, self._slices.size, self._rng)
-            if deadline.passed():
+            if self._out_of_time():
                 return
             self._slices.end()
             if self.bag is before:
