@@ -89,7 +89,7 @@ class Tracker:
         self.belief = belief
         self.belief.stop = self._out_of_time
         self._usual_most, self._room = most, min(FIRST_ROOM, most)
-        self._risk = 0.0
+        self._risk, self._looked_at = 0.0, machine.states_visited
         self._slices = Slices()
         self._spare: HyperPlaySampler | None = None
         self._prune_at = MIN_NODES
@@ -250,6 +250,7 @@ class Tracker:
         if deadline is not None:
             self._began_s = deadline.clock()
             self._slices.begin(self._began_s)
+            self._looked_at = self.machine.states_visited
 
     def _out_of_time(self) -> bool:
         if self._deadline is None:
@@ -257,7 +258,9 @@ class Tracker:
         now_s = self._deadline.clock()
         if now_s >= self._deadline.at_s:
             return True
-        self._slices.look(now_s)
+        visited = self.machine.states_visited
+        self._slices.look(now_s, visited - self._looked_at)
+        self._looked_at = visited
         return False
 
     def _move(self, text: str | None) -> int:
