@@ -85,6 +85,8 @@ class BoardValues:
         ConfigError: the game has no such fluents, or the machine cannot tell them in batches.
     """
 
+    certain = True
+
     def __init__(self, machine: Machine, terms: BoardTerms) -> None:
         if not isinstance(machine, FluentWords):
             raise ConfigError(
