@@ -44,7 +44,7 @@ def make_sampler(
     pool: int = POOL_LIMIT,
     model: MoveModel = UNIFORM,
 ) -> Sampler:
-    """A sampler.
+    """A sampler of a player's own bag.
 
     Args:
         capacity: particles of a sampled bag.
@@ -55,7 +55,13 @@ def make_sampler(
     """
     if kind is Sampling.HYPERPLAY:
         return HyperPlaySampler(
-            machine, tree, capacity=capacity, exact=exact, keep_views=keep_views, model=model
+            machine,
+            tree,
+            capacity=capacity,
+            exact=exact,
+            keep_views=keep_views,
+            model=model,
+            follows=True,
         )
     limits = {"pool": pool} if kind in (Sampling.AOSP, Sampling.HS) else {}
     made: Sampler = _OTHERS[kind](

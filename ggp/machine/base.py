@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+WordArray = NDArray[np.uint64]
 
 NO_PERCEPTS = 0
 """Id of the empty set of percepts."""
@@ -348,7 +349,7 @@ class Matcher(Protocol):
 
 
 @runtime_checkable
-class FluentBits(Protocol):
+class FluentWords(Protocol):
     """A machine that tells in batches which fluents hold."""
 
     @property
@@ -356,8 +357,8 @@ class FluentBits(Protocol):
         """The fluents that may hold, as canonical KIF."""
         ...
 
-    def fluent_bits(self, states: States) -> BoolArray:
-        """`[L, F]` which of them hold in each lane."""
+    def fluent_words(self, states: States) -> WordArray:
+        """`[L, ceil(F / 64)]` which of them hold: bit f % 64 of word f // 64 is fluent f."""
         ...
 
 

@@ -72,10 +72,16 @@ class BeliefPlayer(ABC):
         """Particles that its bag is grown to where there is a clock, and time."""
         return FEW_PARTICLES
 
+    @property
+    def retry_share(self) -> float:
+        """Share of the time for a move that is one of those of the turn before, with fewer left:
+        another try, where one was refused."""
+        return 1.0
+
     def sampler(self, tree: PathTree) -> Sampler:
         """The belief of the player's own bag."""
         return HyperPlaySampler(
-            self.machine, tree, capacity=FEW_PARTICLES, max_attempts=FEW_ATTEMPTS
+            self.machine, tree, capacity=FEW_PARTICLES, max_attempts=FEW_ATTEMPTS, follows=True
         )
 
     def simulated(self) -> tuple[FollowsPaths, ...]:
@@ -224,7 +230,9 @@ class BeliefPlayer(ABC):
         known = candidates(self.machine, bag).values.tolist()
         if not known:
             raise MachineError("the role has no legal move in any particle")
-        self._candidates = known
+        before, self._candidates = self._candidates, known
+        if deadline is not None and len(known) < len(before) and set(known) <= set(before):
+            deadline = deadline.part(self.retry_share)
         if len(known) == 1 and not value_forced:
             return known[0], self.unvalued(known)
         if self.context.report is not None:

@@ -64,6 +64,11 @@ class SearchOptions:
         (Ties.RANDOM, Ties.PROMPT),
     )
     model: str = model_field()
+    retry: int = whole(
+        100,
+        "percent of the clock where some moves of the turn before are left: a try was refused",
+        high=100,
+    )
 
 
 class SearchPlayer(BeliefPlayer):
@@ -87,6 +92,10 @@ class SearchPlayer(BeliefPlayer):
     @property
     def most_particles(self) -> int:
         return 0 if self.options.states else MOST_PARTICLES
+
+    @property
+    def retry_share(self) -> float:
+        return self.options.retry / 100
 
     @property
     @abstractmethod

@@ -35,9 +35,19 @@ SPARE_PARTICLES, SPARE_EXACT, SPARE_ATTEMPTS = 2_000, 20_000, 10_000_000
 """Resources of the belief that is asked when the player's own has no particle left."""
 
 FIRST_ROOM = 256
-ROOM_SHARE = 0.1
+ROOM_SHARE, RISKY_SHARE = 0.1, 0.5
 """A bag that is grown is carried on with twice as many entries as long as that takes less than half
-of this share of the time there is, with half as many where it takes more than all of it."""
+of this share of the time there is, with half as many where it takes more than all of it. The second
+is where whole bags die at once."""
+
+RISKY = 20
+"""Times as many entries as else a bag may have where many of them die."""
+
+MANY_DIED = 0.5
+"""Share of a bag; with more, others may have been searched for."""
+
+RISK_KEPT = 0.9
+"""Of the risk that a bag dies, what is left of it a turn later."""
 
 MOST_FRUITLESS = 50
 """So many samples in a row without a new entry say that there are no more."""
@@ -78,7 +88,8 @@ class Tracker:
         self._rng = rng
         self.belief = belief
         self.belief.stop = self._out_of_time
-        self._most, self._room = most, min(FIRST_ROOM, most)
+        self._usual_most, self._room = most, min(FIRST_ROOM, most)
+        self._risk, self._looked_at = 0.0, machine.states_visited
         self._slices = Slices()
         self._spare: HyperPlaySampler | None = None
         self._prune_at = MIN_NODES
@@ -163,7 +174,7 @@ class Tracker:
             self._begin(deadline)
             before = self.bag
             self.bag = self.belief.grown(before, self._slices.size, self._rng)
-            if deadline.passed():
+            if self._out_of_time():
                 return
             self._slices.end()
             if self.bag is before:
@@ -208,6 +219,11 @@ class Tracker:
         sets = depleted_segments(self.machine, 1, keep_views=bag.sets.views is not None)
         return Bags(self.role, paths, np.zeros(1, dtype=np.int64), sets)
 
+    @property
+    def _most(self) -> int:
+        """Entries that the bag is grown to where there is time."""
+        return int(self._usual_most * RISKY**self._risk)
+
     def _may_grow(self) -> bool:
         return not self.bag.exact[0] and len(self.bag.sets.states) < self._room
 
@@ -216,9 +232,12 @@ class Tracker:
         took_s = deadline.clock() - self._began_s
         there_was_s = max(deadline.at_s - self._began_s, 0.0)
         least = min(self.belief.capacity, self._most)
-        if took_s > ROOM_SHARE * there_was_s:
+        died = 1 - len(self.bag.sets.states) / max(len(before.sets.states), 1)
+        self._risk = max(0.0 if self.bag.exact[0] else died, RISK_KEPT * self._risk)
+        share = ROOM_SHARE + self._risk * (RISKY_SHARE - ROOM_SHARE)
+        if took_s > share * there_was_s and died < MANY_DIED:  # else it took time to find others
             self._room = max(self._room // 2, least)
-        elif took_s < ROOM_SHARE / 2 * there_was_s and 2 * len(before.sets.states) >= self._room:
+        elif took_s < share / 2 * there_was_s and 2 * len(before.sets.states) >= self._room:
             self._room = min(2 * self._room, self._most)
 
     def _begin(self, deadline: Deadline | None) -> None:
@@ -231,6 +250,7 @@ class Tracker:
         if deadline is not None:
             self._began_s = deadline.clock()
             self._slices.begin(self._began_s)
+            self._looked_at = self.machine.states_visited
 
     def _out_of_time(self) -> bool:
         if self._deadline is None:
@@ -238,7 +258,9 @@ class Tracker:
         now_s = self._deadline.clock()
         if now_s >= self._deadline.at_s:
             return True
-        self._slices.look(now_s)
+        visited = self.machine.states_visited
+        self._slices.look(now_s, visited - self._looked_at)
+        self._looked_at = visited
         return False
 
     def _move(self, text: str | None) -> int:

@@ -16,17 +16,23 @@ Shapes: L lanes, X files, Y ranks.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggp.errors import ConfigError
-from ggp.machine.base import BoolArray, FloatArray, FluentBits, IntArray, Machine, States
+from ggp.machine.base import BoolArray, FloatArray, FluentWords, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
+from ggp.search.board_kernels import EMPTY, SIDES, Boards, attack_boards, value_boards
 
 Steps = tuple[tuple[int, int], ...]
 """Squares from here, as (files, ranks)."""
+
+_STEPS = 1_000
+"""Passes through the loops of a kernel for a board, more or less."""
 
 MARGIN = 0.02
 """Share of the goal range at either end of which no state is worth that is not over."""
@@ -79,31 +85,60 @@ class BoardValues:
         ConfigError: the game has no such fluents, or the machine cannot tell them in batches.
     """
 
+    certain = True
+
     def __init__(self, machine: Machine, terms: BoardTerms) -> None:
-        if not isinstance(machine, FluentBits):
+        if not isinstance(machine, FluentWords):
             raise ConfigError(
                 f"the backend {machine.backend} cannot value boards; use --backend propnet"
             )
-        self._machine, self._terms, self._bits = machine, terms, machine
+        self._machine, self._terms, self._fluents = machine, terms, machine
         found = list(_squares(machine.fluent_names, terms))
         if not found:
             raise ConfigError(f"this game has no fluents ({terms.relation} ...) of known pieces")
         files = sorted({square[0] for _, square in found}, key=_order)
         ranks = sorted({square[1] for _, square in found}, key=_order)
         self._size = len(files), len(ranks)
-        players = [r for r in range(len(machine.roles)) if r != machine.random_role]
-        if len(players) != 2:
+        self._players = [r for r in range(len(machine.roles)) if r != machine.random_role]
+        if len(self._players) != SIDES:
             raise ConfigError("boards are valued in games of two roles")
-        self._other = {players[0]: players[1], players[1]: players[0]}
-        self._places: dict[tuple[int, str], tuple[IntArray, IntArray, IntArray]] = {}
-        by_kind: dict[tuple[int, str], list[tuple[int, int, int]]] = {}
-        for fluent, (name, rank, role, kind) in found:
-            if role in machine.roles:
-                key = machine.roles.index(role), kind
-                by_kind.setdefault(key, []).append((fluent, files.index(name), ranks.index(rank)))
-        for key, squares in by_kind.items():
-            columns = np.array(squares, dtype=np.int64).T
-            self._places[key] = columns[0], columns[1], columns[2]
+        names = [machine.roles[player] for player in self._players]
+        kinds = sorted({kind for _, (_, _, _, kind) in found})
+        codes = {
+            key: code for code, key in enumerate((name, kind) for name in names for kind in kinds)
+        }
+        words = -(-len(machine.fluent_names) // 64)
+        square, code = np.full((2, 64 * words), EMPTY, dtype=np.int32)
+        for fluent, (file, rank, role, kind) in found:
+            if (role, kind) in codes:
+                square[fluent] = files.index(file) * len(ranks) + ranks.index(rank)
+                code[fluent] = codes[role, kind]
+        pieces = [terms.pieces[kind] for _, kind in codes]
+        rays = [
+            _rays(piece, role, self._size) for (role, _), piece in zip(codes, pieces, strict=True)
+        ]
+        each = [ray for of_kind in rays for of_square in of_kind for ray in of_square]
+        self._boards = Boards(
+            square=square,
+            code=code,
+            side=np.array([names.index(role) for role, _ in codes], dtype=np.int32),
+            worth=np.array([piece.value for piece in pieces]),
+            ahead=terms.advance
+            * np.array(
+                [
+                    _ahead(piece, role, self._size)
+                    for (role, _), piece in zip(codes, pieces, strict=True)
+                ]
+            ),
+            king=np.array([piece.king for piece in pieces], dtype=np.int32),
+            first_ray=_firsts([len(of_square) for of_kind in rays for of_square in of_kind]),
+            first_target=_firsts([len(ray) for ray in each]),
+            target=np.array([target for ray in each for target in ray], dtype=np.int32),
+            protected=terms.protected,
+            threatened=terms.threatened,
+            stands=np.zeros(math.prod(self._size), dtype=np.int32),
+            attacked=np.zeros((SIDES, math.prod(self._size)), dtype=np.int32),
+        )
 
     def values(
         self,
@@ -114,88 +149,60 @@ class BoardValues:
     ) -> tuple[FloatArray, IntArray]:
         """`[L]` what states that are not over are worth to a role, and zeros: see `Evaluation`."""
         check(deadline)
-        bits = self._bits.fluent_bits(states)
-        boards = {key: self._board(bits, places) for key, places in self._places.items()}
-        occupied = np.zeros((len(states), *self._size), dtype=np.bool_)
-        for board in boards.values():
-            occupied |= board
-        attacks = {each: self._attacks(boards, occupied, each) for each in self._other}
-        other = self._other[role]
-        total = self._side(boards, attacks, role) - self._side(boards, attacks, other)
-        total += self._terms.check * self._checks(boards, attacks, role)
+        totals = np.empty((len(states), SIDES))
+        checks = np.empty((len(states), SIDES), dtype=np.int64)
+        words = self._fluents.fluent_words(states)
+        value_boards.for_steps(_STEPS * len(words))(words, self._boards, totals, checks)
+        own = self._players.index(role)
+        lead = totals[:, own] - totals[:, 1 - own] + self._terms.check * checks[:, own]
         low, high = self._machine.goal_range
         margin = MARGIN * (high - low)
-        values = (low + high) / 2 + self._terms.scale * total
+        values = (low + high) / 2 + self._terms.scale * lead
         # Terminal states are worth their goals: whoever looks ahead does not ask about them.
         return np.clip(values, low + margin, high - margin), np.zeros(len(states), dtype=np.int64)
 
     def attacked(self, states: States, role: int) -> BoolArray:
         """`[L, X, Y]` squares that some piece of a role attacks."""
-        bits = self._bits.fluent_bits(states)
-        boards = {key: self._board(bits, places) for key, places in self._places.items()}
-        occupied = np.zeros((len(states), *self._size), dtype=np.bool_)
-        for board in boards.values():
-            occupied |= board
-        return self._attacks(boards, occupied, role)
+        words = self._fluents.fluent_words(states)
+        found = np.empty((len(words), math.prod(self._size)), dtype=np.bool_)
+        attack_boards.for_steps(_STEPS * len(words))(
+            words, self._boards, self._players.index(role), found
+        )
+        return found.reshape(len(words), *self._size)
 
-    def _board(self, bits: BoolArray, places: tuple[IntArray, IntArray, IntArray]) -> BoolArray:
-        fluents, files, ranks = places
-        board = np.zeros((len(bits), *self._size), dtype=np.bool_)
-        board[:, files, ranks] = bits[:, fluents]
-        return board
 
-    def _attacks(
-        self, boards: Mapping[tuple[int, str], BoolArray], occupied: BoolArray, role: int
-    ) -> BoolArray:
-        found = np.zeros_like(occupied)
-        for (owner, kind), board in boards.items():
-            if owner != role:
-                continue
-            piece = self._terms.pieces[kind]
-            for step in (*piece.steps, *piece.takes.get(self._machine.roles[role], ())):
-                found |= _moved(board, step)
-            for step in piece.slides:
-                ray = board
-                for _ in range(max(self._size) - 1):
-                    ray = _moved(ray, step)
-                    found |= ray
-                    ray = ray & ~occupied
-        return found
+def _rays(piece: Piece, role: str, size: tuple[int, int]) -> list[list[list[int]]]:
+    """From each square, the squares of each ray of a piece that begin on the board."""
+    ways = [
+        *((step, 1) for step in (*piece.steps, *piece.takes.get(role, ()))),
+        *((step, max(size) - 1) for step in piece.slides),
+    ]
+    found = []
+    for file, rank in np.ndindex(size):
+        rays = []
+        for (right, up), most in ways:
+            squares = []
+            for far in range(1, most + 1):
+                x, y = file + far * right, rank + far * up
+                if not (0 <= x < size[0] and 0 <= y < size[1]):
+                    break
+                squares.append(x * size[1] + y)
+            if squares:
+                rays.append(squares)
+        found.append(rays)
+    return found
 
-    def _side(
-        self,
-        boards: Mapping[tuple[int, str], BoolArray],
-        attacks: Mapping[int, BoolArray],
-        role: int,
-    ) -> FloatArray:
-        """`[L]` what counts for a role, but for check."""
-        terms = self._terms
-        total = np.zeros(len(attacks[role]))
-        for (owner, kind), board in boards.items():
-            piece = terms.pieces[kind]
-            hit = (board & attacks[role]).sum(axis=(1, 2))
-            if owner != role:
-                total += terms.threatened * piece.value * hit
-                continue
-            total += piece.value * (board.sum(axis=(1, 2)) + terms.protected * hit)
-            steps = piece.takes.get(self._machine.roles[role], ())
-            if steps:
-                ahead = np.arange(self._size[1])
-                rows = ahead if steps[0][1] > 0 else ahead[::-1]
-                total += terms.advance * (board.sum(axis=1) @ rows)
-        return total
 
-    def _checks(
-        self,
-        boards: Mapping[tuple[int, str], BoolArray],
-        attacks: Mapping[int, BoolArray],
-        role: int,
-    ) -> FloatArray:
-        found = np.zeros(len(attacks[role]))
-        for (owner, kind), board in boards.items():
-            if owner != role and self._terms.pieces[kind].king:
-                found += (board & attacks[role]).any(axis=(1, 2))
-        return found
+def _ahead(piece: Piece, role: str, size: tuple[int, int]) -> list[int]:
+    """From each square, the rows that a pawn has gone; 0 of other pieces."""
+    steps = piece.takes.get(role, ())
+    if not steps:
+        return [0] * math.prod(size)
+    return [rank if steps[0][1] > 0 else size[1] - 1 - rank for _, rank in np.ndindex(size)]
+
+
+def _firsts(sizes: list[int]) -> NDArray[np.int32]:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
 
 
 def _squares(
@@ -216,20 +223,3 @@ def _squares(
 def _order(name: str) -> tuple[int, str]:
     """Numbers by size, words by alphabet."""
     return (int(name), "") if name.isdigit() else (0, name)
-
-
-def _moved(board: BoolArray, step: tuple[int, int]) -> BoolArray:
-    """Boards with everything moved by a step; what leaves the board is gone."""
-    moved = np.zeros_like(board)
-    (to_x, from_x), (to_y, from_y) = (_slices(s) for s in step)
-    moved[:, to_x, to_y] = board[:, from_x, from_y]
-    return moved
-
-
-def _slices(step: int) -> tuple[slice, slice]:
-    """Where to, and from where, along an axis."""
-    if step > 0:
-        return slice(step, None), slice(None, -step)
-    if step < 0:
-        return slice(None, step), slice(-step, None)
-    return slice(None), slice(None)

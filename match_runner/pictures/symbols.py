@@ -120,8 +120,9 @@ class Symbols:
         piece, colour = self._piece(words)
         if piece:
             pair = (DRAUGHTS if self._draughts else CHESS)[piece]
-            white = (colour or owner) == "white"
-            return Look(f"{colour or owner} {piece}".strip(), pair[0 if white else 1], owner)
+            side = owner if owner in COLOURS or not colour else colour
+            symbol = pair[0 if side == "white" else 1]
+            return Look(f"{side} {piece}".strip(), symbol, owner)
         return Look(text, self._symbol(words, owner), owner)
 
     def _symbol(self, words: Sequence[str], owner: str) -> str:

@@ -41,6 +41,11 @@ class Values:
         except TooMuchWorkError:
             return
 
+    @property
+    def is_tight(self) -> bool:
+        """Whether the rules were looked at closely."""
+        return self._tight is not None
+
     def constants(self, at: Position) -> tuple[str, ...]:
         """The constants of a position, in order of first appearance."""
         if self._tight is None:
