@@ -281,8 +281,8 @@ class Hall:
         key = secrets.token_hex(16)
         heard: asyncio.Queue[Message] = asyncio.Queue()
         self._exchange.expect(key, heard.put_nowait)
+        asked = self._thinker.submit(look_into, (task(self._exchange.path, key),))
         try:
-            asked = self._thinker.submit(look_into, (task(self._exchange.path, key),))
             done = asyncio.ensure_future(asyncio.wrap_future(asked))
             # Who asked may be gone before it ends, and then nobody looks at it.
             done.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
@@ -293,12 +293,14 @@ class Hall:
                     next_.cancel()
                     break
                 yield next_.result()
+            await self._exchange.all_heard(key)
             while not heard.empty():
                 yield heard.get_nowait()
             error = done.exception()
             yield {"kind": "done"} if error is None else {"kind": "failed", "text": str(error)}
         finally:
-            self._exchange.forget(key)
+            asked.cancel()
+            self._exchange.forget(key)  # the worker stops when it has something to say
 
     def turns_of(self, frames: list[str], role: str, turn: int) -> tuple[KnownTurn, ...]:
         """What a role did and saw before it decided in a turn."""
@@ -345,6 +347,7 @@ class Hall:
         )
         try:
             record = await self._ask(pool, play_at_table, task)
+            await self._exchange.all_heard(match.line_key)
         except GGPError as error:
             record = self._broken_off(match, str(error))
         finally:

@@ -14,12 +14,9 @@ from tests.table.browsers import PATIENCE_MS, fits, open_browser, why_no_browser
 from tests.table.live import SECRETS, WORDS, LiveTable
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Page
 
-pytestmark = [
-    pytest.mark.skipif(why_no_browser() is not None, reason=str(why_no_browser())),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.skipif(why_no_browser() is not None, reason=str(why_no_browser()))
 
 SMALL = {"width": 360, "height": 740}
 
@@ -45,7 +42,12 @@ def window(browser: Browser, **options: Any) -> Iterator[Page]:
     wrong: list[str] = []
     opened.on("pageerror", lambda error: wrong.append(str(error)))
     opened.on("dialog", lambda dialog: wrong.append(dialog.message))
-    opened.on("console", lambda said: said.type == "error" and wrong.append(said.text))
+
+    def note(said: ConsoleMessage) -> None:
+        if said.type == "error":
+            wrong.append(said.text)
+
+    opened.on("console", note)
     try:
         yield opened
         assert wrong == []
@@ -124,7 +126,9 @@ class Listener:
         page.on("response", lambda answer: self._answers.append(answer))
         link = page.context.new_cdp_session(page)
         link.send("Network.enable")
-        link.on("Network.eventSourceMessageReceived", lambda told: self._events.append(told["data"]))
+        link.on(
+            "Network.eventSourceMessageReceived", lambda told: self._events.append(told["data"])
+        )
 
     def heard(self) -> str:
         bodies = [

@@ -263,7 +263,9 @@ def test_rules_that_cannot_be_played_say_why(table: LiveTable, text: str) -> Non
 
 
 def test_rules_with_a_mistake_say_where(table: LiveTable) -> None:
-    told = table.post("/api/rules", {"rules": SECRETS.replace("(true (step 1))", "(ture (step 1))")})
+    told = table.post(
+        "/api/rules", {"rules": SECRETS.replace("(true (step 1))", "(ture (step 1))")}
+    )
     (found, *_) = told["diagnostics"]
     assert found["line"] > 0
     assert "ture" in found["context"][found["caret"] :]

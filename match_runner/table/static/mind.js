@@ -114,7 +114,7 @@ export function mindPanel(role, pathOf) {
     });
   }
 
-  return { element, isOpen: () => element.open, open: () => { element.open = true; } };
+  return { element, stop, isOpen: () => element.open, open: () => { element.open = true; } };
 }
 
 function drawBelief(told) {

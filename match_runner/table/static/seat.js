@@ -19,9 +19,12 @@ export async function seat(token) {
   const about = el("p", { class: "quiet" });
   const history = el("ol", { class: "history", reversed: true });
   const end = el("div");
+  const minds = told.open_minds
+    ? [el("p", { class: "links" }, el("a", { href: `/match/${told.match.id}` }, "Everything, and every mind"))]
+    : [];
   show(`${told.match.game}: you play ${told.role}`,
     el("div", { class: "seat-page" },
-      el("section", { class: "stack", "aria-label": "What you know" }, status, clock, end, board, about),
+      el("section", { class: "stack", "aria-label": "What you know" }, status, clock, end, board, about, ...minds),
       el("div", { class: "stack" },
         el("section", {}, movesTitle, moves),
         el("section", { "aria-labelledby": "history" }, el("h2", { id: "history" }, "Your turns"), history))));
