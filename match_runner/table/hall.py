@@ -109,11 +109,10 @@ class Hall:
         """Find the matches there are, and go on with those that are not over."""
         await self._exchange.open()
         for setup in self.folder.setups():
-            match = self._hold(setup)
-            if setup.goals is None and setup.error is None:
+            is_over = setup.goals is not None or setup.error is not None
+            match = self._hold(setup, "over" if is_over else "waiting")
+            if not is_over:
                 self._begin(match)
-            else:
-                match.status = "over"
         # The first question would wait for a process to start.
         self._spawn(self._warm_up())
 
@@ -309,8 +308,8 @@ class Hall:
 
     # ---------------------------------------------------------------- private
 
-    def _hold(self, setup: Setup) -> HeldMatch:
-        match = HeldMatch(setup)
+    def _hold(self, setup: Setup, status: str = "waiting") -> HeldMatch:
+        match = HeldMatch(setup, status)
         self.matches[setup.id] = match
         for role, token in setup.seats.items():
             self.seats[token] = match, role

@@ -1,4 +1,4 @@
-"""The page in a real browser: played with mouse and keyboard, read by machines, on small screens."""
+"""The page in a real browser: with mouse and keyboard, read by machines, on small screens."""
 
 from __future__ import annotations
 

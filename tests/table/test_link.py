@@ -54,8 +54,7 @@ def test_a_worker_hears_the_server_and_that_it_is_gone(tmp_path: Path) -> None:
         exchange.forget("key")
         assert await told.get() is None
         with pytest.raises(LinkBrokenError):
-            for _ in range(100):
-                link.send({"kind": "ask"})
+            link.send({"kind": "ask"})
         link.close()
         await exchange.close()
 
