@@ -170,7 +170,13 @@ class _Spread:
         for _ in range(2 if len(listed) > 1 else 1):
             for atom, facts in listed:
                 self._spend(len(facts))
-                kept = [fact for fact in facts if _agrees(atom, fact, bound)]
+                kept = facts
+                for i, arg in enumerate(atom.args):
+                    if isinstance(arg, Variable):
+                        allowed = bound.get(arg.name, {})
+                        kept = [fact for fact in kept if fact[i] in allowed]
+                    elif isinstance(arg, Symbol):
+                        kept = [fact for fact in kept if fact[i] == arg.name]
                 if not kept:
                     return False
                 for i, arg in enumerate(atom.args):
@@ -222,16 +228,6 @@ def variables_in(term: Term) -> bool:
         if isinstance(item, Compound):
             pending += item.args
     return False
-
-
-def _agrees(atom: Compound, fact: Sequence[str], bound: dict[str, Names]) -> bool:
-    for arg, name in zip(atom.args, fact, strict=True):
-        if isinstance(arg, Variable):
-            if name not in bound.get(arg.name, {}):
-                return False
-        elif name != getattr(arg, "name", None):
-            return False
-    return True
 
 
 def _key(atom: Term) -> Key:

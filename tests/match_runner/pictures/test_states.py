@@ -140,6 +140,7 @@ def check_places(picture: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_each_fluent_of_our_games_is_in_a_picture_once(game: str) -> None:
+    assert game in GRIDS, "say there which fluents of the new game belong on boards"
     layout = Layout.of(program_of(game), side_file_of(game))
     for facts in states_of(game):
         check(layout, facts, GRIDS[game])
@@ -180,7 +181,7 @@ NAMED = {
     "tic_tac_toe": {"mark"},
     "gdl1/chineseCheckers2.kif": {"move"},
     "gdl1/pentago.kif": {"place"},
-    "gdl1/tictactoe_3d_2player.kif": {"mark"},
+    "gdl1/tictactoe_3d_2player.kif": {"select"},
 }
 """Moves that name cells."""
 
