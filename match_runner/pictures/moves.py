@@ -3,7 +3,8 @@
 The arguments of a move are read from left to right: what fits the coordinates of a board is a cell.
 On boards with layers the move must say which one, or the rules must: if in a rule the mover is also
 the owner of the board that the move's coordinates are on, the move is on the own board, else on the
-other role's.
+other role's. Where a move names a column alone and something appears there, it is dropped in at the
+top, so the move is on the highest cell.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ggp.gdl.program import Program
-from ggp.gdl.terms import Compound, Term, Variable
+from ggp.gdl.program import NormalRule, Program
+from ggp.gdl.terms import Compound, Term
 from match_runner.pictures.grids import Grid, Place
 from match_runner.pictures.shapes import Skeleton, flatten
 
@@ -26,16 +27,23 @@ class Moves:
 
     Attributes:
         own: for moves on boards of the roles, by shape and grid, whether it is the mover's own.
+        drops: grids that moves of one argument drop something into.
     """
 
     roles: Sequence[str]
     grids: Sequence[Grid]
     own: Mapping[tuple[Skeleton, int], bool]
+    drops: Mapping[Skeleton, int]
 
     def spots(self, move: Term, role: str) -> tuple[int, tuple[Spot, ...]]:
         """The grid that a move is on, and the places that it names there, in order."""
         skeleton, terms = flatten(move)
         leaves = [str(leaf) for leaf in terms]
+        if skeleton in self.drops:
+            number = self.drops[skeleton]
+            grid = self.grids[number]
+            if leaves[0] in grid.columns:
+                return number, (((), leaves[0], grid.rows[grid.core[2]]),)
         for number, grid in enumerate(self.grids):
             layer = self._layer(number, grid, skeleton, role)
             found = tuple(_spots(grid, leaves, layer))
@@ -51,7 +59,7 @@ class Moves:
             return ()
         own = self.own.get((skeleton, number))
         others = [each for each in self.roles if each != role]
-        if own is None or role not in self.roles:
+        if own is None or (role,) not in grid.layers:
             return None
         if own:
             return (role,)
@@ -63,24 +71,47 @@ def moves_of(
 ) -> Moves:
     """How to read the moves of a game."""
     own: dict[tuple[Skeleton, int], bool] = {}
-    layered = {skeleton: place for skeleton, place in places.items() if place.layers}
-    for rule in program.rules if layered else ():
-        atoms = [rule.head, *(literal.atom for literal in rule.body if literal.binds)]
-        compounds = [atom for atom in atoms if isinstance(atom, Compound)]
-        moved = [each.args for each in compounds if each.name in ("does", "legal")]
-        fluents = [flatten(a.args[0]) for a in compounds if a.name in ("true", "next")]
-        for mover, move in (args for args in moved if len(args) == 2):
-            shape, arguments = flatten(move)
-            for skeleton, leaves in fluents:
-                place = layered.get(skeleton)
-                if place is None or place.rows is None or not isinstance(mover, Variable):
+    drops: dict[Skeleton, int] = {}
+    squares = {skeleton: place for skeleton, place in places.items() if place.rows is not None}
+    for rule in program.rules if squares else ():
+        made = _leaves(rule.head, "next")
+        seen = [each for x in rule.body if x.binds for each in _leaves(x.atom, "true")]
+        for mover, shape, arguments in _moved(rule):
+            for skeleton, leaves in (*made, *seen):
+                place = squares.get(skeleton)
+                if place is None or not place.layers:
                     continue
-                at = {leaves[i] for i in (*place.columns.leaves, *place.rows.leaves)}
-                if at <= set(arguments):
-                    # A rule about the own board says more than one that also looks elsewhere.
+                if _coordinates(place, leaves) <= {*arguments}:
+                    # A rule about the own board says more than one that looks elsewhere too.
                     is_own = leaves[place.layers[0]] == mover
                     own[shape, place.grid] = own.get((shape, place.grid), False) or is_own
-    return Moves(roles, grids, own)
+            for skeleton, leaves in made:
+                place = squares.get(skeleton)
+                if place is None or place.layers or place.columns.part >= 0 or len(arguments) != 1:
+                    continue
+                column = [leaves[i] for i in place.columns.leaves]
+                if column == [*arguments] and len(_coordinates(place, leaves)) > 1:
+                    drops[shape] = place.grid
+    return Moves(roles, grids, own, drops)
+
+
+def _moved(rule: NormalRule) -> Iterator[tuple[Term, Skeleton, tuple[Term, ...]]]:
+    """Who moves in a rule, and the shape and leaves of the move."""
+    for atom in (rule.head, *(literal.atom for literal in rule.body if literal.binds)):
+        if isinstance(atom, Compound) and atom.name in ("does", "legal"):
+            yield atom.args[0], *flatten(atom.args[1])
+
+
+def _leaves(atom: Term, relation: str) -> list[tuple[Skeleton, tuple[Term, ...]]]:
+    """Shape and leaves of the fluent in `next` or `true`; nothing of other atoms."""
+    if isinstance(atom, Compound) and atom.name == relation:
+        return [flatten(atom.args[0])]
+    return []
+
+
+def _coordinates(place: Place, leaves: Sequence[Term]) -> set[Term]:
+    rows = () if place.rows is None else place.rows.leaves
+    return {leaves[i] for i in (*place.columns.leaves, *rows)}
 
 
 def _spots(grid: Grid, leaves: Sequence[str], layer: tuple[str, ...] | None) -> Iterator[Spot]:

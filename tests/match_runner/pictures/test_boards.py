@@ -131,6 +131,18 @@ def test_a_third_coordinate_makes_layers() -> None:
     assert made.cells_of_move(parse_term("(mark 1 2 3)")) == ("cell@3:1,2",)
 
 
+def test_discs_are_dropped_into_the_highest_cell_of_their_column() -> None:
+    rules = f"""{CHAIN} {NUMBERS}
+    (<= (legal ?r (drop ?x)) (role ?r) (number ?x))
+    (<= (next (disc ?x 1 ?r)) (does ?r (drop ?x)) (not (full ?x)))
+    (<= (next (disc ?x ?z ?r)) (does ?r (drop ?x)) (true (disc ?x ?y ?q)) (succ ?y ?z))
+    (<= (full ?x) (true (disc ?x ?y ?r)))
+    """
+    made = layout(rules)
+    assert edges(made) == ("1 2 3", "4 3 2 1")
+    assert made.cells_of_move(parse_term("(drop 2)")) == ("disc:2,4",)
+
+
 def test_heaps_and_tracks_are_rows() -> None:
     heaps = layout("(init (heap a 5)) (init (heap b 7)) (init (heap c 2))")
     found = board(heaps, "(heap b 7)")

@@ -84,6 +84,14 @@ def test_rules_with_very_many_names_are_read_in_time() -> None:
     assert len(json.dumps(picture.to_json())) < 4_000_000
 
 
+def test_functions_inside_of_functions_are_given_up_in_time() -> None:
+    rules = " ".join(f"(<= (next (f{i} ?x ?y)) (true ?x) (true ?y))" for i in range(40))
+    start = time.perf_counter()
+    made = layout(rules)
+    assert time.perf_counter() - start < 5
+    assert made.picture([]).boards == []
+
+
 def test_terms_nested_very_deep_are_single_facts() -> None:
     term: Term = Symbol("a")
     for _ in range(5_000):

@@ -17,7 +17,7 @@ from ggp.gdl.terms import Compound
 from match_runner.pictures import Layout
 from match_runner.pictures.shapes import flatten, shapes_of
 from match_runner.pictures.values import Values
-from tests.support.batches import mixed_states
+from tests.support.batches import live, mixed_states
 from tests.support.games import GAMES, machine_of_game, machine_of_shared, path_of_shared
 
 GRIDS: dict[str, set[str]] = {
@@ -140,6 +140,7 @@ def check_places(picture: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_each_fluent_of_our_games_is_in_a_picture_once(game: str) -> None:
+    assert game in GRIDS, "say there which fluents of the new game belong on boards"
     layout = Layout.of(program_of(game), side_file_of(game))
     for facts in states_of(game):
         check(layout, facts, GRIDS[game])
@@ -167,6 +168,40 @@ def test_values_of_fluents_are_no_others_than_the_rules_allow(sheet: str) -> Non
         skeleton, leaves = flatten(term)
         for leaf, known in zip(leaves, shapes[skeleton].leaves, strict=True):
             assert str(leaf) in known.values, fact
+
+
+NAMED = {
+    "battleships_in_fog": {"fire", "move", "place"},
+    "blind_breakthrough": {"move"},
+    "breakthrough": {"move"},
+    "connect_four": {"drop"},
+    "krieg_tic_tac_toe": {"mark"},
+    "kriegspiel_king_rook": {"king", "place", "rook"},
+    "phantom_connect_four": {"drop"},
+    "tic_tac_toe": {"mark"},
+    "gdl1/chineseCheckers2.kif": {"move"},
+    "gdl1/pentago.kif": {"place"},
+    "gdl1/tictactoe_3d_2player.kif": {"select"},
+}
+"""Moves that name cells."""
+
+
+@pytest.mark.parametrize("sheet", NAMED)
+def test_moves_name_cells_that_are_drawn(sheet: str) -> None:
+    machine = machine_of_shared(sheet) if sheet in SHARED else machine_of_game(sheet)
+    layout = Layout.of(program_of(sheet))
+    ids = {cell.id for board in layout.picture([]).boards for cell in board.cells}
+    states, named = live(machine, mixed_states(machine, seed=3, lanes=1, depth=9)), set()
+    for role, name in enumerate(machine.roles):
+        for move in set(machine.legal(states, role).values.tolist()):
+            term = parse_term(machine.move_text(move))
+            cells = layout.cells_of_move(term, name)
+            assert {*cells} <= ids
+            if cells:
+                named.add(term.name)
+            else:
+                assert term.name not in NAMED[sheet]
+    assert named == NAMED[sheet]
 
 
 @pytest.mark.parametrize("game", [game for game, names in GRIDS.items() if names])
