@@ -16,8 +16,10 @@ from typing import Any
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
 from ggp.machine.base import Machine
-from ggp.search.board_values import BoardTerms, BoardValues, Piece
+from ggp.machine.boards import BoardRelation
+from ggp.search.board_values import BoardTerms, BoardValues, MovePattern, Piece
 from ggp.search.parts import Evaluation
+from ggp.search.quiescence import Quiescence
 
 PLAYOUTS = "playouts"
 
@@ -34,14 +36,21 @@ def terms_of(name: str) -> BoardTerms | None:
     return None if name == PLAYOUTS else read_terms(find_companion(name, ".toml"))
 
 
-def evaluation_of(name: str, machine: Machine) -> Evaluation | None:
+def evaluation_of(name: str, machine: Machine, role: int = 0, quiet: int = 0) -> Evaluation | None:
     """The same as an evaluation.
+
+    Args:
+        role: whose values count where captures are played out.
+        quiet: captures in a row that are played out, if the file says what they are.
 
     Raises:
         ConfigError: as for `terms_of`, or it does not suit the game.
     """
     terms = terms_of(name)
-    return None if terms is None else BoardValues(machine, terms)
+    if terms is None:
+        return None
+    values = BoardValues(machine, terms)
+    return Quiescence(machine, values, role, quiet) if quiet and terms.noisy else values
 
 
 def read_terms(path: Path) -> BoardTerms:
@@ -59,9 +68,9 @@ def read_terms(path: Path) -> BoardTerms:
         words = data["fluent"].strip("()").split()
         file_, rank, role, piece = (words.index(each) for each in _VARIABLES)
         return BoardTerms(
-            relation=words[0],
-            columns=(file_, rank, role, piece),
+            relation=BoardRelation(words[0], (file_, rank, role, piece)),
             pieces={name: _piece(each) for name, each in data["pieces"].items()},
+            noisy=tuple(map(_pattern, data.get("noisy", ()))),
             **{name: float(data[name]) for name in _NUMBERS},
         )
     except (KeyError, ValueError, TypeError, AttributeError) as error:
@@ -83,6 +92,11 @@ def _piece(data: Mapping[str, Any]) -> Piece:
         takes={role: _steps(steps) for role, steps in data.get("takes", {}).items()},
         king=bool(data.get("king", False)),
     )
+
+
+def _pattern(text: str) -> MovePattern:
+    words = text.strip("()").split()
+    return MovePattern(words[0], len(words), words.index("?file"), words.index("?rank"))
 
 
 def _steps(data: Any) -> tuple[tuple[int, int], ...]:

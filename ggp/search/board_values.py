@@ -11,6 +11,8 @@ role attacks. A state is worth a linear function of that:
 
 Everything but check counts with the opposite sign for the other role.
 
+Lanes come last in the arrays of boards: a step moves all of them as one piece of memory.
+
 Shapes: L lanes, X files, Y ranks.
 """
 
@@ -18,11 +20,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from ggp.errors import ConfigError
-from ggp.machine.base import BoolArray, FloatArray, FluentBits, IntArray, Machine, States
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
+from ggp.machine.boards import BoardRelation, BoardSquares, Kind
 from ggp.search.anytime import Deadline, check
 
 Steps = tuple[tuple[int, int], ...]
@@ -30,6 +34,10 @@ Steps = tuple[tuple[int, int], ...]
 
 MARGIN = 0.02
 """Share of the goal range at either end of which no state is worth that is not over."""
+
+
+LANES_AT_ONCE = 2048
+"""Boards valued side by side: they stay in the cache."""
 
 
 @dataclass(frozen=True)
@@ -52,58 +60,85 @@ class Piece:
 
 
 @dataclass(frozen=True)
+class MovePattern:
+    """Moves that go to a square.
+
+    Attributes:
+        name: of the move.
+        size: of words in it, with the name.
+        file, rank: their places among these words.
+    """
+
+    name: str
+    size: int
+    file: int
+    rank: int
+
+
+@dataclass(frozen=True)
 class BoardTerms:
     """What counts how much, in pawns but for the first.
 
     Attributes:
         scale: goals for a pawn.
-        columns: of the fluents of a board: the places of file, rank, role and piece in them.
-        relation: name of these fluents.
+        relation: of the fluents of a board.
         pieces: by name.
+        noisy: moves that are played out where they take something, see `quiescence`.
     """
 
-    relation: str
-    columns: tuple[int, int, int, int]
+    relation: BoardRelation
     pieces: Mapping[str, Piece]
     scale: float
     protected: float
     threatened: float
     advance: float
     check: float
+    noisy: tuple[MovePattern, ...] = ()
+
+
+class Boards(NamedTuple):
+    """L boards.
+
+    Attributes:
+        pieces: `[X, Y, L]` where pieces of each kind are.
+        occupied: `[X, Y, L]` where any piece is.
+    """
+
+    pieces: Mapping[Kind, BoolArray]
+    occupied: BoolArray
+
+    def of(self, role: int) -> BoolArray:
+        """`[X, Y, L]` where pieces of a role are."""
+        found = np.zeros_like(self.occupied)
+        for (owner, _), board in self.pieces.items():
+            if owner == role:
+                found |= board
+        return found
+
+    @property
+    def number(self) -> IntArray:
+        """`[L]` pieces on each board."""
+        return np.asarray(self.occupied.sum(axis=(0, 1)))
 
 
 class BoardValues:
     """Values of states of two roles by their pieces.
+
+    Attributes:
+        terms: what counts how much.
+        squares: of the board.
 
     Raises:
         ConfigError: the game has no such fluents, or the machine cannot tell them in batches.
     """
 
     def __init__(self, machine: Machine, terms: BoardTerms) -> None:
-        if not isinstance(machine, FluentBits):
-            raise ConfigError(
-                f"the backend {machine.backend} cannot value boards; use --backend propnet"
-            )
-        self._machine, self._terms, self._bits = machine, terms, machine
-        found = list(_squares(machine.fluent_names, terms))
-        if not found:
-            raise ConfigError(f"this game has no fluents ({terms.relation} ...) of known pieces")
-        files = sorted({square[0] for _, square in found}, key=_order)
-        ranks = sorted({square[1] for _, square in found}, key=_order)
-        self._size = len(files), len(ranks)
+        self.squares = BoardSquares(machine, terms.relation, terms.pieces)
+        self.terms, self._machine = terms, machine
         players = [r for r in range(len(machine.roles)) if r != machine.random_role]
         if len(players) != 2:
             raise ConfigError("boards are valued in games of two roles")
         self._other = {players[0]: players[1], players[1]: players[0]}
-        self._places: dict[tuple[int, str], tuple[IntArray, IntArray, IntArray]] = {}
-        by_kind: dict[tuple[int, str], list[tuple[int, int, int]]] = {}
-        for fluent, (name, rank, role, kind) in found:
-            if role in machine.roles:
-                key = machine.roles.index(role), kind
-                by_kind.setdefault(key, []).append((fluent, files.index(name), ranks.index(rank)))
-        for key, squares in by_kind.items():
-            columns = np.array(squares, dtype=np.int64).T
-            self._places[key] = columns[0], columns[1], columns[2]
 
     def values(
         self,
@@ -113,116 +148,98 @@ class BoardValues:
         deadline: Deadline | None = None,
     ) -> tuple[FloatArray, IntArray]:
         """`[L]` what states that are not over are worth to a role, and zeros: see `Evaluation`."""
-        check(deadline)
-        bits = self._bits.fluent_bits(states)
-        boards = {key: self._board(bits, places) for key, places in self._places.items()}
-        occupied = np.zeros((len(states), *self._size), dtype=np.bool_)
-        for board in boards.values():
+        found = np.empty(len(states))
+        for start in range(0, len(states), LANES_AT_ONCE):
+            check(deadline)
+            some = np.arange(start, min(start + LANES_AT_ONCE, len(states)))
+            found[some] = self.worth(self.boards(states.take(some)), role)
+        return found, np.zeros(len(states), dtype=np.int64)
+
+    def boards(self, states: States) -> Boards:
+        """States as boards."""
+        bits = self.squares.bits.fluent_bits(states)
+        pieces = {}
+        occupied = np.zeros((*self.squares.size, len(states)), dtype=np.bool_)
+        for kind, places in self.squares.places.items():
+            board = np.zeros_like(occupied)
+            board[places.files, places.ranks] = bits[:, places.fluents].T
+            pieces[kind] = board
             occupied |= board
-        attacks = {each: self._attacks(boards, occupied, each) for each in self._other}
+        return Boards(pieces, occupied)
+
+    def worth(self, boards: Boards, role: int) -> FloatArray:
+        """`[L]` what boards are worth to a role, if the game is not over there."""
         other = self._other[role]
+        attacks = {each: self._attacks(boards, each) for each in self._other}
         total = self._side(boards, attacks, role) - self._side(boards, attacks, other)
-        total += self._terms.check * self._checks(boards, attacks, role)
+        total += self.terms.check * self._checks(boards, attacks, role)
         low, high = self._machine.goal_range
         margin = MARGIN * (high - low)
-        values = (low + high) / 2 + self._terms.scale * total
+        values = (low + high) / 2 + self.terms.scale * total
         # Terminal states are worth their goals: whoever looks ahead does not ask about them.
-        return np.clip(values, low + margin, high - margin), np.zeros(len(states), dtype=np.int64)
+        return np.clip(values, low + margin, high - margin)
 
     def attacked(self, states: States, role: int) -> BoolArray:
         """`[L, X, Y]` squares that some piece of a role attacks."""
-        bits = self._bits.fluent_bits(states)
-        boards = {key: self._board(bits, places) for key, places in self._places.items()}
-        occupied = np.zeros((len(states), *self._size), dtype=np.bool_)
-        for board in boards.values():
-            occupied |= board
-        return self._attacks(boards, occupied, role)
+        return np.moveaxis(self._attacks(self.boards(states), role), -1, 0)
 
-    def _board(self, bits: BoolArray, places: tuple[IntArray, IntArray, IntArray]) -> BoolArray:
-        fluents, files, ranks = places
-        board = np.zeros((len(bits), *self._size), dtype=np.bool_)
-        board[:, files, ranks] = bits[:, fluents]
-        return board
-
-    def _attacks(
-        self, boards: Mapping[tuple[int, str], BoolArray], occupied: BoolArray, role: int
-    ) -> BoolArray:
-        found = np.zeros_like(occupied)
-        for (owner, kind), board in boards.items():
+    def _attacks(self, boards: Boards, role: int) -> BoolArray:
+        """`[X, Y, L]` squares that some piece of a role attacks."""
+        steps: dict[tuple[int, int], BoolArray] = {}
+        slides: dict[tuple[int, int], BoolArray] = {}
+        # Pieces that go in the same direction go together.
+        for (owner, kind), board in boards.pieces.items():
             if owner != role:
                 continue
-            piece = self._terms.pieces[kind]
+            piece = self.terms.pieces[kind]
             for step in (*piece.steps, *piece.takes.get(self._machine.roles[role], ())):
-                found |= _moved(board, step)
+                steps[step] = steps[step] | board if step in steps else board
             for step in piece.slides:
-                ray = board
-                for _ in range(max(self._size) - 1):
-                    ray = _moved(ray, step)
-                    found |= ray
-                    ray = ray & ~occupied
+                slides[step] = slides[step] | board if step in slides else board
+        found = np.zeros_like(boards.occupied)
+        for step, board in steps.items():
+            found |= _moved(board, step)
+        empty = ~boards.occupied
+        for step, ray in slides.items():
+            for _ in range(max(self.squares.size) - 1):
+                ray = _moved(ray, step)
+                found |= ray
+                ray &= empty
+                if not ray.any():
+                    break
         return found
 
-    def _side(
-        self,
-        boards: Mapping[tuple[int, str], BoolArray],
-        attacks: Mapping[int, BoolArray],
-        role: int,
-    ) -> FloatArray:
+    def _side(self, boards: Boards, attacks: Mapping[int, BoolArray], role: int) -> FloatArray:
         """`[L]` what counts for a role, but for check."""
-        terms = self._terms
-        total = np.zeros(len(attacks[role]))
-        for (owner, kind), board in boards.items():
+        terms = self.terms
+        total = np.zeros(boards.occupied.shape[-1])
+        for (owner, kind), board in boards.pieces.items():
             piece = terms.pieces[kind]
-            hit = (board & attacks[role]).sum(axis=(1, 2))
+            hit = (board & attacks[role]).sum(axis=(0, 1))
             if owner != role:
                 total += terms.threatened * piece.value * hit
                 continue
-            total += piece.value * (board.sum(axis=(1, 2)) + terms.protected * hit)
+            total += piece.value * (board.sum(axis=(0, 1)) + terms.protected * hit)
             steps = piece.takes.get(self._machine.roles[role], ())
             if steps:
-                ahead = np.arange(self._size[1])
+                ahead = np.arange(self.squares.size[1])
                 rows = ahead if steps[0][1] > 0 else ahead[::-1]
-                total += terms.advance * (board.sum(axis=1) @ rows)
+                total += terms.advance * (rows @ board.sum(axis=0))
         return total
 
-    def _checks(
-        self,
-        boards: Mapping[tuple[int, str], BoolArray],
-        attacks: Mapping[int, BoolArray],
-        role: int,
-    ) -> FloatArray:
-        found = np.zeros(len(attacks[role]))
-        for (owner, kind), board in boards.items():
-            if owner != role and self._terms.pieces[kind].king:
-                found += (board & attacks[role]).any(axis=(1, 2))
+    def _checks(self, boards: Boards, attacks: Mapping[int, BoolArray], role: int) -> FloatArray:
+        found = np.zeros(boards.occupied.shape[-1])
+        for (owner, kind), board in boards.pieces.items():
+            if owner != role and self.terms.pieces[kind].king:
+                found += (board & attacks[role]).any(axis=(0, 1))
         return found
-
-
-def _squares(
-    names: tuple[str, ...], terms: BoardTerms
-) -> list[tuple[int, tuple[str, str, str, str]]]:
-    """The fluents of a board, as file, rank, role and piece."""
-    found = []
-    for fluent, name in enumerate(names):
-        words = name.strip("()").split()
-        if words[:1] != [terms.relation] or len(words) <= max(terms.columns):
-            continue
-        file, rank, role, kind = (words[column] for column in terms.columns)
-        if kind in terms.pieces:
-            found.append((fluent, (file, rank, role, kind)))
-    return found
-
-
-def _order(name: str) -> tuple[int, str]:
-    """Numbers by size, words by alphabet."""
-    return (int(name), "") if name.isdigit() else (0, name)
 
 
 def _moved(board: BoolArray, step: tuple[int, int]) -> BoolArray:
     """Boards with everything moved by a step; what leaves the board is gone."""
     moved = np.zeros_like(board)
     (to_x, from_x), (to_y, from_y) = (_slices(s) for s in step)
-    moved[:, to_x, to_y] = board[:, from_x, from_y]
+    moved[to_x, to_y] = board[from_x, from_y]
     return moved
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
-from ggp.machine.base import BoolArray
+from ggp.machine.base import BoolArray, IntArray
 from ggp.players import make_player, parse_spec
 from ggp.players.evaluations import evaluation_of, read_terms
 from ggp.search.board_values import BoardTerms, BoardValues
@@ -20,6 +20,13 @@ from tests.support.games import machine_of_game, machine_of_rules
 KS = read_terms(find_companion("kriegspiel", ".toml"))
 
 PIECES = ("pawn", "knight", "bishop", "rook", "queen", "king")
+
+
+class Positions(list[chess.Board]):
+    """Boards side by side, as states are."""
+
+    def take(self, lanes: IntArray) -> Positions:
+        return Positions(self[lane] for lane in lanes.tolist())
 
 
 class ChessBoards:
@@ -63,7 +70,7 @@ class ChessBoards:
 
 def valued(fen: str, role: int = 0, terms: BoardTerms = KS) -> float:
     boards = BoardValues(ChessBoards(), terms)  # type: ignore[arg-type]
-    found, _ = boards.values([chess.Board(fen)], role, np.random.default_rng(0))  # type: ignore[arg-type]
+    found, _ = boards.values(Positions([chess.Board(fen)]), role, np.random.default_rng(0))
     return float(found[0])
 
 
@@ -81,7 +88,7 @@ def test_attacks_are_those_of_chess() -> None:
         positions.append(board.copy())
     boards = BoardValues(ChessBoards(), KS)  # type: ignore[arg-type]
     for role, colour in enumerate((chess.WHITE, chess.BLACK)):
-        found = boards.attacked(positions, role)  # type: ignore[arg-type]
+        found = boards.attacked(Positions(positions), role)
         for position, attacked in zip(positions, found, strict=True):
             expected = {s for s in chess.SQUARES if position.is_attacked_by(colour, s)}
             assert {chess.square(int(x), int(y)) for x, y in np.argwhere(attacked)} == expected
