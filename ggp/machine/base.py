@@ -362,6 +362,19 @@ class FluentBits(Protocol):
 
 
 @runtime_checkable
+class FluentSetter(Protocol):
+    """A machine that makes states of fluents."""
+
+    def from_fluent_bits(self, bits: BoolArray) -> States:
+        """The states in which these hold, given as `FluentBits.fluent_bits` gives them.
+
+        That there can be such states is up to the caller: what holds in all states that can be
+        reached is taken for granted by machines.
+        """
+        ...
+
+
+@runtime_checkable
 class Prover(Protocol):
     """A machine that can tell some moves without finding all, of which there may be too many.
 

@@ -59,16 +59,10 @@ def read_terms(path: Path) -> BoardTerms:
     Raises:
         ConfigError: it cannot be read, or is not as it should be.
     """
+    data = read_companion(path)
     try:
-        with path.open("rb") as file:
-            data = tomllib.load(file)
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {error}") from error
-    try:
-        words = data["fluent"].strip("()").split()
-        file_, rank, role, piece = (words.index(each) for each in _VARIABLES)
         return BoardTerms(
-            relation=BoardRelation(words[0], (file_, rank, role, piece)),
+            relation=relation_of(data),
             pieces={name: _piece(each) for name, each in data["pieces"].items()},
             noisy=tuple(map(_pattern, data.get("noisy", ()))),
             **{name: float(data[name]) for name in _NUMBERS},
@@ -79,6 +73,30 @@ def read_terms(path: Path) -> BoardTerms:
             f"{' '.join(_VARIABLES)}), {', '.join(_NUMBERS)}, and pieces with values "
             f"({type(error).__name__}: {error})"
         ) from error
+
+
+def read_companion(path: Path) -> Mapping[str, Any]:
+    """What is in a file beside a rulesheet.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"cannot read {path}: {error}") from error
+
+
+def relation_of(data: Mapping[str, Any]) -> BoardRelation:
+    """How such a file says that the fluents of a board are written.
+
+    Raises:
+        KeyError, ValueError, TypeError, AttributeError: it does not say it.
+    """
+    words = data["fluent"].strip("()").split()
+    file, rank, role, piece = (words.index(each) for each in _VARIABLES)
+    return BoardRelation(words[0], (file, rank, role, piece))
 
 
 def _piece(data: Mapping[str, Any]) -> Piece:

@@ -214,7 +214,7 @@ def test_boards_are_searched_until_the_time_is_up() -> None:
         dtype=np.int64,
     )
     ticks = iter(range(10**6))
-    deadline = Deadline(60, lambda: float(next(ticks)))
+    deadline = Deadline(0.006, lambda: next(ticks) / 10_000)
     found = BoardSearch(
         machine,
         bag_of(machine, states.take(own), 0),

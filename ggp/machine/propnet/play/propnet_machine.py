@@ -37,7 +37,7 @@ from ggp.machine.propnet.play import plain
 from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels import advance_matching, count_bits, list_bits, query
 from ggp.machine.propnet.play.moves import MoveTable
-from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, unpack
+from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, pack_rows, unpack
 from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.play.percepts_of_roles import percept_names, percepts_of_roles
 from ggp.machine.propnet.play.queries import Queries, Query
@@ -295,6 +295,9 @@ class PropnetMachine:
         held = unpack(self._packed(states), len(self.circuit.fluents))
         always = np.ones((len(held), len(self.circuit.constant)), dtype=np.bool_)
         return np.concatenate([held, always], axis=1)
+
+    def from_fluent_bits(self, bits: BoolArray) -> PropnetStates:
+        return self._states(pack_rows(bits[:, : len(self.circuit.fluents)]))
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         names = self.fluent_names
