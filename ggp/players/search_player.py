@@ -20,6 +20,7 @@ from ggp.belief import (
     POOL_LIMIT,
     UNIFORM,
     Bags,
+    BoardMaker,
     FollowsPaths,
     MoveModel,
     PathModel,
@@ -90,6 +91,11 @@ class SearchPlayer(BeliefPlayer):
         return POOL_LIMIT
 
     @property
+    def maker(self) -> BoardMaker | None:
+        """What draws boards where no history is found, for samplers by the last observation."""
+        return None
+
+    @property
     def most_particles(self) -> int:
         return 0 if self.options.states else MOST_PARTICLES
 
@@ -124,6 +130,7 @@ class SearchPlayer(BeliefPlayer):
             exact=self.options.exact,
             keep_views=self.keep_views or self.path_model is not None,
             pool=self.pool_limit,
+            maker=self.maker,
             model=self.model,
         )
 
