@@ -198,11 +198,11 @@ class Hall:
     async def end(self, match: HeldMatch) -> None:
         """Break a match off."""
         if not match.is_over:
-            self._exchange.forget(match.line_key)
+            # First of all, so that it does not end by what its worker says of being interrupted.
+            self._finish(match, self._broken_off(match, "the match was ended"))
             pool = self._own.get(match.setup.id)
             if pool is not None:
                 await asyncio.to_thread(pool.close)
-            self._finish(match, self._broken_off(match, "the match was ended"))
 
     def rules_of(self, game: str, rules: str | None) -> tuple[str, Path | None]:
         """The text of a rulesheet, and the file beside it that says how to draw it.

@@ -183,7 +183,7 @@ def test_a_replay_is_stepped_through(page: Page, table: LiveTable) -> None:
     last = len(table.over(match)["turns"]) - 1
     page.goto(f"{table.url}/match/{match}#turn=2")
     page.wait_for_selector(f"output:text('turn 2 of {last}')")
-    assert page.locator(".item").count() >= 2
+    page.wait_for_function("document.querySelectorAll('.cell .item').length >= 2")
     page.keyboard.press("ArrowRight")
     page.wait_for_selector(f"output:text('turn 3 of {last}')")
     assert page.url.endswith("#turn=3")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import time
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ggp.server.settings import ServerLimits
+from tests.support.commands import start
 from tests.table.live import LiveTable, live_table
 
 JSON = {"content-type": "application/json"}
@@ -120,3 +122,19 @@ def test_a_body_that_is_too_long_or_too_slow_is_refused(tmp_path: Path) -> None:
             began_s = time.monotonic()
             assert silent.recv(100) == b""
             assert time.monotonic() - began_s < 5
+
+
+def test_the_command_says_where_the_table_is_and_ends_in_order(tmp_path: Path) -> None:
+    process = start("-m", "match_runner", "table", "--port", "0", "--folder", str(tmp_path))
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    port = int(line.partition("localhost:")[2].partition("/")[0])
+    table = LiveTable(port)
+    while True:
+        try:
+            assert table.get("/api/lobby")["matches"] == []
+            break
+        except ConnectionRefusedError:
+            time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 0

@@ -49,19 +49,58 @@ export async function ask(path, body) {
   return told;
 }
 
+/** How long a page that nobody sees keeps its connection: browsers have six for one server. */
+const HIDDEN_MS = 10_000;
+
 /**
- * Follows what happens; the browser asks again for what it missed if the connection breaks.
+ * Follows what happens. If the connection breaks, the browser asks for what it missed; a page that is
+ * hidden gives its connection away, and asks when it is seen again.
  *
+ * @param path of a stream of events.
  * @param hear functions by kind of event. `reset` is called when everything is to be read again.
- * @returns the stream, which has `close()`.
+ * @returns an object with `close()`.
  */
 export function follow(path, hear) {
-  const stream = new EventSource(path);
-  for (const [kind, listener] of Object.entries(hear)) {
-    stream.addEventListener(kind, (event) => listener(JSON.parse(event.data)));
+  let stream = null;
+  let last = null;
+  let isOver = false;
+  let timer = null;
+
+  function open() {
+    const address = new URL(path, location.href);
+    if (last !== null) address.searchParams.set("after", last);
+    stream = new EventSource(address);
+    for (const [kind, listener] of Object.entries(hear)) {
+      stream.addEventListener(kind, (event) => {
+        if (event.lastEventId) last = event.lastEventId;
+        listener(JSON.parse(event.data));
+      });
+    }
   }
-  window.addEventListener("pagehide", () => stream.close());
-  return stream;
+
+  function close() {
+    stream?.close();
+    stream = null;
+  }
+
+  function look() {
+    clearTimeout(timer);
+    if (isOver) return;
+    if (document.hidden) timer = setTimeout(close, HIDDEN_MS);
+    else if (stream === null) open();
+  }
+
+  open();
+  document.addEventListener("visibilitychange", look);
+  window.addEventListener("pagehide", close);
+  window.addEventListener("pageshow", look);
+  return {
+    close() {
+      isOver = true;
+      document.removeEventListener("visibilitychange", look);
+      close();
+    },
+  };
 }
 
 /** Says something to those who hear the page instead of seeing it. */

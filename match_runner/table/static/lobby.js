@@ -270,7 +270,22 @@ function matchRow(match) {
     el("p", { class: "players" }, ...Object.entries(match.players).map(
       ([role, player]) => el("span", {}, name(role, 40), ": ", name(player, 60)))),
     isOver && match.goals && !match.error ? el("p", {}, ...scores(match.goals)) : null,
-    el("p", { class: "links" }, ...links));
+    el("p", { class: "links" }, ...links, mine && !isOver ? endButton(match.id, mine.key) : null));
+}
+
+/** Ends a match when it is pressed twice. */
+function endButton(id, key) {
+  let isSure = false;
+  const button = el("button", { type: "button", class: "quiet-button", onClick: async () => {
+    if (!isSure) {
+      isSure = true;
+      button.textContent = "Really end it?";
+      return;
+    }
+    button.disabled = true;
+    await ask(`/api/matches/${id}/end`, { key }).catch((error) => { button.textContent = error.message; });
+  } }, "End");
+  return button;
 }
 
 function records(names) {
