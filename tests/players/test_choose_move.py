@@ -89,13 +89,13 @@ def test_without_a_board_a_random_move_is_made() -> None:
 
 
 class Ticking:
-    """A clock that goes on by a millisecond whenever it is looked at."""
+    """A clock that goes on by a little whenever it is looked at."""
 
-    def __init__(self) -> None:
-        self.now_s = 0.0
+    def __init__(self, step_s: float = 0.001) -> None:
+        self.now_s, self._step_s = 0.0, step_s
 
     def __call__(self) -> float:
-        self.now_s += 0.001
+        self.now_s += self._step_s
         return self.now_s
 
     def deadline(self, seconds: float) -> Deadline:
@@ -143,9 +143,9 @@ def test_a_decision_ends_in_time(name: str) -> None:
 
 def test_a_ply_of_a_few_boards_decides_where_there_is_no_time_for_more() -> None:
     machine = machine_of_game("kriegspiel", "propnet")
-    clock = Ticking()
+    clock = Ticking(0.02)
     player = made(machine, "white", "aosp:evaluation=kriegspiel,depth=3", 1)
-    decision = player.choose(clock.deadline(0.04))
+    decision = player.choose(clock.deadline(0.8))
     assert decision.fault is None
     assert searched(decision) == 1
     assert sum(value.visits for value in decision.values) == 20  # others would be refused
