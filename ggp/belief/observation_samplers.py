@@ -116,9 +116,13 @@ class ObservationSampler(ABC):
     def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
         """The boards for a path."""
 
+    def _num_guessed(self, sets: Segments) -> int:
+        """How many entries of sets made last need not agree with their paths."""
+        return 0
+
     def _bags(self, role: int, paths: IntArray, sets: list[Segments]) -> Bags:
         joined = join(self.machine, sets)
-        return Bags(role, paths, np.arange(len(paths)), joined, sound=self.sound)
+        return Bags(role, paths, np.arange(len(paths)), joined, self._num_guessed(joined))
 
 
 class HistorySampler(ObservationSampler):
@@ -206,6 +210,9 @@ class LastObservation(HistorySampler):
     def sound(self) -> bool:
         return False
 
+    def _num_guessed(self, sets: Segments) -> int:
+        return len(sets.states)
+
     @property
     def views(self) -> IntArray:
         known = [bags.nodes for bags in self._known.values()]
@@ -238,7 +245,7 @@ class LastObservation(HistorySampler):
         found = self._drawn(self._maker, role, path, wanted, rng, legal)
         if known.depleted[0] and len(found.states):
             few = found.thinned(OWN_PARTICLES, rng)
-            self._known[path] = Bags(role, known.paths, known.segment, few, sound=False)
+            self._known[path] = Bags(role, known.paths, known.segment, few, len(few.states))
         return found
 
     def _knowledge(self, role: int, path: int, rng: np.random.Generator) -> Bags:
@@ -254,7 +261,7 @@ class LastObservation(HistorySampler):
                 known = self._own.advance(before, move, percepts, rng, refused)
             else:
                 after = self._played(role, before.sets, path, OWN_PARTICLES, rng)
-                known = Bags(role, node, before.segment, after, sound=False)
+                known = Bags(role, node, before.segment, after, len(after.states))
             self._known[path] = known
             self._forget_all_before(path)
         return self._known[path]
