@@ -119,9 +119,13 @@ class ObservationSampler(ABC):
     def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
         """The boards for a path."""
 
+    def _num_guessed(self, sets: Segments) -> int:
+        """How many entries of sets made last need not agree with their paths."""
+        return 0
+
     def _bags(self, role: int, paths: IntArray, sets: list[Segments]) -> Bags:
         joined = join(self.machine, sets)
-        return Bags(role, paths, np.arange(len(paths)), joined, sound=self.sound)
+        return Bags(role, paths, np.arange(len(paths)), joined, self._num_guessed(joined))
 
 
 class HistorySampler(ObservationSampler):
@@ -192,10 +196,17 @@ class LastObservation(HistorySampler):
     Args:
         maker: draws boards where no history agrees; None where the game has none. Boards that are
             drawn have no views, so with `keep_views` there are none.
+        walk: whether to look for histories before boards are drawn.
     """
 
     def __init__(
-        self, machine: Machine, tree: PathTree, *, maker: BoardMaker | None = None, **options: Any
+        self,
+        machine: Machine,
+        tree: PathTree,
+        *,
+        maker: BoardMaker | None = None,
+        walk: bool = True,
+        **options: Any,
     ) -> None:
         super().__init__(machine, tree, **options)
         # What the role knows of its own moves.
@@ -204,11 +215,14 @@ class LastObservation(HistorySampler):
         )
         self._known: dict[int, Bags] = {}
         self._maker = None if self._keep_views else maker
-        self._walked_in_vain = False
+        self._walked_in_vain = not walk
 
     @property
     def sound(self) -> bool:
         return False
+
+    def _num_guessed(self, sets: Segments) -> int:
+        return len(sets.states)
 
     @property
     def views(self) -> IntArray:
@@ -244,7 +258,7 @@ class LastObservation(HistorySampler):
         found = self._drawn(self._maker, role, path, wanted, rng, legal)
         if known.depleted[0] and len(found.states):
             few = found.thinned(OWN_PARTICLES, rng)
-            self._known[path] = Bags(role, known.paths, known.segment, few, sound=False)
+            self._known[path] = Bags(role, known.paths, known.segment, few, len(few.states))
         return found
 
     def _knowledge(self, role: int, path: int, rng: np.random.Generator) -> Bags:
@@ -259,7 +273,7 @@ class LastObservation(HistorySampler):
                 sets = depleted_segments(self.machine, 1, keep_views=False)
                 if before is not None and not before.depleted[0]:
                     sets = self._played(role, before.sets, path, OWN_PARTICLES, rng)
-                known = Bags(role, node, np.zeros(1, dtype=np.int64), sets, sound=False)
+                known = Bags(role, node, np.zeros(1, dtype=np.int64), sets, len(sets.states))
             elif before is None or before.depleted[0]:
                 known = self._own.at(node, role, rng)
             else:

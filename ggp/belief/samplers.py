@@ -46,7 +46,7 @@ def make_sampler(
     maker: BoardMaker | None = None,
     model: MoveModel = UNIFORM,
 ) -> Sampler:
-    """A sampler.
+    """A sampler of a player's own bag.
 
     Args:
         capacity: particles of a sampled bag.
@@ -58,7 +58,13 @@ def make_sampler(
     """
     if kind is Sampling.HYPERPLAY:
         return HyperPlaySampler(
-            machine, tree, capacity=capacity, exact=exact, keep_views=keep_views, model=model
+            machine,
+            tree,
+            capacity=capacity,
+            exact=exact,
+            keep_views=keep_views,
+            model=model,
+            follows=True,
         )
     limits: dict[str, Any] = {"pool": pool} if kind in (Sampling.AOSP, Sampling.HS) else {}
     if kind in (Sampling.LOS, Sampling.HS):

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+WordArray = NDArray[np.uint64]
 
 NO_PERCEPTS = 0
 """Id of the empty set of percepts."""
@@ -356,8 +357,12 @@ class FluentBits(Protocol):
         """The fluents that may hold, as canonical KIF."""
         ...
 
+    def fluent_words(self, states: States) -> WordArray:
+        """`[L, ceil(F / 64)]` which of them hold: bit f % 64 of word f // 64 is fluent f."""
+        ...
+
     def fluent_bits(self, states: States) -> BoolArray:
-        """`[L, F]` which of them hold in each lane."""
+        """`[L, F]` the same, unpacked."""
         ...
 
 

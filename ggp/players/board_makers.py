@@ -14,10 +14,22 @@ from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
 from ggp.machine.base import Machine
 from ggp.players.evaluations import read_companion, relation_of
+from ggp.players.option_fields import words
 
 NONE = "none"
 
 _KEYS = {"again", "forget", "inner", "home", "promotions", "promoted"}
+
+
+def boards_field() -> Any:
+    """The field of a player's options."""
+
+    def check(text: str) -> str:
+        drawn_pieces_of(text)
+        return text
+
+    meaning = "how boards are drawn where no history is found, as a file declares it"
+    return words(NONE, meaning, "none|FILE", check)
 
 
 def drawn_pieces_of(name: str) -> DrawnPieces | None:

@@ -15,9 +15,8 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from ggp.belief import POOL_LIMIT, Bags, BoardMaker, Sampling
+from ggp.belief import POOL_LIMIT, Bags, Sampling
 from ggp.players.belief_player import Choice
-from ggp.players.board_makers import NONE, board_maker_of, drawn_pieces_of
 from ggp.players.evaluations import PLAYOUTS, evaluation_of, terms_of
 from ggp.players.option_fields import choice, whole, words
 from ggp.players.player import Context
@@ -64,9 +63,6 @@ class ChooseMoveOptions(SearchOptions):
     quiet: int = whole(
         8, "captures in a row that are played out there, if the file says what they are", low=0
     )
-    boards: str = words(
-        NONE, "how boards are drawn where no history is found, as a file declares it", "none|FILE"
-    )
     steps: int = whole(
         20_000, "joint moves tried on a board at most; beyond, fewer plies are searched", high=10**7
     )
@@ -75,7 +71,6 @@ class ChooseMoveOptions(SearchOptions):
 
     def __post_init__(self) -> None:
         terms_of(self.evaluation)
-        drawn_pieces_of(self.boards)
 
 
 class ChooseMove(SearchPlayer):
@@ -101,10 +96,6 @@ class ChooseMove(SearchPlayer):
     @property
     def pool_limit(self) -> int:
         return self.options.pool
-
-    @property
-    def maker(self) -> BoardMaker | None:
-        return board_maker_of(self.options.boards, self.machine)
 
     def search(self, bag: Bags, deadline: Deadline | None, depth: int | None = None) -> BoardSearch:
         """Of as many boards as the options say, or, where there is a clock or a budget, of all.

@@ -11,23 +11,34 @@ role attacks. A state is worth a linear function of that:
 
 Everything but check counts with the opposite sign for the other role.
 
-Lanes come last in the arrays of boards: a step moves all of them as one piece of memory.
+Boards are read and valued by kernels (`board_kernels`).
 
-Shapes: L lanes, X files, Y ranks.
+Shapes: L lanes, X files, Y ranks, S = X * Y squares, K kinds of pieces of either role.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggp.errors import ConfigError
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
-from ggp.machine.boards import BoardRelation, BoardSquares, Kind
+from ggp.machine.boards import BoardRelation, BoardSquares
+from ggp.machine.propnet.play.packed import words_for
 from ggp.search.anytime import Deadline, check
+from ggp.search.board_kernels import (
+    EMPTY,
+    SIDES,
+    PieceTables,
+    attack_boards,
+    read_boards,
+    value_boards,
+)
 
 Steps = tuple[tuple[int, int], ...]
 """Squares from here, as (files, ranks)."""
@@ -36,8 +47,8 @@ MARGIN = 0.02
 """Share of the goal range at either end of which no state is worth that is not over."""
 
 
-LANES_AT_ONCE = 2048
-"""Boards valued side by side: they stay in the cache."""
+_STEPS = 1_000
+"""Passes through the loops of a kernel for a board, more or less."""
 
 
 @dataclass(frozen=True)
@@ -100,25 +111,26 @@ class Boards(NamedTuple):
     """L boards.
 
     Attributes:
-        pieces: `[X, Y, L]` where pieces of each kind are.
-        occupied: `[X, Y, L]` where any piece is.
+        codes: `[L, S]` code of the piece on each square, `EMPTY` of none.
+        sides: `[K]` the role of each code.
     """
 
-    pieces: Mapping[Kind, BoolArray]
-    occupied: BoolArray
+    codes: IntArray
+    sides: IntArray
 
-    def of(self, role: int) -> BoolArray:
-        """`[X, Y, L]` where pieces of a role are."""
-        found = np.zeros_like(self.occupied)
-        for (owner, _), board in self.pieces.items():
-            if owner == role:
-                found |= board
-        return found
+    def take(self, lanes: IntArray) -> Boards:
+        """Some of them."""
+        return Boards(self.codes[lanes], self.sides)
+
+    def owners(self, lanes: IntArray, squares: IntArray) -> IntArray:
+        """The role of the piece on a square of each of some boards; -1 of none."""
+        codes = self.codes[lanes, squares]
+        return np.where(codes == EMPTY, -1, self.sides[codes])
 
     @property
     def number(self) -> IntArray:
         """`[L]` pieces on each board."""
-        return np.asarray(self.occupied.sum(axis=(0, 1)))
+        return np.asarray(np.count_nonzero(self.codes != EMPTY, axis=1))
 
 
 class BoardValues:
@@ -132,13 +144,39 @@ class BoardValues:
         ConfigError: the game has no such fluents, or the machine cannot tell them in batches.
     """
 
+    certain = True
+
     def __init__(self, machine: Machine, terms: BoardTerms) -> None:
         self.squares = BoardSquares(machine, terms.relation, terms.pieces)
         self.terms, self._machine = terms, machine
-        players = [r for r in range(len(machine.roles)) if r != machine.random_role]
-        if len(players) != 2:
+        self._players = [r for r in range(len(machine.roles)) if r != machine.random_role]
+        if len(self._players) != SIDES:
             raise ConfigError("boards are valued in games of two roles")
-        self._other = {players[0]: players[1], players[1]: players[0]}
+        kinds = [kind for kind in self.squares.places if kind[0] in self._players]
+        self._sides = np.array([role for role, _ in kinds], dtype=np.int64)
+        size = self.squares.size
+        words = words_for(len(self.squares.bits.fluent_names))
+        self._square, self._code = np.full((2, 64 * words), EMPTY, dtype=np.int32)
+        for code, kind in enumerate(kinds):
+            places = self.squares.places[kind]
+            self._square[places.fluents] = places.files * size[1] + places.ranks
+            self._code[places.fluents] = code
+        pieces = [(terms.pieces[name], machine.roles[role]) for role, name in kinds]
+        rays = [_rays(piece, role, size) for piece, role in pieces]
+        each = [ray for of_kind in rays for of_square in of_kind for ray in of_square]
+        ahead = np.array([_ahead(piece, role, size) for piece, role in pieces])
+        self._tables = PieceTables(
+            side=np.array([self._players.index(role) for role, _ in kinds], dtype=np.int32),
+            worth=np.array([piece.value for piece, _ in pieces]),
+            ahead=terms.advance * ahead,
+            king=np.array([piece.king for piece, _ in pieces], dtype=np.int32),
+            first_ray=_firsts([len(of_square) for of_kind in rays for of_square in of_kind]),
+            first_target=_firsts([len(ray) for ray in each]),
+            target=np.array([target for ray in each for target in ray], dtype=np.int32),
+            protected=terms.protected,
+            threatened=terms.threatened,
+            attacked=np.zeros((SIDES, math.prod(size)), dtype=np.int32),
+        )
 
     def values(
         self,
@@ -148,105 +186,68 @@ class BoardValues:
         deadline: Deadline | None = None,
     ) -> tuple[FloatArray, IntArray]:
         """`[L]` what states that are not over are worth to a role, and zeros: see `Evaluation`."""
-        found = np.empty(len(states))
-        for start in range(0, len(states), LANES_AT_ONCE):
-            check(deadline)
-            some = np.arange(start, min(start + LANES_AT_ONCE, len(states)))
-            found[some] = self.worth(self.boards(states.take(some)), role)
-        return found, np.zeros(len(states), dtype=np.int64)
+        check(deadline)
+        return self.worth(self.boards(states), role), np.zeros(len(states), dtype=np.int64)
 
     def boards(self, states: States) -> Boards:
         """States as boards."""
-        bits = self.squares.bits.fluent_bits(states)
-        pieces = {}
-        occupied = np.zeros((*self.squares.size, len(states)), dtype=np.bool_)
-        for kind, places in self.squares.places.items():
-            board = np.zeros_like(occupied)
-            board[places.files, places.ranks] = bits[:, places.fluents].T
-            pieces[kind] = board
-            occupied |= board
-        return Boards(pieces, occupied)
+        words = self.squares.bits.fluent_words(states)
+        codes = np.empty((len(words), math.prod(self.squares.size)), dtype=np.int64)
+        read_boards.for_steps(_STEPS * len(words))(words, self._square, self._code, codes)
+        return Boards(codes, self._sides)
 
     def worth(self, boards: Boards, role: int) -> FloatArray:
         """`[L]` what boards are worth to a role, if the game is not over there."""
-        other = self._other[role]
-        attacks = {each: self._attacks(boards, each) for each in self._other}
-        total = self._side(boards, attacks, role) - self._side(boards, attacks, other)
-        total += self.terms.check * self._checks(boards, attacks, role)
+        count = len(boards.codes)
+        totals, checks = np.empty((count, SIDES)), np.empty((count, SIDES), dtype=np.int64)
+        value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, totals, checks)
+        own = self._players.index(role)
+        lead = totals[:, own] - totals[:, 1 - own] + self.terms.check * checks[:, own]
         low, high = self._machine.goal_range
         margin = MARGIN * (high - low)
-        values = (low + high) / 2 + self.terms.scale * total
+        values = (low + high) / 2 + self.terms.scale * lead
         # Terminal states are worth their goals: whoever looks ahead does not ask about them.
         return np.clip(values, low + margin, high - margin)
 
     def attacked(self, states: States, role: int) -> BoolArray:
         """`[L, X, Y]` squares that some piece of a role attacks."""
-        return np.moveaxis(self._attacks(self.boards(states), role), -1, 0)
+        codes = self.boards(states).codes
+        found = np.empty(codes.shape, dtype=np.bool_)
+        attack_boards.for_steps(_STEPS * len(codes))(
+            codes, self._tables, self._players.index(role), found
+        )
+        return found.reshape(len(codes), *self.squares.size)
 
-    def _attacks(self, boards: Boards, role: int) -> BoolArray:
-        """`[X, Y, L]` squares that some piece of a role attacks."""
-        steps: dict[tuple[int, int], BoolArray] = {}
-        slides: dict[tuple[int, int], BoolArray] = {}
-        # Pieces that go in the same direction go together.
-        for (owner, kind), board in boards.pieces.items():
-            if owner != role:
-                continue
-            piece = self.terms.pieces[kind]
-            for step in (*piece.steps, *piece.takes.get(self._machine.roles[role], ())):
-                steps[step] = steps[step] | board if step in steps else board
-            for step in piece.slides:
-                slides[step] = slides[step] | board if step in slides else board
-        found = np.zeros_like(boards.occupied)
-        for step, board in steps.items():
-            found |= _moved(board, step)
-        empty = ~boards.occupied
-        for step, ray in slides.items():
-            for _ in range(max(self.squares.size) - 1):
-                ray = _moved(ray, step)
-                found |= ray
-                ray &= empty
-                if not ray.any():
+
+def _rays(piece: Piece, role: str, size: tuple[int, int]) -> list[list[list[int]]]:
+    """From each square, the squares of each ray of a piece that begin on the board."""
+    ways = [
+        *((step, 1) for step in (*piece.steps, *piece.takes.get(role, ()))),
+        *((step, max(size) - 1) for step in piece.slides),
+    ]
+    found = []
+    for file, rank in np.ndindex(size):
+        rays = []
+        for (right, up), most in ways:
+            squares = []
+            for far in range(1, most + 1):
+                x, y = file + far * right, rank + far * up
+                if not (0 <= x < size[0] and 0 <= y < size[1]):
                     break
-        return found
-
-    def _side(self, boards: Boards, attacks: Mapping[int, BoolArray], role: int) -> FloatArray:
-        """`[L]` what counts for a role, but for check."""
-        terms = self.terms
-        total = np.zeros(boards.occupied.shape[-1])
-        for (owner, kind), board in boards.pieces.items():
-            piece = terms.pieces[kind]
-            hit = (board & attacks[role]).sum(axis=(0, 1))
-            if owner != role:
-                total += terms.threatened * piece.value * hit
-                continue
-            total += piece.value * (board.sum(axis=(0, 1)) + terms.protected * hit)
-            steps = piece.takes.get(self._machine.roles[role], ())
-            if steps:
-                ahead = np.arange(self.squares.size[1])
-                rows = ahead if steps[0][1] > 0 else ahead[::-1]
-                total += terms.advance * (rows @ board.sum(axis=0))
-        return total
-
-    def _checks(self, boards: Boards, attacks: Mapping[int, BoolArray], role: int) -> FloatArray:
-        found = np.zeros(boards.occupied.shape[-1])
-        for (owner, kind), board in boards.pieces.items():
-            if owner != role and self.terms.pieces[kind].king:
-                found += (board & attacks[role]).any(axis=(0, 1))
-        return found
+                squares.append(x * size[1] + y)
+            if squares:
+                rays.append(squares)
+        found.append(rays)
+    return found
 
 
-def _moved(board: BoolArray, step: tuple[int, int]) -> BoolArray:
-    """Boards with everything moved by a step; what leaves the board is gone."""
-    moved = np.zeros_like(board)
-    (to_x, from_x), (to_y, from_y) = (_slices(s) for s in step)
-    moved[to_x, to_y] = board[from_x, from_y]
-    return moved
+def _ahead(piece: Piece, role: str, size: tuple[int, int]) -> list[int]:
+    """From each square, the rows that a pawn has gone; 0 of other pieces."""
+    steps = piece.takes.get(role, ())
+    if not steps:
+        return [0] * math.prod(size)
+    return [rank if steps[0][1] > 0 else size[1] - 1 - rank for _, rank in np.ndindex(size)]
 
 
-def _slices(step: int) -> tuple[slice, slice]:
-    """Where to, and from where, along an axis."""
-    if step > 0:
-        return slice(step, None), slice(None, -step)
-    if step < 0:
-        return slice(None, step), slice(-step, None)
-    return slice(None), slice(None)
+def _firsts(sizes: list[int]) -> NDArray[np.int32]:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)

@@ -41,7 +41,13 @@ class Search(Protocol):
 
 
 class Evaluation(Protocol):
-    """The value of unfinished states."""
+    """The value of unfinished states.
+
+    Attributes:
+        certain: whether a state has the same value whenever it is asked for.
+    """
+
+    certain: bool
 
     def values(
         self,

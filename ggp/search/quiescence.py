@@ -90,6 +90,8 @@ class Quiescence:
         role: the same.
     """
 
+    certain = True
+
     def __init__(self, machine: Machine, values: BoardValues, role: int, most: int) -> None:
         self.role = role
         self._machine, self._values, self._most = machine, values, most
@@ -212,12 +214,10 @@ class Quiescence:
 
     def _noisy(self, ply: _Ply, role: int, lanes: IntArray, squares: IntArray) -> BoolArray:
         """`[K]` whether a move goes to where a piece of the other is that may be taken."""
-        others = ply.boards.occupied & ~ply.boards.of(role)
-        at = np.maximum(squares, 0)
-        height = others.shape[1]
         last = ply.squares[lanes]
         here = (squares != _NOWHERE) & ((last == _NOWHERE) | (last == squares))
-        return np.asarray(here & others[at // height, at % height, lanes])
+        owners = ply.boards.owners(lanes, np.maximum(squares, 0))
+        return np.asarray(here & (owners >= 0) & (owners != role))
 
     def _target(self, moves: IntArray) -> IntArray:
         """`[K]` number of the square to which each move goes, `_NOWHERE` for none."""
@@ -249,10 +249,7 @@ class Quiescence:
         boards = self._values.boards(states)
         taking = np.flatnonzero(boards.number < ply.boards.number[lanes])
         states, lanes = states.take(taking), lanes[taking]
-        boards = Boards(
-            {kind: board[..., taking] for kind, board in boards.pieces.items()},
-            boards.occupied[..., taking],
-        )
+        boards = boards.take(taking)
         over = machine.terminal(states)
         values = self._values.worth(boards, self.role)
         ended = np.flatnonzero(over)
