@@ -349,7 +349,7 @@ class Matcher(Protocol):
 
 
 @runtime_checkable
-class FluentWords(Protocol):
+class FluentBits(Protocol):
     """A machine that tells in batches which fluents hold."""
 
     @property
@@ -359,6 +359,23 @@ class FluentWords(Protocol):
 
     def fluent_words(self, states: States) -> WordArray:
         """`[L, ceil(F / 64)]` which of them hold: bit f % 64 of word f // 64 is fluent f."""
+        ...
+
+    def fluent_bits(self, states: States) -> BoolArray:
+        """`[L, F]` the same, unpacked."""
+        ...
+
+
+@runtime_checkable
+class FluentSetter(Protocol):
+    """A machine that makes states of fluents."""
+
+    def from_fluent_bits(self, bits: BoolArray) -> States:
+        """The states in which these hold, given as `FluentBits.fluent_bits` gives them.
+
+        That there can be such states is up to the caller: what holds in all states that can be
+        reached is taken for granted by machines.
+        """
         ...
 
 

@@ -24,13 +24,12 @@ SIDES = 2
 
 
 @by_reference
-class Boards(NamedTuple):
-    """How pieces stand in packed states, and what they attack and are worth.
+class PieceTables(NamedTuple):
+    """What pieces attack and are worth.
 
-    A code is a kind of piece of one side: K of them, and S squares. Fluents are bits of words.
+    A code is a kind of piece of one side: K of them, and S squares.
 
     Attributes:
-        square, code: `[64 * words]` of the fluent that is this bit, `EMPTY` of all others.
         side: `[K]` whose: 0 or 1.
         worth: `[K]` value of a piece.
         ahead: `[K, S]` what standing there adds to it: rows that a pawn has gone.
@@ -40,12 +39,9 @@ class Boards(NamedTuple):
         target: these squares, the nearest first.
         protected, threatened: shares of the values of own pieces that are protected, and of the
             other side's that are attacked.
-        stands: `[S]` scratch: code of the piece on each square.
         attacked: `[2, S]` scratch: by each side.
     """
 
-    square: I32
-    code: I32
     side: I32
     worth: FloatArray
     ahead: FloatArray
@@ -55,73 +51,88 @@ class Boards(NamedTuple):
     target: I32
     protected: float
     threatened: float
-    stands: I32
     attacked: I32
 
 
+@kernel
+def read_boards(words: np.ndarray, square: I32, code: I32, codes: np.ndarray) -> None:
+    """The pieces of each lane.
+
+    Args:
+        words: `[L, W]` packed fluents.
+        square, code: `[64 * W]` what the fluent that is this bit says: a square and the code of the
+            piece there; `EMPTY` of all other fluents.
+        codes: `[L, S]` out: `EMPTY` where there is no piece.
+    """
+    for lane in range(len(words)):
+        for place in range(codes.shape[1]):
+            codes[lane, place] = EMPTY
+        for block in range(words.shape[1]):
+            word = words[lane, block]
+            while word:
+                fluent = 64 * block + lowest_one(word)
+                word &= word - np.uint64(1)
+                if square[fluent] != EMPTY:
+                    codes[lane, square[fluent]] = code[fluent]
+
+
 @inlined
-def _set_up(words: np.ndarray, lane: int, boards: Boards) -> None:
-    """Put the pieces of a lane on the board, and note what they attack."""
-    squares = len(boards.stands)
+def _attack(codes: np.ndarray, lane: int, tables: PieceTables) -> None:
+    """Note what the pieces of a lane attack."""
+    squares = codes.shape[1]
     for square in range(squares):
-        boards.stands[square] = EMPTY
-        boards.attacked[0, square] = 0
-        boards.attacked[1, square] = 0
-    for block in range(words.shape[1]):
-        word = words[lane, block]
-        while word:
-            fluent = 64 * block + lowest_one(word)
-            word &= word - np.uint64(1)
-            if boards.square[fluent] != EMPTY:
-                boards.stands[boards.square[fluent]] = boards.code[fluent]
+        tables.attacked[0, square] = 0
+        tables.attacked[1, square] = 0
     for square in range(squares):
-        code = np.int64(boards.stands[square])
+        code = codes[lane, square]
         if code == EMPTY:
             continue
-        side = np.int64(boards.side[code])
+        side = np.int64(tables.side[code])
         at = code * squares + square
-        for ray in range(boards.first_ray[at], boards.first_ray[at + 1]):
-            for step in range(boards.first_target[ray], boards.first_target[ray + 1]):
-                target = np.int64(boards.target[step])
-                boards.attacked[side, target] = 1
-                if boards.stands[target] != EMPTY:
+        for ray in range(tables.first_ray[at], tables.first_ray[at + 1]):
+            for step in range(tables.first_target[ray], tables.first_target[ray + 1]):
+                target = np.int64(tables.target[step])
+                tables.attacked[side, target] = 1
+                if codes[lane, target] != EMPTY:
                     break
 
 
 @kernel
-def value_boards(words: np.ndarray, boards: Boards, totals: np.ndarray, checks: np.ndarray) -> None:
+def value_boards(
+    codes: np.ndarray, tables: PieceTables, totals: np.ndarray, checks: np.ndarray
+) -> None:
     """What each side's pieces are worth in each lane, and how many kings it attacks.
 
     Args:
-        words: `[L, W]` packed fluents.
+        codes: `[L, S]` pieces.
         totals: `[L, 2]` out.
         checks: `[L, 2]` out.
     """
-    for lane in range(len(words)):
-        _set_up(words, lane, boards)
+    for lane in range(len(codes)):
+        _attack(codes, lane, tables)
         for side in range(SIDES):
             total = 0.0
             kings = 0
-            for square in range(len(boards.stands)):
-                code = np.int64(boards.stands[square])
+            for square in range(codes.shape[1]):
+                code = codes[lane, square]
                 if code == EMPTY:
                     continue
-                hit = boards.attacked[side, square]
-                if boards.side[code] == side:
-                    total += boards.worth[code] + boards.ahead[code, square]
+                hit = tables.attacked[side, square]
+                if tables.side[code] == side:
+                    total += tables.worth[code] + tables.ahead[code, square]
                     if hit:
-                        total += boards.protected * boards.worth[code]
+                        total += tables.protected * tables.worth[code]
                 elif hit:
-                    total += boards.threatened * boards.worth[code]
-                    kings += boards.king[code]
+                    total += tables.threatened * tables.worth[code]
+                    kings += tables.king[code]
             totals[lane, side] = total
             checks[lane, side] = kings
 
 
 @kernel
-def attack_boards(words: np.ndarray, boards: Boards, side: int, out: np.ndarray) -> None:
+def attack_boards(codes: np.ndarray, tables: PieceTables, side: int, out: np.ndarray) -> None:
     """`out[L, S]`: whether some piece of a side attacks the square."""
-    for lane in range(len(words)):
-        _set_up(words, lane, boards)
-        for square in range(len(boards.stands)):
-            out[lane, square] = boards.attacked[side, square] != 0
+    for lane in range(len(codes)):
+        _attack(codes, lane, tables)
+        for square in range(codes.shape[1]):
+            out[lane, square] = tables.attacked[side, square] != 0

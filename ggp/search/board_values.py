@@ -11,7 +11,9 @@ role attacks. A state is worth a linear function of that:
 
 Everything but check counts with the opposite sign for the other role.
 
-Shapes: L lanes, X files, Y ranks.
+Boards are read and valued by kernels (`board_kernels`).
+
+Shapes: L lanes, X files, Y ranks, S = X * Y squares, K kinds of pieces of either role.
 """
 
 from __future__ import annotations
@@ -19,23 +21,34 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import ConfigError
-from ggp.machine.base import BoolArray, FloatArray, FluentWords, IntArray, Machine, States
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
+from ggp.machine.boards import BoardRelation, BoardSquares
+from ggp.machine.propnet.play.packed import words_for
 from ggp.search.anytime import Deadline, check
-from ggp.search.board_kernels import EMPTY, SIDES, Boards, attack_boards, value_boards
+from ggp.search.board_kernels import (
+    EMPTY,
+    SIDES,
+    PieceTables,
+    attack_boards,
+    read_boards,
+    value_boards,
+)
 
 Steps = tuple[tuple[int, int], ...]
 """Squares from here, as (files, ranks)."""
 
-_STEPS = 1_000
-"""Passes through the loops of a kernel for a board, more or less."""
-
 MARGIN = 0.02
 """Share of the goal range at either end of which no state is worth that is not over."""
+
+
+_STEPS = 1_000
+"""Passes through the loops of a kernel for a board, more or less."""
 
 
 @dataclass(frozen=True)
@@ -58,28 +71,74 @@ class Piece:
 
 
 @dataclass(frozen=True)
+class MovePattern:
+    """Moves that go to a square.
+
+    Attributes:
+        name: of the move.
+        size: of words in it, with the name.
+        file, rank: their places among these words.
+    """
+
+    name: str
+    size: int
+    file: int
+    rank: int
+
+
+@dataclass(frozen=True)
 class BoardTerms:
     """What counts how much, in pawns but for the first.
 
     Attributes:
         scale: goals for a pawn.
-        columns: of the fluents of a board: the places of file, rank, role and piece in them.
-        relation: name of these fluents.
+        relation: of the fluents of a board.
         pieces: by name.
+        noisy: moves that are played out where they take something, see `quiescence`.
     """
 
-    relation: str
-    columns: tuple[int, int, int, int]
+    relation: BoardRelation
     pieces: Mapping[str, Piece]
     scale: float
     protected: float
     threatened: float
     advance: float
     check: float
+    noisy: tuple[MovePattern, ...] = ()
+
+
+class Boards(NamedTuple):
+    """L boards.
+
+    Attributes:
+        codes: `[L, S]` code of the piece on each square, `EMPTY` of none.
+        sides: `[K]` the role of each code.
+    """
+
+    codes: IntArray
+    sides: IntArray
+
+    def take(self, lanes: IntArray) -> Boards:
+        """Some of them."""
+        return Boards(self.codes[lanes], self.sides)
+
+    def owners(self, lanes: IntArray, squares: IntArray) -> IntArray:
+        """The role of the piece on a square of each of some boards; -1 of none."""
+        codes = self.codes[lanes, squares]
+        return np.where(codes == EMPTY, -1, self.sides[codes])
+
+    @property
+    def number(self) -> IntArray:
+        """`[L]` pieces on each board."""
+        return np.asarray(np.count_nonzero(self.codes != EMPTY, axis=1))
 
 
 class BoardValues:
     """Values of states of two roles by their pieces.
+
+    Attributes:
+        terms: what counts how much.
+        squares: of the board.
 
     Raises:
         ConfigError: the game has no such fluents, or the machine cannot tell them in batches.
@@ -88,56 +147,35 @@ class BoardValues:
     certain = True
 
     def __init__(self, machine: Machine, terms: BoardTerms) -> None:
-        if not isinstance(machine, FluentWords):
-            raise ConfigError(
-                f"the backend {machine.backend} cannot value boards; use --backend propnet"
-            )
-        self._machine, self._terms, self._fluents = machine, terms, machine
-        found = list(_squares(machine.fluent_names, terms))
-        if not found:
-            raise ConfigError(f"this game has no fluents ({terms.relation} ...) of known pieces")
-        files = sorted({square[0] for _, square in found}, key=_order)
-        ranks = sorted({square[1] for _, square in found}, key=_order)
-        self._size = len(files), len(ranks)
+        self.squares = BoardSquares(machine, terms.relation, terms.pieces)
+        self.terms, self._machine = terms, machine
         self._players = [r for r in range(len(machine.roles)) if r != machine.random_role]
         if len(self._players) != SIDES:
             raise ConfigError("boards are valued in games of two roles")
-        names = [machine.roles[player] for player in self._players]
-        kinds = sorted({kind for _, (_, _, _, kind) in found})
-        codes = {
-            key: code for code, key in enumerate((name, kind) for name in names for kind in kinds)
-        }
-        words = -(-len(machine.fluent_names) // 64)
-        square, code = np.full((2, 64 * words), EMPTY, dtype=np.int32)
-        for fluent, (file, rank, role, kind) in found:
-            if (role, kind) in codes:
-                square[fluent] = files.index(file) * len(ranks) + ranks.index(rank)
-                code[fluent] = codes[role, kind]
-        pieces = [terms.pieces[kind] for _, kind in codes]
-        rays = [
-            _rays(piece, role, self._size) for (role, _), piece in zip(codes, pieces, strict=True)
-        ]
+        kinds = [kind for kind in self.squares.places if kind[0] in self._players]
+        self._sides = np.array([role for role, _ in kinds], dtype=np.int64)
+        size = self.squares.size
+        words = words_for(len(self.squares.bits.fluent_names))
+        self._square, self._code = np.full((2, 64 * words), EMPTY, dtype=np.int32)
+        for code, kind in enumerate(kinds):
+            places = self.squares.places[kind]
+            self._square[places.fluents] = places.files * size[1] + places.ranks
+            self._code[places.fluents] = code
+        pieces = [(terms.pieces[name], machine.roles[role]) for role, name in kinds]
+        rays = [_rays(piece, role, size) for piece, role in pieces]
         each = [ray for of_kind in rays for of_square in of_kind for ray in of_square]
-        self._boards = Boards(
-            square=square,
-            code=code,
-            side=np.array([names.index(role) for role, _ in codes], dtype=np.int32),
-            worth=np.array([piece.value for piece in pieces]),
-            ahead=terms.advance
-            * np.array(
-                [
-                    _ahead(piece, role, self._size)
-                    for (role, _), piece in zip(codes, pieces, strict=True)
-                ]
-            ),
-            king=np.array([piece.king for piece in pieces], dtype=np.int32),
+        ahead = np.array([_ahead(piece, role, size) for piece, role in pieces])
+        self._tables = PieceTables(
+            side=np.array([self._players.index(role) for role, _ in kinds], dtype=np.int32),
+            worth=np.array([piece.value for piece, _ in pieces]),
+            ahead=terms.advance * ahead,
+            king=np.array([piece.king for piece, _ in pieces], dtype=np.int32),
             first_ray=_firsts([len(of_square) for of_kind in rays for of_square in of_kind]),
             first_target=_firsts([len(ray) for ray in each]),
             target=np.array([target for ray in each for target in ray], dtype=np.int32),
             protected=terms.protected,
             threatened=terms.threatened,
-            stands=np.zeros(math.prod(self._size), dtype=np.int32),
-            attacked=np.zeros((SIDES, math.prod(self._size)), dtype=np.int32),
+            attacked=np.zeros((SIDES, math.prod(size)), dtype=np.int32),
         )
 
     def values(
@@ -149,26 +187,36 @@ class BoardValues:
     ) -> tuple[FloatArray, IntArray]:
         """`[L]` what states that are not over are worth to a role, and zeros: see `Evaluation`."""
         check(deadline)
-        totals = np.empty((len(states), SIDES))
-        checks = np.empty((len(states), SIDES), dtype=np.int64)
-        words = self._fluents.fluent_words(states)
-        value_boards.for_steps(_STEPS * len(words))(words, self._boards, totals, checks)
+        return self.worth(self.boards(states), role), np.zeros(len(states), dtype=np.int64)
+
+    def boards(self, states: States) -> Boards:
+        """States as boards."""
+        words = self.squares.bits.fluent_words(states)
+        codes = np.empty((len(words), math.prod(self.squares.size)), dtype=np.int64)
+        read_boards.for_steps(_STEPS * len(words))(words, self._square, self._code, codes)
+        return Boards(codes, self._sides)
+
+    def worth(self, boards: Boards, role: int) -> FloatArray:
+        """`[L]` what boards are worth to a role, if the game is not over there."""
+        count = len(boards.codes)
+        totals, checks = np.empty((count, SIDES)), np.empty((count, SIDES), dtype=np.int64)
+        value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, totals, checks)
         own = self._players.index(role)
-        lead = totals[:, own] - totals[:, 1 - own] + self._terms.check * checks[:, own]
+        lead = totals[:, own] - totals[:, 1 - own] + self.terms.check * checks[:, own]
         low, high = self._machine.goal_range
         margin = MARGIN * (high - low)
-        values = (low + high) / 2 + self._terms.scale * lead
+        values = (low + high) / 2 + self.terms.scale * lead
         # Terminal states are worth their goals: whoever looks ahead does not ask about them.
-        return np.clip(values, low + margin, high - margin), np.zeros(len(states), dtype=np.int64)
+        return np.clip(values, low + margin, high - margin)
 
     def attacked(self, states: States, role: int) -> BoolArray:
         """`[L, X, Y]` squares that some piece of a role attacks."""
-        words = self._fluents.fluent_words(states)
-        found = np.empty((len(words), math.prod(self._size)), dtype=np.bool_)
-        attack_boards.for_steps(_STEPS * len(words))(
-            words, self._boards, self._players.index(role), found
+        codes = self.boards(states).codes
+        found = np.empty(codes.shape, dtype=np.bool_)
+        attack_boards.for_steps(_STEPS * len(codes))(
+            codes, self._tables, self._players.index(role), found
         )
-        return found.reshape(len(words), *self._size)
+        return found.reshape(len(codes), *self.squares.size)
 
 
 def _rays(piece: Piece, role: str, size: tuple[int, int]) -> list[list[list[int]]]:
@@ -203,23 +251,3 @@ def _ahead(piece: Piece, role: str, size: tuple[int, int]) -> list[int]:
 
 def _firsts(sizes: list[int]) -> NDArray[np.int32]:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-
-
-def _squares(
-    names: tuple[str, ...], terms: BoardTerms
-) -> list[tuple[int, tuple[str, str, str, str]]]:
-    """The fluents of a board, as file, rank, role and piece."""
-    found = []
-    for fluent, name in enumerate(names):
-        words = name.strip("()").split()
-        if words[:1] != [terms.relation] or len(words) <= max(terms.columns):
-            continue
-        file, rank, role, kind = (words[column] for column in terms.columns)
-        if kind in terms.pieces:
-            found.append((fluent, (file, rank, role, kind)))
-    return found
-
-
-def _order(name: str) -> tuple[int, str]:
-    """Numbers by size, words by alphabet."""
-    return (int(name), "") if name.isdigit() else (0, name)

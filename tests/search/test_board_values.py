@@ -11,7 +11,8 @@ import pytest
 
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
-from ggp.machine.propnet.play.packed import Packed, pack
+from ggp.machine.base import BoolArray
+from ggp.machine.propnet.play.packed import Packed, pack_rows
 from ggp.players import make_player, parse_spec
 from ggp.players.evaluations import evaluation_of, read_terms
 from ggp.search.board_values import BoardTerms, BoardValues
@@ -46,23 +47,22 @@ class ChessBoards:
             "(control white)",
         )
 
-    def fluent_words(self, boards: list[chess.Board]) -> Packed:
-        return np.stack(
+    def fluent_bits(self, boards: list[chess.Board]) -> BoolArray:
+        return np.array(
             [
-                pack(
-                    np.array(
-                        [
-                            *(
-                                board.piece_at(square) == chess.Piece(kind, colour)
-                                for square, colour, kind in self.squares
-                            ),
-                            True,
-                        ]
-                    )
-                )
+                [
+                    *(
+                        board.piece_at(square) == chess.Piece(kind, colour)
+                        for square, colour, kind in self.squares
+                    ),
+                    True,
+                ]
                 for board in boards
             ]
         )
+
+    def fluent_words(self, boards: list[chess.Board]) -> Packed:
+        return pack_rows(self.fluent_bits(boards))
 
 
 def valued(fen: str, role: int = 0, terms: BoardTerms = KS) -> float:

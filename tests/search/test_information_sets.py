@@ -361,5 +361,5 @@ def test_states_are_not_valued_oftener_than_tells_anything_or_than_there_is_memo
     noisy = Known(machine)
     search = searched(machine, bags, 10**6, depth=1, paranoid=False, evaluation=noisy)
     assert not search.solved
-    assert 500 < noisy.asked <= 1000
+    assert 500 < noisy.asked <= 2000  # a thousand for each history that is folded in alone
     assert search.estimates().visits.min() == 10**6

@@ -37,7 +37,7 @@ from ggp.machine.propnet.play import plain
 from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels import advance_matching, count_bits, list_bits, query
 from ggp.machine.propnet.play.moves import MoveTable
-from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, unpack
+from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, pack_rows, unpack
 from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.play.percepts_of_roles import percept_names, percepts_of_roles
 from ggp.machine.propnet.play.queries import Queries, Query
@@ -301,9 +301,15 @@ class PropnetMachine:
         held[:, : packed.shape[1]] |= packed
         return held
 
+    def from_fluent_bits(self, bits: BoolArray) -> PropnetStates:
+        return self._states(pack_rows(bits[:, : len(self.circuit.fluents)]))
+
+    def fluent_bits(self, states: States) -> BoolArray:
+        return unpack(self.fluent_words(states), len(self.fluent_names))
+
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         names = self.fluent_names
-        held = unpack(self.fluent_words(states), len(names))
+        held = self.fluent_bits(states)
         return [tuple(sorted(names[f] for f in np.flatnonzero(lane))) for lane in held]
 
     def queue_of(self, states: States) -> Queue:
