@@ -63,15 +63,25 @@ def with_uses(rules: Sequence[NormalRule]) -> list[NormalRule]:
 
 
 class Domains:
-    """Values of argument positions of a set of rules."""
+    """Values of argument positions of a set of rules.
 
-    def __init__(self, rules: Sequence[NormalRule]) -> None:
+    Args:
+        rules: all that have a say in it.
+        most_flows: how often values may flow from one position to another, as functions inside of
+            functions can make a great many positions; None for no bound.
+
+    Attributes:
+        whole: false if that was not enough, so that values are missing.
+    """
+
+    def __init__(self, rules: Sequence[NormalRule], most_flows: int | None = None) -> None:
+        self.whole = True
         self._constants: dict[Position, dict[str, None]] = {}
         self._functions: dict[Position, dict[Signature, None]] = {}
         self._flows: dict[Position, dict[Position, None]] = {}
         for rule in rules:
             self._read(rule)
-        self._spread()
+        self._spread(most_flows)
 
     def values(self, at: Position, limit: int) -> list[Term] | None:
         """The ground terms of a position in order of first appearance; None if over `limit`."""
@@ -91,6 +101,14 @@ class Domains:
                     return None
             found.extend(Compound(function[0], args) for args in product(*columns))
         return found if len(found) <= limit else None
+
+    def constants(self, at: Position) -> tuple[str, ...]:
+        """The constants of a position in order of first appearance."""
+        return tuple(self._constants.get(at, ()))
+
+    def functions(self, at: Position) -> tuple[Signature, ...]:
+        """The functions that terms of a position may begin with, in order of first appearance."""
+        return tuple(self._functions.get(at, ()))
 
     def _read(self, rule: NormalRule) -> None:
         sources: dict[str, Position] = {}
@@ -116,12 +134,17 @@ class Domains:
             for i, arg in enumerate(term.args):
                 self._flow_in(arg, (*at, (signature(term), i)), sources)
 
-    def _spread(self) -> None:
+    def _spread(self, most_flows: int | None) -> None:
         pending = list(self._flows)
+        flows = 0
         while pending:
             source = pending.pop()
             for target in list(self._flows.get(source, ())):
                 pending.extend(self._copy(source, target))
+                flows += 1
+            if most_flows is not None and flows > most_flows:
+                self.whole = False
+                return
 
     def _copy(self, source: Position, target: Position) -> list[Position]:
         changed: list[Position] = []
