@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, ParamSpec, TextIO, 
 import click
 
 from ggp.errors import ConfigError, GDLError, GGPError
+from ggp.gdl.nearest import unknown
 from ggp.gdl.source import Diagnostic, errors, printable
 from ggp.launch import EXIT_INTERRUPTED as EXIT_INTERRUPTED
 from ggp.launch import preload
@@ -125,8 +126,8 @@ class CommandGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
-            possible = ", ".join(self.list_commands(ctx))
-            ctx.fail(f"unknown command {args[0]!r}; commands: {possible}")
+            names = self.list_commands(ctx)
+            ctx.fail(unknown("command", args[0], names, f"commands: {', '.join(names)}"))
         return super().resolve_command(ctx, args)
 
 

@@ -21,6 +21,7 @@ from ggp.cli.arguments import (
 )
 from ggp.console import print_json
 from ggp.errors import ConfigError, IllegalMoveError
+from ggp.gdl.nearest import unknown
 from ggp.gdl.source import printable
 
 if TYPE_CHECKING:
@@ -123,7 +124,8 @@ def _read_joint_move(machine: Machine, state: States, joint_move: object) -> lis
     roles = ", ".join(machine.roles)
     for role in given:
         if role not in machine.roles:
-            raise ConfigError(f"unknown role {role!r}; roles of this game: {roles}")
+            possible = f"roles of this game: {roles}"
+            raise ConfigError(unknown("role", role, machine.roles, possible))
     row = []
     for number, role in enumerate(machine.roles):
         legal = machine.legal(state, number).values.tolist()

@@ -9,6 +9,7 @@ nothing changes; where a variable occurs several times, its first bound occurren
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import product
 
 from ggp.gdl.program import KEYWORD_ARITY, Literal, NormalRule
@@ -63,15 +64,24 @@ def with_uses(rules: Sequence[NormalRule]) -> list[NormalRule]:
 
 
 class Domains:
-    """Values of argument positions of a set of rules."""
+    """Values of argument positions of a set of rules.
 
-    def __init__(self, rules: Sequence[NormalRule]) -> None:
+    Args:
+        rules: to be read.
+        most_work: constants and flows that may be handled before it is given up; None: all.
+
+    Attributes:
+        is_whole: false where it was given up: then nothing is known for certain.
+    """
+
+    def __init__(self, rules: Sequence[NormalRule], most_work: int | None = None) -> None:
         self._constants: dict[Position, dict[str, None]] = {}
         self._functions: dict[Position, dict[Signature, None]] = {}
         self._flows: dict[Position, dict[Position, None]] = {}
+        self._unbound: dict[Position, None] = {}
         for rule in rules:
             self._read(rule)
-        self._spread()
+        self.is_whole = self._spread(most_work)
 
     def values(self, at: Position, limit: int) -> list[Term] | None:
         """The ground terms of a position in order of first appearance; None if over `limit`."""
@@ -92,6 +102,48 @@ class Domains:
             found.extend(Compound(function[0], args) for args in product(*columns))
         return found if len(found) <= limit else None
 
+    def constants(self, at: Position) -> Sequence[str]:
+        """The constants that a position can take, in order of first appearance."""
+        return tuple(self._constants.get(at, ()))
+
+    def functions(self, at: Position) -> Sequence[Signature]:
+        """The functions that terms at a position can begin with."""
+        return tuple(self._functions.get(at, ()))
+
+    def impossible(self, term: Term, at: Position) -> tuple[Term, Position] | None:
+        """A part of a term that its position can never take, and where; None if all is possible.
+
+        Variables can be anything, and so can what a head takes from a variable that no positive
+        condition of its rule binds, and what nests deeper than `MAX_DEPTH`.
+        """
+        if isinstance(term, Variable) or len(at) > MAX_DEPTH or at in self._open:
+            return None
+        if isinstance(term, Symbol):
+            return None if term.name in self._constants.get(at, ()) else (term, at)
+        if signature(term) not in self._functions.get(at, ()):
+            return term, at
+        parts = (
+            self.impossible(arg, (*at, (signature(term), i))) for i, arg in enumerate(term.args)
+        )
+        return next((part for part in parts if part is not None), None)
+
+    @cached_property
+    def _open(self) -> set[Position]:
+        """The positions that can be anything, without those inside of them."""
+        sources: dict[Position, list[Position]] = {}
+        for source in self._flows:
+            for length in range(1, len(source) + 1):
+                sources.setdefault(source[:length], []).append(source)
+        found = set(self._unbound)
+        pending = list(found)
+        while pending:
+            for source in sources.get(pending.pop(), ()):
+                for target in self._flows[source]:
+                    if target not in found:
+                        found.add(target)
+                        pending.append(target)
+        return found
+
     def _read(self, rule: NormalRule) -> None:
         sources: dict[str, Position] = {}
         for literal in rule.body:
@@ -109,6 +161,8 @@ class Domains:
             self._constants.setdefault(at, {})[term.name] = None
         elif isinstance(term, Variable):
             source = sources.get(term.name)
+            if source is None or len(source) > MAX_DEPTH:
+                self._unbound[at] = None
             if source is not None and source != at:
                 self._flows.setdefault(source, {})[at] = None
         else:
@@ -116,12 +170,17 @@ class Domains:
             for i, arg in enumerate(term.args):
                 self._flow_in(arg, (*at, (signature(term), i)), sources)
 
-    def _spread(self) -> None:
-        pending = list(self._flows)
+    def _spread(self, most_work: int | None) -> bool:
+        """Let constants flow until nothing changes; false if that is too much work."""
+        pending, work = list(self._flows), 0
         while pending:
             source = pending.pop()
             for target in list(self._flows.get(source, ())):
                 pending.extend(self._copy(source, target))
+                work += 1 + len(self._constants.get(source, ()))
+            if most_work is not None and work > most_work:
+                return False
+        return True
 
     def _copy(self, source: Position, target: Position) -> list[Position]:
         changed: list[Position] = []

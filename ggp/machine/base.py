@@ -389,8 +389,10 @@ def role_index(machine: Machine, name: str) -> int:
         ConfigError: there is no such role; the message lists those there are.
     """
     from ggp.errors import ConfigError
+    from ggp.gdl.nearest import unknown
 
     folded = name.lower()
     if folded not in machine.roles:
-        raise ConfigError(f"unknown role {name!r}; roles of this game: {', '.join(machine.roles)}")
+        possible = f"roles of this game: {', '.join(machine.roles)}"
+        raise ConfigError(unknown("role", folded, machine.roles, possible))
     return machine.roles.index(folded)
