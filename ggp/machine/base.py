@@ -362,6 +362,15 @@ class FluentBits(Protocol):
 
 
 @runtime_checkable
+class GoalTexts(Protocol):
+    """A machine that tells goal values as the rules give them, before they are settled."""
+
+    def goal_texts(self, states: States) -> list[tuple[tuple[str, ...], ...]]:
+        """For each lane and role all goal values as canonical KIF, those that count first."""
+        ...
+
+
+@runtime_checkable
 class Prover(Protocol):
     """A machine that can tell some moves without finding all, of which there may be too many.
 
