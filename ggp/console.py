@@ -41,7 +41,7 @@ EXIT_CODES = {
     "record does not fit its rules, validate found errors, results could not be written, serve "
     "died again and again",
     EXIT_BAD_INPUT: "the input was wrong: options, files, rulesheets",
-    EXIT_INTERRUPTED: "interrupted; but serve ends with 0 after Ctrl-C or SIGTERM",
+    EXIT_INTERRUPTED: "interrupted; but serve and table end with 0 after Ctrl-C or SIGTERM",
     EXIT_NO_READER: "the program that read the results has ended, as head does",
 }
 """How the commands end; both command lines show it in their help."""

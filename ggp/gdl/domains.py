@@ -102,12 +102,12 @@ class Domains:
             found.extend(Compound(function[0], args) for args in product(*columns))
         return found if len(found) <= limit else None
 
-    def constants(self, at: Position) -> Sequence[str]:
-        """The constants that a position can take, in order of first appearance."""
+    def constants(self, at: Position) -> tuple[str, ...]:
+        """The constants of a position in order of first appearance."""
         return tuple(self._constants.get(at, ()))
 
-    def functions(self, at: Position) -> Sequence[Signature]:
-        """The functions that terms at a position can begin with."""
+    def functions(self, at: Position) -> tuple[Signature, ...]:
+        """The functions that terms of a position may begin with, in order of first appearance."""
         return tuple(self._functions.get(at, ()))
 
     def impossible(self, term: Term, at: Position) -> tuple[Term, Position] | None:

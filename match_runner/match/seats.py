@@ -14,7 +14,7 @@ from ggp.errors import ConfigError
 from ggp.gdl.nearest import unknown
 from ggp.gdl.program import RANDOM, Program
 from ggp.machine import Limits, Machine, build_machine
-from ggp.players import Player, PlayerSpec, make_player, parse_spec
+from ggp.players import Decision, Player, PlayerSpec, make_player, parse_spec
 from match_runner.remote.post import Address, is_address, parse_address
 from match_runner.remote.remote_players import Remotes
 
@@ -134,6 +134,9 @@ def set_up(
     players: Mapping[str, str],
     machines: Sequence[Machine] | None = None,
     clock: Clock = time.monotonic,
+    *,
+    guests: Mapping[str, Seat] | None = None,
+    report: Callable[[str, Decision], None] | None = None,
 ) -> Arena:
     """The referee's machine, and a seat for every player.
 
@@ -143,10 +146,14 @@ def set_up(
     Args:
         game: what to call the game.
         program: its rules.
-        players: spec or address for every role but `random`, see `read_players`.
+        players: spec or address for every role but `random` and those of guests, see
+            `read_players`.
         machines: of these rules, see `build_machines`; one match at a time may use them. New
             ones where there are none.
         clock: tells the time.
+        guests: seats of players that are made elsewhere, by role; see `guests`.
+        report: told the role of a player of this process and its best decision so far, while it
+            decides.
 
     Raises:
         ConfigError: unknown player or option, or a malformed address.
@@ -160,13 +167,20 @@ def set_up(
         if is_address(text):
             addresses[role] = parse_address(text)
         else:
-            make = partial(_make, parse_spec(text), own[role], role, clock)
+            told = None if report is None else partial(report, name)
+            make = partial(_make, parse_spec(text), own[role], role, clock, told)
             seats[role] = Seat(text, make)
+    seats |= {machine.roles.index(name): seat for name, seat in (guests or {}).items()}
     remotes = Remotes(program, addresses) if addresses else None
     return Arena(game, program, machine, seats, clock, remotes)
 
 
 def _make(
-    spec: PlayerSpec, machine: Machine, role: int, clock: Clock, rng: np.random.Generator
+    spec: PlayerSpec,
+    machine: Machine,
+    role: int,
+    clock: Clock,
+    report: Callable[[Decision], None] | None,
+    rng: np.random.Generator,
 ) -> Player:
-    return make_player(spec, machine, role, rng, clock)
+    return make_player(spec, machine, role, rng, clock, report)

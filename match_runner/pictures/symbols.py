@@ -1,0 +1,224 @@
+"""What well-known contents of cells look like, and whose they are.
+
+Names are recognised in words (`white_king`, `redpawn`, `arrow`), in codes (`wk`, `bp`), as the
+names of roles, and as cards (`jack_hearts`). Codes only count where a fluent has several of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+EMPTY = frozenset({"blank", "empty", "none", "nil", "free", "vacant", "available", "nothing"})
+"""Contents that say that a cell is empty; `b` too, unless a role begins with it."""
+
+CHESS = {
+    "king": "♔♚",
+    "queen": "♕♛",
+    "rook": "♖♜",
+    "bishop": "♗♝",
+    "knight": "♘♞",
+    "pawn": "♙♟",
+}
+"""White and black; pieces of other colours are drawn like black ones, in their colour."""
+
+DRAUGHTS = {"man": "⛀⛂", "checker": "⛀⛂", "king": "⛁⛃"}
+
+CODES = {"k": "king", "q": "queen", "r": "rook", "b": "bishop", "n": "knight", "p": "pawn"}
+
+COLOURS = frozenset(
+    {
+        *("white", "black", "red", "blue", "green", "yellow", "orange", "purple", "pink"),
+        *("teal", "magenta", "cyan", "brown", "grey", "gray", "gold", "silver"),
+    }
+)
+
+MARKS = {"x": "✕", "ecks": "✕", "cross": "✕", "o": "○", "oh": "○", "nought": "○", "circle": "○"}
+
+PLAIN = {
+    **{"arrow": "➹", "wall": "▦", "hole": "◌", "peg": "●", "disc": "●", "stone": "●"},
+    **{"flag": "⚑", "queen": "♛", "ship": "⚓", "dirt": "▦", "ground": "▦", "exit": "⌂"},
+}
+
+SUITS = {"hearts": "♥", "spades": "♠", "diamonds": "♦", "clubs": "♣"}
+RANKS = {"ace": "A", "king": "K", "queen": "Q", "jack": "J", "ten": "10", "nine": "9"}
+
+WALLS = {"north": "▔", "east": "▕", "south": "▁", "west": "▏"}
+"""Drawn along an edge of the cell."""
+
+_BLOCKS = ("wall", "blocked", "block", "fence")
+
+DISC = "●"
+
+_CODE = re.compile(r"([a-z])[_-]?([kqrbnp])")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a content is shown: see `picture.Item`."""
+
+    text: str
+    symbol: str
+    owner: str
+
+
+class Symbols:
+    """The looks of the contents of one kind of fluent.
+
+    Args:
+        roles: of the game, without `random`.
+        values: each set of constants that a content may have.
+        common_empty: whether `b` fills a good part of the board at the start.
+        known: symbols by content that a game brings itself.
+    """
+
+    def __init__(
+        self,
+        roles: Sequence[str],
+        values: Sequence[Iterable[str]],
+        *,
+        common_empty: bool = False,
+        known: Mapping[str, str] | None = None,
+    ) -> None:
+        self._roles = roles
+        self._known = known or {}
+        names = {name for each in values for name in each}
+        codes = {name for name in names if _CODE.fullmatch(name)}
+        self._coded = len(codes) >= 3 and len(codes) >= len(names) - 2
+        pieces = {name[-1] for name in codes} if self._coded else set()
+        words = {part for name in names for part in _parts(name)}
+        chess = bool(words & {"rook", "bishop", "knight", "queen"} or pieces - {"k", "p"})
+        king = "king" in words or "k" in pieces
+        man = bool(words & {"pawn", "man", "checker"} or "p" in pieces)
+        self._cards = bool(words & {"jack", "ace", *SUITS})
+        self._draughts = not chess and man and (king or not words & {"pawn"})
+        self._chess = not self._cards and (chess or king or man)
+        self._initials = self._by_initial(name[0] for name in codes if self._coded)
+        own = self._initial_roles(roles)
+        self._b_is_empty = "b" in names and (
+            common_empty or "b" not in own or any(n != "b" and n.startswith("b") for n in names)
+        )
+
+    def is_empty(self, words: Sequence[str]) -> bool:
+        """Whether a content says that there is nothing."""
+        return len(words) == 1 and (words[0] in EMPTY or (words[0] == "b" and self._b_is_empty))
+
+    def look(self, words: Sequence[str]) -> Look:
+        """How a content is shown, given as the constants it consists of."""
+        if self.is_empty(words):
+            return Look("empty", "", "")
+        text = " ".join(words)
+        wall = _wall(words)
+        if wall:
+            return Look(text, wall, "")
+        owner = self._owner(words)
+        if text in self._known:
+            return Look(text, self._known[text], owner)
+        piece, colour = self._piece(words)
+        if piece:
+            pair = (DRAUGHTS if self._draughts else CHESS)[piece]
+            white = (colour or owner) == "white"
+            return Look(f"{colour or owner} {piece}".strip(), pair[0 if white else 1], owner)
+        return Look(text, self._symbol(words, owner), owner)
+
+    def _symbol(self, words: Sequence[str], owner: str) -> str:
+        rest = [word for word in words if word != owner]
+        if not rest:
+            return self._mark_of_role(owner)
+        word = rest[-1]
+        if self._cards and set(_parts(word)) & {*RANKS, *SUITS}:
+            return "".join(RANKS.get(p, SUITS.get(p, p)) for p in _parts(word))
+        if word in MARKS:
+            return MARKS[word]
+        if word in PLAIN:
+            return PLAIN[word]
+        if word in COLOURS or (len(word) == 1 and owner and word == owner[0]):
+            return DISC
+        return " ".join(rest)
+
+    def _mark_of_role(self, role: str) -> str:
+        for mark, role_names in (("✕", ("x", "xplayer")), ("○", ("o", "oplayer"))):
+            if role in role_names:
+                return mark
+        return DISC
+
+    def _piece(self, words: Sequence[str]) -> tuple[str, str]:
+        """Name and colour of a piece of chess or draughts, or nothing."""
+        if not self._chess:
+            return "", ""
+        kinds = DRAUGHTS if self._draughts else CHESS
+        colour = next((word for word in words if word in COLOURS), "")
+        for word in words:
+            if word in CHESS or word in kinds:
+                return self._man(word), colour
+            code = _CODE.fullmatch(word)
+            if self._coded and code:
+                kind = CODES[code[2]]
+                return self._man(kind), {"w": "white", "b": "black"}.get(code[1], colour)
+            parts = _parts(word)
+            if len(parts) == 2 and (parts[1] in CHESS or parts[1] in kinds):
+                return self._man(parts[1]), parts[0] if parts[0] in COLOURS else colour
+        return "", ""
+
+    def _man(self, piece: str) -> str:
+        """Pieces of draughts by the names that chess has for them."""
+        if not self._draughts:
+            return piece
+        return "king" if piece in ("king", "queen") else "man"
+
+    def _owner(self, words: Sequence[str]) -> str:
+        for word in words:
+            if word in self._roles:
+                return word
+        for word in words:
+            code = _CODE.fullmatch(word)
+            if self._coded and code:
+                return self._initials.get(code[1], "")
+            parts = _parts(word)
+            if len(parts) > 1 and parts[0] in self._roles:
+                return parts[0]
+            for role in self._roles:
+                if word == role[0] or (word in MARKS and role in (f"{word[0]}player", word)):
+                    return role if self._initial_roles(self._roles).get(role[0]) == role else ""
+        return ""
+
+    def _by_initial(self, letters: Iterable[str]) -> dict[str, str]:
+        """Roles by the letters that codes begin with; one letter and one role may be left over."""
+        seen = set(letters)
+        found = {k: v for k, v in self._initial_roles(self._roles).items() if k in seen}
+        left = [role for role in self._roles if role not in found.values()]
+        over = seen - set(found)
+        if len(left) == len(over) == 1:
+            found[over.pop()] = left[0]
+        return found
+
+    @staticmethod
+    def _initial_roles(roles: Sequence[str]) -> dict[str, str]:
+        """Roles by their first letter, where it tells them apart."""
+        initials = [role[0] for role in roles]
+        return {role[0]: role for role in roles if initials.count(role[0]) == 1}
+
+
+def _wall(words: Sequence[str]) -> str:
+    """The edge that a wall is on: of `wall east` and `blockedeast`."""
+    if len(words) == 2 and words[0] in _BLOCKS:
+        return WALLS.get(words[1], "")
+    for block in _BLOCKS:
+        if len(words) == 1 and words[0].startswith(block):
+            return WALLS.get(words[0].removeprefix(block), "")
+    return ""
+
+
+def _parts(name: str) -> list[str]:
+    """`white_king` and `whiteking` in two, anything else as it is."""
+    if len(name) > 60:
+        return [name]
+    pieces = re.split(r"[_-]", name)
+    if len(pieces) > 1:
+        return pieces
+    for colour in COLOURS:
+        rest = name.removeprefix(colour)
+        if rest != name and rest in {*CHESS, *DRAUGHTS, "disc", "stone"}:
+            return [colour, rest]
+    return pieces

@@ -1,0 +1,267 @@
+// Draws the pictures that match_runner/pictures makes: boards, tables and single facts.
+//
+//     drawPicture(picture, {onCell, playable, selected}) -> an element
+//
+// Everything in a picture comes from a rulesheet, so it only ever becomes text. Cells that can be
+// chosen are buttons: one of them is in the order of tabs, and arrow keys go on from there.
+
+const COLOURS = new Set([
+  "white", "black", "red", "blue", "green", "yellow", "orange", "purple", "pink", "teal",
+  "magenta", "cyan", "brown", "grey", "gray", "gold", "silver",
+]);
+const WHITE_PIECES = "♔♕♖♗♘♙⛀⛁";
+const BLACK_PIECES = "♚♛♜♝♞♟⛂⛃";
+const EDGES = { "▔": "north", "▕": "east", "▁": "south", "▏": "west" };
+const PALETTE = 6;
+const CERTAIN = 0.995;
+const MOST_SMALL = 3;
+// Asks for the plain form of characters that also exist as pictures in colours.
+const AS_TEXT = "\uFE0E";
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+/** An element with a class and a text. */
+function make(tag, className = "", text = null) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (text !== null) element.textContent = text;
+  return element;
+}
+
+/**
+ * The picture as an element.
+ *
+ * @param picture what `Picture.to_json()` or `Layout.heat()` gives.
+ * @param options.onCell called with the id of a cell that is chosen.
+ * @param options.playable ids of the cells that can be chosen.
+ * @param options.selected id of the cell that is marked, or null.
+ */
+export function drawPicture(picture, { onCell = null, playable = new Set(), selected = null } = {}) {
+  const root = make("div", "picture");
+  const owners = picture.owners ?? [];
+  if (picture.boards.length) {
+    const boards = make("div", "picture-boards");
+    const titled = picture.boards.length > 1;
+    for (const board of picture.boards) {
+      boards.append(drawBoard(board, { onCell, playable, selected, owners, titled }));
+    }
+    root.append(boards);
+  }
+  if (picture.tables.length) {
+    const tables = make("div", "picture-tables");
+    for (const table of picture.tables) tables.append(drawTable(table));
+    root.append(tables);
+  }
+  if (picture.facts.length) root.append(drawFacts(picture.facts));
+  return root;
+}
+
+function drawBoard(board, options) {
+  const line = board.rows.length === 1 && board.rows[0] === "";
+  const figure = make("figure", line ? "board board-line" : "board");
+  const grid = make("div", "board-grid");
+  grid.setAttribute("role", "group");
+  grid.setAttribute("aria-label", board.title);
+  figure.style.setProperty("--columns", board.columns.length);
+  figure.style.setProperty("--rows", board.rows.length);
+  if (isCheckered(board)) figure.classList.add("checkered");
+  if (board.columns.length > 12) figure.classList.add("board-large");
+  const cells = board.cells.map((cell) => drawCell(board, cell, line, options));
+  grid.append(...cells);
+  if (!line) grid.append(...edges(board.columns, board.rows));
+  roveAmong(grid, board.cells, cells);
+  if (options.titled) figure.append(make("figcaption", "board-title", board.title));
+  figure.append(grid);
+  return figure;
+}
+
+/** Coordinates below and at the left. */
+function edges(columns, rows) {
+  const label = (name, row, column, className) => {
+    const element = make("span", `board-edge ${className}`, name);
+    element.setAttribute("aria-hidden", "true");
+    element.style.gridArea = `${row} / ${column}`;
+    return element;
+  };
+  return [
+    ...columns.map((name, i) => label(name, rows.length + 1, i + 2, "edge-below")),
+    ...rows.map((name, i) => label(name, i + 1, 1, "edge-left")),
+  ];
+}
+
+/** Shading helps the eye along diagonals: on boards with files and ranks, or with chess pieces. */
+function isCheckered(board) {
+  if (Math.min(board.columns.length, board.rows.length) < 3) return false;
+  const full = board.cells.length === board.columns.length * board.rows.length;
+  const isLetter = (name) => /^[a-z]$/.test(name);
+  const isPiece = (item) => isIn(item.symbol, WHITE_PIECES) || isIn(item.symbol, BLACK_PIECES);
+  return (
+    full &&
+    ((board.columns.every(isLetter) && !board.rows.some(isLetter)) ||
+      board.cells.some((cell) => cell.items.some(isPiece)))
+  );
+}
+
+function isIn(symbol, set) {
+  return symbol.length === 1 && set.includes(symbol);
+}
+
+function drawCell(board, cell, line, { onCell, playable, selected, owners }) {
+  const canPlay = onCell !== null && playable.has(cell.id);
+  const element = make(canPlay ? "button" : "div", "cell");
+  const there = cell.items.filter((item) => item.symbol !== "" && item.share > 0);
+  const where = `${board.columns[cell.column]} ${board.rows[cell.row]}`.trim();
+  element.dataset.cell = cell.id;
+  if (!line) element.style.gridArea = `${cell.row + 1} / ${cell.column + 2}`;
+  if ((cell.column + board.rows.length - cell.row) % 2) element.classList.add("dark-square");
+  if (canPlay) {
+    element.type = "button";
+    element.classList.add("playable");
+    element.addEventListener("click", () => onCell(cell.id));
+    element.setAttribute("aria-pressed", String(selected === cell.id));
+  } else if (there.length) {
+    element.setAttribute("role", "img");
+  }
+  if (canPlay || there.length) element.setAttribute("aria-label", `${where}: ${inWords(there)}`);
+  if (selected === cell.id) element.classList.add("selected");
+  element.title = cell.items.map((item) => item.title + percent(item.share)).join("\n") || where;
+  if (line) element.append(make("span", "cell-name", board.columns[cell.column]));
+  element.append(drawItems(there, owners));
+  const likeliest = there.find((item) => item.share < CERTAIN);
+  if (likeliest) {
+    element.style.setProperty("--heat", likeliest.share.toFixed(3));
+    element.classList.add("uncertain");
+    element.append(make("span", "cell-share", percent(likeliest.share).trim()));
+  }
+  return element;
+}
+
+function inWords(items) {
+  return items.map((item) => item.text + percent(item.share)).join(", ") || "empty";
+}
+
+/** A share of a whole, in words; nothing where there is no doubt. */
+function percent(share) {
+  if (share >= CERTAIN) return "";
+  return ` ${share < 0.01 ? "<1" : Math.round(100 * share)} %`;
+}
+
+/** What is in a cell: all of it side by side, or the likeliest large and others small. */
+function drawItems(items, owners) {
+  const box = make("span", "items");
+  box.setAttribute("aria-hidden", "true");
+  const certain = items.every((item) => item.share >= CERTAIN);
+  box.append(...items.filter((item) => item.symbol in EDGES).map(drawWall));
+  const inside = items.filter((item) => !(item.symbol in EDGES));
+  if (certain && inside.length > 1) box.classList.add(`items-${inside.length > 4 ? "many" : "few"}`);
+  if (certain || inside.length < 2) {
+    box.append(...inside.slice(0, 9).map((item) => drawItem(item, owners)));
+    return box;
+  }
+  const small = make("span", "items-small");
+  small.append(...inside.slice(1, 1 + MOST_SMALL).map((item) => drawItem(item, owners)));
+  if (inside.length > 1 + MOST_SMALL) small.append(make("span", "item word", "…"));
+  box.append(drawItem(inside[0], owners), small);
+  return box;
+}
+
+function drawItem(item, owners) {
+  const white = isIn(item.symbol, WHITE_PIECES);
+  // Both sides have the filled shape, in their colour: outlines alone change sides in the dark.
+  const shape = white ? BLACK_PIECES[WHITE_PIECES.indexOf(item.symbol)] : item.symbol;
+  const isGlyph = /^[^\p{L}\p{N}]$/u.test(shape);
+  const span = make("span", isGlyph ? "item glyph" : "item word", shape + (isGlyph ? AS_TEXT : ""));
+  const words = [item.owner, ...item.text.split(/[ _-]/)];
+  const colour = words.find((word) => COLOURS.has(word)) ?? (white ? "white" : null);
+  if (colour) span.dataset.colour = colour;
+  else if (item.owner) span.dataset.owner = Math.max(0, owners.indexOf(item.owner)) % PALETTE;
+  else if (isIn(shape, BLACK_PIECES)) span.dataset.colour = "grey";
+  if (isIn(shape, BLACK_PIECES)) span.classList.add("piece");
+  if (!isGlyph) span.style.setProperty("--length", Math.min(Math.max(shape.length, 2), 9));
+  if (item.share < CERTAIN) span.style.opacity = (0.35 + 0.65 * item.share).toFixed(2);
+  return span;
+}
+
+function drawWall(item) {
+  const wall = make("span", "wall");
+  wall.dataset.edge = EDGES[item.symbol];
+  if (item.share < CERTAIN) wall.style.opacity = item.share.toFixed(2);
+  return wall;
+}
+
+/** One cell is in the order of tabs; arrow keys go to the nearest that can be chosen. */
+function roveAmong(grid, cells, elements) {
+  const stops = cells
+    .map((cell, i) => ({ cell, element: elements[i] }))
+    .filter(({ element }) => element.tagName === "BUTTON");
+  const show = (stop) => stops.forEach((other) => (other.element.tabIndex = other === stop ? 0 : -1));
+  if (stops.length) {
+    show(stops.find(({ element }) => element.classList.contains("selected")) ?? stops[0]);
+  }
+  grid.addEventListener("focusin", (event) => {
+    const stop = stops.find(({ element }) => element === event.target);
+    if (stop) show(stop);
+  });
+  grid.addEventListener("keydown", (event) => {
+    const from = stops.find(({ element }) => element === event.target);
+    const direction = ARROWS[event.key];
+    if (!from || !direction || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    nearest(from.cell, stops, direction)?.element.focus();
+  });
+}
+
+function nearest(cell, stops, [x, y]) {
+  let best = null;
+  let least = Infinity;
+  for (const stop of stops) {
+    const across = stop.cell.column - cell.column;
+    const down = stop.cell.row - cell.row;
+    const ahead = across * x + down * y;
+    const aside = Math.abs(across * y) + Math.abs(down * x);
+    if (ahead > 0 && ahead + 3 * aside < least) {
+      least = ahead + 3 * aside;
+      best = stop;
+    }
+  }
+  return best;
+}
+
+function drawTable(table) {
+  const element = make("table", "facts-table");
+  element.append(make("caption", "", table.title));
+  const unsure = table.shares.some((share) => share < CERTAIN);
+  if (table.headers.some((name) => !/^\d*$/.test(name)) || unsure) {
+    const head = make("tr");
+    for (const name of table.headers) head.append(header(name));
+    if (unsure) head.append(header("share"));
+    const thead = make("thead");
+    thead.append(head);
+    element.append(thead);
+  }
+  const body = make("tbody");
+  table.rows.forEach((row, i) => {
+    const line = make("tr");
+    for (const text of row) line.append(make("td", /^-?\d+$/.test(text) ? "number" : "", text));
+    if (unsure) line.append(make("td", "number", percent(table.shares[i]).trim() || "100 %"));
+    if (unsure) line.style.setProperty("--heat", table.shares[i].toFixed(3));
+    body.append(line);
+  });
+  element.append(body);
+  return element;
+}
+
+function header(name) {
+  const element = make("th", "", /^\d*$/.test(name) ? "" : name);
+  element.scope = "col";
+  return element;
+}
+
+function drawFacts(facts) {
+  const list = make("ul", "facts");
+  for (const fact of facts) {
+    const chip = make("li", "fact", fact.text + percent(fact.share));
+    if (fact.share < CERTAIN) chip.style.setProperty("--heat", fact.share.toFixed(3));
+    list.append(chip);
+  }
+  return list;
+}
