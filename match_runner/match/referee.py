@@ -22,7 +22,7 @@ from ggp.players import Decision, Player
 from ggp.players.player import Learning
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
-from match_runner.match.guests import Guest, NoAnswerError, Watcher
+from match_runner.match.guests import Guest, LeftError, NoAnswerError, Watcher
 from match_runner.match.records import Fault, MatchRecord, TurnRecord, as_number
 from match_runner.match.seats import Arena
 from match_runner.remote.remote_players import (
@@ -199,7 +199,8 @@ class _Match:
             if whole and self._counts:
                 self._tell_the_end()
         except GGPError as error:
-            _log.warning("match with seed %d ends: %s", self._seed, error)
+            level = logging.INFO if isinstance(error, LeftError) else logging.WARNING
+            _log.log(level, "match with seed %d ends: %s", self._seed, error)
             self._error = str(error)
         finally:
             if self._remote is not None:

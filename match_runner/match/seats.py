@@ -21,6 +21,9 @@ from match_runner.remote.remote_players import Remotes
 DEFAULT_PLAYER = "auto"
 """Plays the roles nobody was named for."""
 
+HUMAN = "human"
+"""What stands for a person where others have a player's spec."""
+
 Clock = Callable[[], float]
 
 
