@@ -168,6 +168,7 @@ class _Match:
         self._times_s: list[float] = []
         self._faults: list[Fault] = []
         self._error: str | None = None
+        self._is_left = False
         self._remote: RemotePlayers | None = None
         if arena.remotes is not None:
             self._remote = RemotePlayers(
@@ -199,7 +200,8 @@ class _Match:
             if whole and self._counts:
                 self._tell_the_end()
         except GGPError as error:
-            level = logging.INFO if isinstance(error, LeftError) else logging.WARNING
+            self._is_left = isinstance(error, LeftError)
+            level = logging.INFO if self._is_left else logging.WARNING
             _log.log(level, "match with seed %d ends: %s", self._seed, error)
             self._error = str(error)
         finally:
@@ -414,6 +416,8 @@ class _Match:
 
     def _goals(self) -> dict[str, float | None]:
         roles = self._machine.roles
+        if self._is_left:
+            return dict.fromkeys(roles)
         try:
             values = self._machine.goals(self._state)[0].tolist()
         except GGPError as error:
