@@ -72,8 +72,10 @@ def _told(trouble: Trouble) -> Iterator[str]:
 
     severity = "error" if trouble.kind in ERRORS else "warning"
     whose = "" if trouble.role is None else f"{trouble.role}: "
-    times = "1 match" if trouble.matches == 1 else f"{trouble.matches:,} matches"
-    yield f"{severity}: {whose}{trouble.message} ({times}) [{trouble.kind}]"
+    times = ""
+    if trouble.kind != "unknowable":  # looked for in more matches than the others
+        times = " (1 match)" if trouble.matches == 1 else f" ({trouble.matches:,} matches)"
+    yield f"{severity}: {whose}{trouble.message}{times} [{trouble.kind}]"
     if trouble.kind != "unknowable":
         yield from _played(trouble.histories[0])
         return

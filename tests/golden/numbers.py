@@ -1,7 +1,7 @@
 """The numbers that tests want of a game: python -m tests.golden.numbers GAME...
 
 Prints the lines to add to the tables of `tests/machine/test_perft.py` and
-`tests/games/test_every_game.py`. They are what the game does now: read them before you believe them.
+`tests/games/test_every_game.py`. They are what the game does now: think before you believe them.
 """
 
 from __future__ import annotations
