@@ -8,34 +8,35 @@ ones, and of one or two letters every name is near, so that nothing is said of t
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 
 MOST_NAMES = 2_000
 """Names that are looked at; the others are left out, for a message need not be perfect."""
 
 _LONGEST = 40
-_LEAST_BEGINNING = 3
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """The name that a wrong one stands for, if that can be guessed; else None.
 
-    Of equally near names the first. A name that begins with what was given counts as near.
+    None too where several are equally near: `player3` is not rather `player1` than `player2`.
+    Where none is near, it is the shortest that begins with what was given.
     """
     allowed = _slips_allowed(name)
     if not allowed or len(name) > _LONGEST:
         return None
-    best: tuple[int, str] | None = None
-    for number, other in enumerate(names):
-        if number == MOST_NAMES:
-            break
+    near: dict[int, list[str]] = {}
+    begun: list[str] = []
+    for other in dict.fromkeys(islice(names, MOST_NAMES)):
         if other == name or len(other) > _LONGEST:
             continue
-        slips = _slips(name, other, allowed)
-        if len(name) >= _LEAST_BEGINNING and other.startswith(name):
-            slips = min(slips, allowed)
-        if slips <= allowed and (best is None or slips < best[0]):
-            best = (slips, other)
-    return None if best is None else best[1]
+        near.setdefault(_slips(name, other, allowed), []).append(other)
+        if other.startswith(name):
+            begun.append(other)
+    for slips in range(1, allowed + 1):
+        if slips in near:
+            return near[slips][0] if len(near[slips]) == 1 else None
+    return min(begun, key=len, default=None)
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:

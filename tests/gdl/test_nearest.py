@@ -22,6 +22,7 @@ from ggp.gdl.nearest import did_you_mean, nearest, unknown
         ("found", ["found"], None),
         ("x", ["y", "xx"], None),
         ("wk", ["wq"], None),
+        ("player3", ["player1", "player2"], None),
         ("god", ["oos", "mcts"], None),
         ("", ["a"], None),
         ("elephant", ["monty_hall"], None),
