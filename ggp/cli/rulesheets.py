@@ -27,10 +27,11 @@ from ggp.console import (
     print_rich,
     show_diagnostics,
     show_error,
+    show_failure,
     spinner,
     table_of,
 )
-from ggp.errors import ConfigError, GDLSyntaxError
+from ggp.errors import ConfigError, GDLSyntaxError, GGPError
 from ggp.gdl.source import Diagnostic, errors, printable
 from ggp.launch import preload
 
@@ -93,12 +94,18 @@ def validate(
             "diagnostics": [{k: asdict(d)[k] for k in _SHOWN_FIELDS} for d in found],
         }
         if matches is not None and result["ok"]:
-            seen = rehearsed(file, matches, seed)
-            if is_wrong(seen, strict=strict):
+            try:
+                seen = rehearsed(file, matches, seed)
+            except GGPError as error:  # rules that loop or explode
+                show_failure(error)
                 code, result["ok"] = code or EXIT_FAILED, False
-            result["play"] = seen.to_json()
-            if not as_json:
-                show_rehearsal(file, seen)
+                result["play"] = {"error": str(error)}
+            else:
+                if is_wrong(seen, strict=strict):
+                    code, result["ok"] = code or EXIT_FAILED, False
+                result["play"] = seen.to_json()
+                if not as_json:
+                    show_rehearsal(file, seen)
         results.append(result)
     if as_json:
         print_json(results)

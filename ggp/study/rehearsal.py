@@ -29,7 +29,7 @@ MAX_TURNS = 1000
 """Turns after which a match is given up, as the match runner does."""
 
 MAX_SECONDS = 600.0
-"""Time after which no more matches are begun; the report says how many there were."""
+"""Time after which it is over, and matches that are not are left out; they are not counted."""
 
 _LANES = {"prolog": 16}
 _MOST_LANES = 256
@@ -165,11 +165,15 @@ def rehearse(
         ReasonerLimitError: the rules loop or explode.
     """
     started = clock()
-    run = _Rehearsal(machine, max_turns)
+
+    def is_late() -> bool:
+        return clock() - started > max_seconds
+
+    run = _Rehearsal(machine, max_turns, is_late)
     lanes = _LANES.get(machine.backend, _MOST_LANES)
     steady = [None] if is_open(machine) else [None, *_players(machine)]
     for number, begin in enumerate(range(0, matches, lanes)):
-        if clock() - started > max_seconds:
+        if is_late():
             break
         for role in steady:
             rng = np.random.default_rng((seed, number, 0 if role is None else role + 1))
@@ -218,8 +222,8 @@ class _Figures:
 class _Rehearsal:
     """The matches so far."""
 
-    def __init__(self, machine: Machine, max_turns: int) -> None:
-        self._machine, self._max_turns = machine, max_turns
+    def __init__(self, machine: Machine, max_turns: int, is_late: Callable[[], bool]) -> None:
+        self._machine, self._max_turns, self._is_late = machine, max_turns, is_late
         self._players = _players(machine)
         self._found: dict[tuple[Kind, int | None], _Found] = {}
         self._figures = _Figures()
@@ -244,6 +248,9 @@ class _Rehearsal:
             going = np.flatnonzero(~over & ~stuck.any(axis=1))
             if not len(going) or len(played) == self._max_turns:
                 break
+            if self._is_late():
+                self._figures.matches -= len(going) if counts else 0
+                return
             if len(going) < len(matches):
                 states, matches, paths = states.take(going), matches[going], paths[going]
                 lists = [MoveLists(machine, states, role) for role in range(len(machine.roles))]

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ggp.cli.rehearsing import rehearsed
+from ggp.errors import ReasonerLimitError
+from ggp.study.rehearsal import Rehearsal
 from tests.support.commands import error_line, json_of, run, text_file
 
 
@@ -98,3 +101,21 @@ def test_sheet_with_errors_is_not_played(tmp_path: Path) -> None:
     assert result.exit_code == 1
     (found,) = json.loads(result.stdout)
     assert "play" not in found
+
+
+def test_sheet_that_cannot_be_played_out_does_not_keep_others_from_it(
+    game: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def loops(file: str, *asked: int) -> Rehearsal:
+        if file == game:
+            raise ReasonerLimitError("inferences", 5, "a step")
+        return rehearsed(file, *asked)
+
+    monkeypatch.setattr("ggp.cli.rulesheets.rehearsed", loops)
+    result = run("validate", game, "exploding_bomb", "--play", "3", "--json")
+    assert result.exit_code == 1
+    assert "error: a step passed the limit of 5 inferences" in result.stderr
+    looping, bomb = json.loads(result.stdout)
+    assert (looping["ok"], bomb["ok"]) == (False, True)
+    assert "passed the limit" in looping["play"]["error"]
+    assert bomb["play"]["matches"] == 3

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import time
+from itertools import chain
 
+import numpy as np
 import pytest
 
-from ggp.gdl import list_games, parse, read_rulesheet
-from ggp.gdl.normalize import normalize, validate
+from ggp.gdl import list_games, parse, parse_term, read_rulesheet
+from ggp.gdl.domains import Domains, position
+from ggp.gdl.normalize import load, normalize, validate
 from ggp.gdl.source import Diagnostic
+from ggp.search.moves import random_moves
+from tests.support.games import machine_of_game
 from tests.support.programs import FRAME
 
 FOUND = FRAME.replace("(<= terminal (true over))", "(<= terminal (true start))")
@@ -200,6 +206,45 @@ def test_what_may_be_is_not_reported(rules: str) -> None:
 @pytest.mark.parametrize("name", list_games())
 def test_nothing_is_said_of_our_games(name: str) -> None:
     assert validate(read_rulesheet(name), strict=True) == ()
+
+
+@pytest.mark.parametrize("name", ["meier", "krieg_tic_tac_toe", "leduc_poker", "spy_vs_spy"])
+def test_slip_in_a_fluent_or_move_is_found_where_it_is(name: str) -> None:
+    text = read_rulesheet(name).source.text
+    slips = 0
+    for found in re.finditer(r"(?<=\(true \()\w{4,}|(?<=\(does \?r \()\w{4,}", text):
+        word = found.group()
+        wrong = word[:1] + word[2:]
+        sheet = parse(text[: found.start()] + wrong + text[found.end() :])
+        line, column = sheet.source.position(found.start() - 1)
+        said = [d for d in validate(sheet) if (d.line, d.column) == (line, column)]
+        assert [d.rule for d in said] == [d.rule for d in said if d.rule.startswith("never-")]
+        assert len(said) == 1
+        assert said[0].message.endswith(f"did you mean `{word}`?")
+        slips += 1
+    assert slips >= 5
+
+
+@pytest.mark.parametrize(
+    "name", ["battleships_in_fog", "connect_four", "krieg_tic_tac_toe", "leduc_poker", "monty_hall"]
+)
+def test_what_happens_in_a_match_is_never_impossible(name: str) -> None:
+    machine = machine_of_game(name, "propnet")
+    domains = Domains(load(name).rules)
+    fluents, moves, states = set(), set(), machine.initial(32)
+    rng = np.random.default_rng(0)
+    while len(open_ := np.flatnonzero(~machine.terminal(states))):
+        states = states.take(open_)
+        fluents.update(chain.from_iterable(machine.fluents(states)))
+        joint = [random_moves(machine, states, r, rng) for r in range(len(machine.roles))]
+        moves.update(m for column in joint for m in column.tolist())
+        states = machine.step(states, np.stack(joint, axis=1)).states
+    for relation, argument, texts in (
+        (("true", 1), 0, fluents),
+        (("does", 2), 1, set(map(machine.move_text, moves))),
+    ):
+        at = position(relation, argument)
+        assert [t for t in texts if domains.impossible(parse_term(t), at) is not None] == []
 
 
 def test_only_validation_looks_for_what_no_formal_rule_forbids() -> None:
