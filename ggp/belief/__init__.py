@@ -1,6 +1,7 @@
 """HyperPlaySampler: from a role's incomplete path to weighted particles."""
 
 from ggp.belief.bags import Bags, require_particles
+from ggp.belief.board_maker import BoardMaker, DrawnPieces
 from ggp.belief.hyperplay_sampler import DEFAULT_EXACT, MAX_ATTEMPTS, HyperPlaySampler, never
 from ggp.belief.move_models import (
     UNIFORM,
@@ -22,6 +23,8 @@ __all__ = [
     "POOL_LIMIT",
     "UNIFORM",
     "Bags",
+    "BoardMaker",
+    "DrawnPieces",
     "FollowsPaths",
     "HyperPlaySampler",
     "Known",

@@ -11,6 +11,8 @@ The bag of a path is the first of these that there is:
 
 Of 16 particles, say, percepts leave 3, though 200 states are possible: then 128 are drawn from the
 last exact set on, turn by turn, and the bag is thinned to 16 of those that are left at the end.
+Where that set is long ago, a player's own bag is first drawn again from those of the turns before
+(`trail`).
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from ggp.belief.segments import (
     join,
     pooled,
 )
+from ggp.belief.trail import Trail
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import IntArray, Machine
 
@@ -40,6 +43,13 @@ DEFAULT_EXACT = 300
 
 REFILL_FACTOR = 8
 """A bag that lost most of its particles is drawn again with this times as many."""
+
+LONG_AGO = 6
+"""Turns since the last exact set from which on a bag is rather drawn from earlier bags."""
+
+RETRACED = 100
+"""Lanes stepped for each entry that there is room for, to draw a bag again that is not yet empty:
+those of a few turns."""
 
 MAX_ATTEMPTS = 400_000
 """Lanes stepped in search of a particle for a player's own bag; see `HyperPlaySampler`."""
@@ -64,6 +74,8 @@ class HyperPlaySampler:
         model: how the other roles are believed to move.
         stop: asked between attempts; when true, searching for particles is given up. May be
             replaced between calls.
+        follows: whether one bag is followed through a match: those of earlier turns are then
+            remembered.
 
     Attributes:
         room: entries that a bag which is advanced may have, where that is more than `capacity`.
@@ -82,6 +94,7 @@ class HyperPlaySampler:
         max_attempts: int = MAX_ATTEMPTS,
         model: MoveModel = UNIFORM,
         stop: Callable[[], bool] = never,
+        follows: bool = False,
     ) -> None:
         self.machine = machine
         self.tree = tree
@@ -92,6 +105,7 @@ class HyperPlaySampler:
         self._keep_views = keep_views
         self._max_attempts = max_attempts
         self._model = model
+        self._trail = Trail() if follows else None
         self._exact = ExactSets(
             machine,
             tree,
@@ -142,6 +156,8 @@ class HyperPlaySampler:
         before = bags.sets.take(bags.segment[sampled]).thinned(room, rng)
         after = self._grow(role, before, paths[sampled], room, rng).sets
         after = self._refill(role, paths[sampled], after, rng)
+        if self._trail is not None and len(paths) == 1 and len(after.states):
+            self._trail.keep(int(paths[0]), self.tree.depth(int(paths[0])), after)
         self._exact.enumerate_shrunk(role, paths[sampled], after.sizes)
         still = np.flatnonzero(~self._exact.holds(paths[sampled]))
         return self._assemble(role, paths, sampled[still], after.take(still))
@@ -155,8 +171,13 @@ class HyperPlaySampler:
         """
         if bags.exact[0]:
             return bags
+        starts = self._earlier(bags.paths)
         try:
-            drawn = self._replay(bags.role, bags.paths, size, rng).sets
+            if starts:
+                back, start = starts[int(rng.integers(len(starts)))]
+                drawn = self._on_from(bags.role, bags.paths, start, back, size, rng).sets
+            else:
+                drawn = self._replay(bags.role, bags.paths, size, rng).sets
         except GivenUp:
             return bags
         if self.stop() or not len(drawn.states):
@@ -178,11 +199,15 @@ class HyperPlaySampler:
     @property
     def views(self) -> IntArray:
         """Nodes that known sets refer to besides those of their own paths."""
-        return self._exact.views
+        if self._trail is None:
+            return self._exact.views
+        return np.concatenate([self._exact.views, self._trail.views])
 
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
         self._exact.renumber(numbers)
+        if self._trail is not None:
+            self._trail.renumber(numbers)
 
     # ---------------------------------------------------------------- sampled bags
 
@@ -190,6 +215,9 @@ class HyperPlaySampler:
         """New sampled bags: thinned from the last exact set of each path, then advanced."""
         if not len(paths):
             return None
+        if self._earlier(paths):
+            nothing = depleted_segments(self.machine, 1, keep_views=self._keep_views)
+            return self._refill(role, paths, nothing, rng)
         try:
             sets = self._replay(role, paths, self.capacity, rng).sets
         except GivenUp:
@@ -225,12 +253,29 @@ class HyperPlaySampler:
     ) -> Grown:
         """Bags sampled from known sets of equally long beginnings, or from the start."""
         if self._exact.holds(starts).all():
-            sets = self._exact.get(starts).thinned(capacity, rng)
+            sets = self._exact.get(starts)
         else:
             sets = initial_segments(self.machine, len(paths), keep_views=self._keep_views)
+        back = self.tree.depth(int(paths[0])) - self.tree.depth(int(starts[0]))
+        return self._on_from(role, paths, sets, back, capacity, rng)
+
+    def _on_from(
+        self,
+        role: int,
+        paths: IntArray,
+        sets: Segments,
+        back: int,
+        capacity: int,
+        rng: np.random.Generator,
+    ) -> Grown:
+        """Bags sampled from sets of so many turns before the ends of their paths.
+
+        Raises:
+            GivenUp: the search was stopped.
+        """
+        sets = sets.thinned(capacity, rng)
         stepped = np.zeros(len(paths), dtype=np.int64)
-        beginnings = self.tree.beginnings(paths)
-        for steps in beginnings[self.tree.depth(int(starts[0])) + 1 :]:
+        for steps in self.tree.beginnings(paths)[-back:] if back else ():
             if self.stop():
                 raise GivenUp
             if not len(sets.states):
@@ -247,6 +292,10 @@ class HyperPlaySampler:
         # A small bag of a small information set has lost nothing, so drawing again would not help.
         few = (2 * counts < self.capacity) & (sets.sizes > 1.1 * counts) & (counts > 0)
         lost = np.flatnonzero(few & ~sets.exact)
+        if len(sets) == 1 and (few[0] or counts[0] == 0) and (starts := self._earlier(paths)):
+            sets = self._retraced(role, paths, sets, starts, rng)
+            counts = sets.counts
+            lost = lost[:0]
         empty = np.flatnonzero((counts == 0) & ~sets.exact)
         found = [(np.arange(len(sets)), sets)]
         if len(lost):
@@ -266,6 +315,41 @@ class HyperPlaySampler:
             sum(len(which) for which, _ in found)
         )
         return join(self.machine, [part for _, part in found]).take(pick)
+
+    def _earlier(self, paths: IntArray) -> list[tuple[int, Segments]]:
+        """Bags of earlier turns of one path that is long since there was an exact set."""
+        if self._trail is None or len(paths) != 1:
+            return []
+        node, back = paths, 0
+        while back < LONG_AGO and self.tree.depth(int(node[0])) and not self._exact.holds(node)[0]:
+            node, back = self.tree.parents(node), back + 1
+        return self._trail.starts(self.tree, int(paths[0])) if back == LONG_AGO else []
+
+    def _retraced(
+        self,
+        role: int,
+        paths: IntArray,
+        sets: Segments,
+        starts: list[tuple[int, Segments]],
+        rng: np.random.Generator,
+    ) -> Segments:
+        """A bag drawn again from those of earlier turns, further and further back, with ever more
+        entries, until it is half full; what is left of it, if that is more."""
+        room = max(self.room, self.capacity)
+        limit = self._max_attempts if not len(sets.states) else RETRACED * room
+        capacity, spent = room, 0
+        for back, start in starts:
+            if spent >= limit or 2 * len(sets.states) >= self.capacity or self.stop():
+                break
+            capacity *= 2
+            try:
+                drawn, stepped = self._on_from(role, paths, start, back, capacity, rng)
+            except GivenUp:
+                break
+            spent += int(stepped[0])
+            if len(drawn.states) > len(sets.states):
+                sets = drawn.thinned(room, rng)
+        return sets
 
     def _search(
         self, role: int, paths: IntArray, rng: np.random.Generator

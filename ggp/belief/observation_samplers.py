@@ -6,23 +6,32 @@
 What LOS finds need not be possible at all. What a player knows of its own pieces is not forgotten,
 though: the moves that it made are made again, and it must have the moves that it has. A few
 particles that agree with everything tell which these are.
+
+Where games are long no random history agrees, not even with the last observation. A game may bring
+along a `BoardMaker` then. It draws boards for the turn before the last observation, which is then
+played on them, so that what the rules say of it is right. An observation may take several turns:
+that of a role whose tries were refused is the last turn and all these tries. Boards found so know
+the role's own pieces as well as the particles do, and stand for them when these have died.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ggp.belief.bags import Bags
+from ggp.belief.board_maker import BoardMaker
 from ggp.belief.completions import lanes_at_once
 from ggp.belief.hyperplay_sampler import HyperPlaySampler, never
 from ggp.belief.move_models import UNIFORM, MoveModel
+from ggp.belief.one_turn import advance
 from ggp.belief.paths import PathTree
-from ggp.belief.segments import Segments, initial_segments, join
-from ggp.belief.walks import united, walks
+from ggp.belief.segments import Segments, depleted_segments, initial_segments, join, one_set
+from ggp.belief.walks import moves_are, united, walks
 from ggp.machine.base import IntArray, Machine
 
 MOST_STEPPED = 100_000
@@ -30,6 +39,16 @@ MOST_STEPPED = 100_000
 
 OWN_PARTICLES, OWN_ATTEMPTS = 8, 20_000
 """Resources for finding out which moves the role itself has."""
+
+FEWEST_DRAWN, MOST_DRAWN = 64, 1024
+"""Boards that are drawn at once."""
+
+MOST_FRUITLESS = 3
+"""So many draws in a row without a new board say that there are no more."""
+
+FULL = 4
+"""Boards that agree with a part of the last observation are kept, so many times as many as are
+wanted."""
 
 
 class ObservationSampler(ABC):
@@ -97,9 +116,13 @@ class ObservationSampler(ABC):
     def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
         """The boards for a path."""
 
+    def _num_guessed(self, sets: Segments) -> int:
+        """How many entries of sets made last need not agree with their paths."""
+        return 0
+
     def _bags(self, role: int, paths: IntArray, sets: list[Segments]) -> Bags:
         joined = join(self.machine, sets)
-        return Bags(role, paths, np.arange(len(paths)), joined, sound=self.sound)
+        return Bags(role, paths, np.arange(len(paths)), joined, self._num_guessed(joined))
 
 
 class HistorySampler(ObservationSampler):
@@ -164,19 +187,31 @@ class AllObservations(HistorySampler):
 
 
 class LastObservation(HistorySampler):
-    """LOS: random histories with the role's own moves, kept if the last observation agrees."""
+    """LOS: random histories with the role's own moves, kept if the last observation agrees.
 
-    def __init__(self, machine: Machine, tree: PathTree, **options: Any) -> None:
+    Args:
+        maker: draws boards where no history agrees; None where the game has none. Boards that are
+            drawn have no views, so with `keep_views` there are none.
+    """
+
+    def __init__(
+        self, machine: Machine, tree: PathTree, *, maker: BoardMaker | None = None, **options: Any
+    ) -> None:
         super().__init__(machine, tree, **options)
         # What the role knows of its own moves.
         self._own = HyperPlaySampler(
             machine, tree, capacity=OWN_PARTICLES, exact=0, max_attempts=OWN_ATTEMPTS
         )
         self._known: dict[int, Bags] = {}
+        self._maker = None if self._keep_views else maker
+        self._walked_in_vain = False
 
     @property
     def sound(self) -> bool:
         return False
+
+    def _num_guessed(self, sets: Segments) -> int:
+        return len(sets.states)
 
     @property
     def views(self) -> IntArray:
@@ -189,35 +224,125 @@ class LastObservation(HistorySampler):
             int(numbers[path]): bags.renumbered(numbers) for path, bags in self._known.items()
         }
 
-    def advance(
-        self,
-        bags: Bags,
-        moves: IntArray,
-        percepts: IntArray,
-        rng: np.random.Generator,
-        refused: IntArray | None = None,
-    ) -> Bags:
-        self._own.stop = self.stop
-        known = {}
-        paths = self.tree.extend(bags.paths, moves, percepts, refused)
-        for bag, path in enumerate(paths.tolist()):
-            before = self._known.get(int(bags.paths[bag]))
-            if before is None or before.depleted[0]:
-                known[path] = self._own.at(paths[[bag]], bags.role, rng)
-            else:
-                told = refused if refused is None else refused[[bag]]
-                known[path] = self._own.advance(before, moves[[bag]], percepts[[bag]], rng, told)
-        self._known = known
-        return super().advance(bags, moves, percepts, rng, refused)
+    def learn(self, known: Bags) -> None:
+        """Take note of boards of a path that agree with everything."""
+        self._known[int(known.paths[0])] = known
 
     def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
-        known = self._known.get(path)
-        if known is None:
-            self._own.stop = self.stop
-            known = self._own.at(np.array([path]), role, rng)
-            self._known = {path: known}
+        known = self._knowledge(role, path, rng)
         legal = None
         if not known.depleted[0]:
             first = known.sets.states.take(known.lanes_of(0)[:1])
             legal = np.sort(self.machine.legal(first, role, allow_stuck=True).values)
-        return self._walks(role, path, wanted, rng, last_only=True, legal=legal)
+        if self._maker is None:
+            return self._walks(role, path, wanted, rng, last_only=True, legal=legal)
+        if not self._walked_in_vain:
+            found = self._walks(role, path, wanted, rng, last_only=True, legal=legal)
+            if len(found.states):
+                return found
+            # Longer histories agree even less.
+            self._walked_in_vain = self.tree.depth(path) > 0 and not self.stop()
+        found = self._drawn(self._maker, role, path, wanted, rng, legal)
+        if known.depleted[0] and len(found.states):
+            few = found.thinned(OWN_PARTICLES, rng)
+            self._known[path] = Bags(role, known.paths, known.segment, few, len(few.states))
+        return found
+
+    def _knowledge(self, role: int, path: int, rng: np.random.Generator) -> Bags:
+        """A few boards on which the role's own pieces are right; none where nothing is known."""
+        if path not in self._known:
+            self._own.stop = self.stop
+            node = np.array([path])
+            before = self._known.get(int(self.tree.parents(node)[0]))
+            if before is None or before.depleted[0]:
+                known = self._own.at(node, role, rng)
+            elif before.sound:
+                (move, percepts, refused) = self.tree.last_turns(node).T
+                known = self._own.advance(before, move, percepts, rng, refused)
+            else:
+                after = self._played(role, before.sets, path, OWN_PARTICLES, rng)
+                known = Bags(role, node, before.segment, after, len(after.states))
+            self._known[path] = known
+            self._forget_all_before(path)
+        return self._known[path]
+
+    def _forget_all_before(self, path: int) -> None:
+        """Keep only what is known of the last observation."""
+        first = self.tree.depth(self._beginnings(path)[0])
+        depths = {node: self.tree.depth(node) for node in self._known}
+        self._known = {n: known for n, known in self._known.items() if depths[n] >= first}
+
+    def _beginnings(self, path: int) -> list[int]:
+        """The path before its last observation, and after each turn of it."""
+        nodes = [path]
+        while self.tree.depth(nodes[0]) > 0:
+            node = np.array([nodes[0]])
+            nodes.insert(0, int(self.tree.parents(node)[0]))
+            percepts = int(self.tree.last_turns(node)[0, 1])
+            if self._maker is None or not self._maker.goes_on(percepts):
+                break
+        return nodes
+
+    def _drawn(
+        self,
+        maker: BoardMaker,
+        role: int,
+        path: int,
+        wanted: int,
+        rng: np.random.Generator,
+        legal: IntArray | None,
+    ) -> Segments:
+        """Boards that are drawn for the turn before the last observation, which agree with it."""
+        found = depleted_segments(self.machine, 1, keep_views=False)
+        base, *turns = self._beginnings(path)
+        known = self._known.get(base) if self.tree.depth(base) else self.start(role)
+        if known is None or known.depleted[0]:
+            return found
+        number, began = max(wanted, FEWEST_DRAWN), self.machine.states_visited
+        fruitless = 0
+        while not self.stop():
+            sets = one_set(maker.draw(known.states_of(0), role, number, rng))
+            for node in turns:
+                if len(sets.states):
+                    sets = self._played(role, sets, node, FULL * wanted, rng)
+            sets = self._agreeing(maker, sets, role, legal)
+            before = len(found.states)
+            found = united(self.machine, [found, sets])
+            fruitless = fruitless + 1 if 0 < before == len(found.states) else 0
+            spent = self.machine.states_visited - began
+            if len(found.states) >= wanted or fruitless == MOST_FRUITLESS:
+                break
+            if spent >= self._max_attempts:
+                break
+            number = min(2 * number, MOST_DRAWN)
+        return found.thinned(wanted, rng)
+
+    def _agreeing(
+        self, maker: BoardMaker, sets: Segments, role: int, legal: IntArray | None
+    ) -> Segments:
+        """Those boards of a set that have all kings, and on which a role has these moves."""
+        if not len(sets.states):
+            return sets
+        kept = maker.possible(sets.states)
+        if legal is not None:
+            kept &= moves_are(self.machine, sets.states, role, legal)
+        on = np.flatnonzero(kept)
+        few = one_set(sets.states.take(on))
+        return replace(few, log_weights=sets.log_weights[on], log_masses=sets.log_masses)
+
+    def _played(
+        self, role: int, sets: Segments, path: int, capacity: int, rng: np.random.Generator
+    ) -> Segments:
+        """What may come of boards in the last turn of a path."""
+        return advance(
+            self.machine,
+            self.tree,
+            role,
+            sets,
+            np.array([path]),
+            capacity=capacity,
+            rng=rng,
+            model=self._model,
+            stop=self.stop,
+            at_once=self.lanes_at_once,
+        ).sets

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from ggp.belief.bags import Bags
+from ggp.belief.board_maker import BoardMaker
 from ggp.belief.depth_first import depth_first
-from ggp.belief.observation_samplers import LastObservation, ObservationSampler
+from ggp.belief.observation_samplers import OWN_PARTICLES, LastObservation, ObservationSampler
 from ggp.belief.one_turn import advance
 from ggp.belief.paths import PathTree
 from ggp.belief.segments import Segments, initial_segments
@@ -146,16 +147,26 @@ class Hybrid(Pool):
         num_last: of the bag made last: how many of its boards are not from the pool.
     """
 
-    def __init__(self, machine: Machine, tree: PathTree, **options: Any) -> None:
-        super().__init__(machine, tree, **options)
-        options.pop("pool", None)
-        self._last = LastObservation(machine, tree, **options)
+    def __init__(
+        self,
+        machine: Machine,
+        tree: PathTree,
+        *,
+        pool: int = POOL_LIMIT,
+        maker: BoardMaker | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(machine, tree, pool=pool, **options)
+        self._last = LastObservation(machine, tree, maker=maker, **options)
         self.num_last = 0
 
     @property
     def sound(self) -> bool:
         """Not where boards of the last observation had to be taken."""
         return self.num_last == 0
+
+    def _num_guessed(self, sets: Segments) -> int:
+        return self.num_last
 
     @property
     def views(self) -> IntArray:
@@ -169,6 +180,9 @@ class Hybrid(Pool):
         pool = super()._found(role, path, rng)
         self.num_last = 0
         wanted = self.capacity - len(pool.states)
+        if len(pool.states):
+            few = pool.thinned(OWN_PARTICLES, rng)
+            self._last.learn(Bags(role, np.array([path]), np.zeros(1, dtype=np.int64), few))
         if wanted <= 0:
             return pool
         self._last.stop, self._last.lanes_at_once = self.stop, self.lanes_at_once

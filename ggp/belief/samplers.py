@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
+from ggp.belief.board_maker import BoardMaker
 from ggp.belief.hyperplay_sampler import HyperPlaySampler
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.observation_samplers import AllObservations, LastObservation
@@ -42,22 +43,32 @@ def make_sampler(
     exact: int,
     keep_views: bool,
     pool: int = POOL_LIMIT,
+    maker: BoardMaker | None = None,
     model: MoveModel = UNIFORM,
 ) -> Sampler:
-    """A sampler.
+    """A sampler of a player's own bag.
 
     Args:
         capacity: particles of a sampled bag.
         exact: largest information set that is enumerated, by HyperPlay's sampler only.
         keep_views: see `Segments`.
         pool: boards of a pool at most, where there is one.
+        maker: draws boards for samplers by the last observation where there are no histories.
         model: how the other roles move.
     """
     if kind is Sampling.HYPERPLAY:
         return HyperPlaySampler(
-            machine, tree, capacity=capacity, exact=exact, keep_views=keep_views, model=model
+            machine,
+            tree,
+            capacity=capacity,
+            exact=exact,
+            keep_views=keep_views,
+            model=model,
+            follows=True,
         )
-    limits = {"pool": pool} if kind in (Sampling.AOSP, Sampling.HS) else {}
+    limits: dict[str, Any] = {"pool": pool} if kind in (Sampling.AOSP, Sampling.HS) else {}
+    if kind in (Sampling.LOS, Sampling.HS):
+        limits["maker"] = maker
     made: Sampler = _OTHERS[kind](
         machine, tree, capacity=capacity, keep_views=keep_views, model=model, **limits
     )

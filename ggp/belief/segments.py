@@ -164,3 +164,16 @@ def initial_segments(machine: Machine, count: int, *, keep_views: bool) -> Segme
         np.zeros(count),
         np.tile(roles, (count, 1)) if keep_views else None,
     )
+
+
+def one_set(states: States) -> Segments:
+    """One set of states that weigh all the same, without views."""
+    count = len(states)
+    return Segments(
+        np.array([0, count], dtype=np.int64),
+        states,
+        np.full(count, -np.log(max(count, 1))),
+        np.zeros(1, dtype=np.bool_),
+        np.full(1, float(max(count, 1))),
+        np.full(1, np.log(count) if count else -np.inf),
+    )

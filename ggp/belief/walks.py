@@ -85,7 +85,7 @@ def walk(
         if not len(on):
             break
     if legal is not None and len(states):
-        on = np.flatnonzero(_moves_are(machine, states, role, legal))
+        on = np.flatnonzero(moves_are(machine, states, role, legal))
         states, log_weights, views = states.take(on), log_weights[on], views[on[: len(views)]]
     return _set_of(machine, states, log_weights, views if keep_views else None), stepped_lanes
 
@@ -169,7 +169,7 @@ def _set_of(
     )
 
 
-def _moves_are(machine: Machine, states: States, role: int, legal: IntArray) -> BoolArray:
+def moves_are(machine: Machine, states: States, role: int, legal: IntArray) -> BoolArray:
     """`[L]` lanes in which a role has just these moves, which are sorted."""
     moves = machine.legal(states, role, allow_stuck=True)
     same = moves.counts == len(legal)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+WordArray = NDArray[np.uint64]
 
 NO_PERCEPTS = 0
 """Id of the empty set of percepts."""
@@ -356,8 +357,25 @@ class FluentBits(Protocol):
         """The fluents that may hold, as canonical KIF."""
         ...
 
+    def fluent_words(self, states: States) -> WordArray:
+        """`[L, ceil(F / 64)]` which of them hold: bit f % 64 of word f // 64 is fluent f."""
+        ...
+
     def fluent_bits(self, states: States) -> BoolArray:
-        """`[L, F]` which of them hold in each lane."""
+        """`[L, F]` the same, unpacked."""
+        ...
+
+
+@runtime_checkable
+class FluentSetter(Protocol):
+    """A machine that makes states of fluents."""
+
+    def from_fluent_bits(self, bits: BoolArray) -> States:
+        """The states in which these hold, given as `FluentBits.fluent_bits` gives them.
+
+        That there can be such states is up to the caller: what holds in all states that can be
+        reached is taken for granted by machines.
+        """
         ...
 
 

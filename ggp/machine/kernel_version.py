@@ -20,6 +20,7 @@ FILES = (
         )
     ),
     "../belief/completion_kernels",
+    "../search/board_kernels",
     "../search/growth_kernels",
     "../search/proof_kernels",
     "../search/tree_kernels",

@@ -22,6 +22,7 @@ import numpy as np
 from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, PathTree, Sampler
 from ggp.errors import GGPError, MachineError
 from ggp.machine.base import FloatArray, IntArray
+from ggp.players.last_resort import LastResort
 from ggp.players.player import Context, Decision, MoveValue
 from ggp.players.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline, OutOfTime
@@ -57,12 +58,14 @@ class BeliefPlayer(ABC):
         self._candidates: list[int] = []
         self.probabilities: Mapping[str, float] | None = None
         """For `Decision.probabilities`: `decide` may set it."""
+        tree = PathTree(self.machine)
         self.tracker = Tracker(
-            self.sampler(PathTree(self.machine)),
+            self.sampler(tree),
             self.machine,
             self.role,
             self.rng,
             self.most_particles,
+            self.last_resort(tree),
         )
 
     # ---------------------------------------------------------------- its parts
@@ -72,11 +75,21 @@ class BeliefPlayer(ABC):
         """Particles that its bag is grown to where there is a clock, and time."""
         return FEW_PARTICLES
 
+    @property
+    def retry_share(self) -> float:
+        """Share of the time for a move that is one of those of the turn before, with fewer left:
+        another try, where one was refused."""
+        return 1.0
+
     def sampler(self, tree: PathTree) -> Sampler:
         """The belief of the player's own bag."""
         return HyperPlaySampler(
-            self.machine, tree, capacity=FEW_PARTICLES, max_attempts=FEW_ATTEMPTS
+            self.machine, tree, capacity=FEW_PARTICLES, max_attempts=FEW_ATTEMPTS, follows=True
         )
+
+    def last_resort(self, tree: PathTree) -> LastResort | None:
+        """What to go on with where no particle is left, if the player was told how."""
+        return None
 
     def simulated(self) -> tuple[FollowsPaths, ...]:
         """What else names paths by the same tree: beliefs that are made for others, and so on."""
@@ -159,7 +172,8 @@ class BeliefPlayer(ABC):
             bag = spare
             try:
                 move, values = self.rescue(bag, deadline)
-                fault = f"{fault}; decided in {bag.sets.counts[0]} states found anew"
+                what = "that agree with what was seen lately" if bag.guessed else "found anew"
+                fault = f"{fault}; decided in {bag.sets.counts[0]} states {what}"
             except GGPError as error:
                 self._warn(error)
         if move is None:
@@ -216,6 +230,7 @@ class BeliefPlayer(ABC):
             seconds=self.context.clock() - self._started_s + self._observed_s,
             fault=fault,
             probabilities=self.probabilities,
+            guessed=bag.guessed,
         )
 
     # ---------------------------------------------------------------- how it never fails
@@ -224,7 +239,9 @@ class BeliefPlayer(ABC):
         known = candidates(self.machine, bag).values.tolist()
         if not known:
             raise MachineError("the role has no legal move in any particle")
-        self._candidates = known
+        before, self._candidates = self._candidates, known
+        if deadline is not None and len(known) < len(before) and set(known) <= set(before):
+            deadline = deadline.part(self.retry_share)
         if len(known) == 1 and not value_forced:
             return known[0], self.unvalued(known)
         if self.context.report is not None:

@@ -1,7 +1,13 @@
 """Choose-move of papers 001 and 002: the players `los`, `aos`, `aosp` and `hs`.
 
 Each of a sample of boards is searched as if everybody saw it, some plies deep, and the move with
-the best mean is made, as `pimc` does. They differ in where the boards come from.
+the best mean over the boards in which it can be made is made. They differ in where the boards come
+from.
+
+Where there is a clock they are the *timed* forms of the papers. How many boards can be searched is
+estimated, rather too low, from those searched so far. Where a bag has fewer, `los` and `aos` look
+for more, and search them as they are found; `hs` fills up its next bag to as many; and `aosp` and
+`hs` use what time is left to look for histories, depth first, that add boards to the pool.
 """
 
 from __future__ import annotations
@@ -10,46 +16,142 @@ from dataclasses import dataclass
 
 from ggp.belief import POOL_LIMIT, Bags, Sampling
 from ggp.players.belief_player import Choice
-from ggp.players.option_fields import choice, whole
-from ggp.players.pimc import Pimc, PimcOptions
-from ggp.search.anytime import Deadline
-from ggp.search.estimates import Ties, candidates
-from ggp.search.layer_limits import DepthLimit, Limit
+from ggp.players.evaluations import PLAYOUTS, evaluation_of, terms_of
+from ggp.players.option_fields import choice, whole, words
+from ggp.players.player import Context
+from ggp.players.search_player import MOST_PARTICLES, SearchOptions, SearchPlayer
+from ggp.search.anytime import Deadline, OutOfTime
+from ggp.search.board_search import BoardSearch
+from ggp.search.estimates import Estimates, Ties, candidates
 
 _SAMPLER = "what samples the states it may be in; only hyperplay enumerates"
 
+SEARCH_SHARE = 0.8
+"""Share of the time in which boards are searched: a low estimate, so that some is left to look for
+histories."""
+
+LOOK_SHARE = 0.9
+"""Share of what is left then in which histories are looked for."""
+
+GROWTH = 2
+"""So many times as many boards as so far are searched before the clock is looked at again."""
+
+MORE_SHARE = 0.1
+"""Share of the time left that is spent on finding boards before those found are searched."""
+
+POOLS = (Sampling.AOSP, Sampling.HS)
+
 
 @dataclass(frozen=True)
-class ChooseMoveOptions(PimcOptions):
+class ChooseMoveOptions(SearchOptions):
     """Options of players that choose moves by boards."""
 
-    worlds: int = whole(64, "boards that are searched", high=10_000)
+    worlds: int = whole(64, "boards that are searched, where there is no clock", high=10_000)
     depth: int = whole(2, "plies to search each board", high=100)
-    pool: int = whole(POOL_LIMIT, "boards of a pool at most; it is then cut to half", low=2)
-    ties: Ties = choice(
-        Ties.RANDOM,
-        "choice of equal moves: hyperplay (by their HyperPlay values), or random (by lot)",
-        (Ties.RANDOM, Ties.HYPERPLAY),
+    evaluation: str = words(
+        PLAYOUTS,
+        "value of a board where it stops: random playouts, or by pieces, as a file declares them",
+        "playouts|FILE",
     )
+    quiet: int = whole(
+        8, "captures in a row that are played out there, if the file says what they are", low=0
+    )
+    steps: int = whole(
+        20_000, "joint moves tried on a board at most; beyond, fewer plies are searched", high=10**7
+    )
+    pool: int = whole(POOL_LIMIT, "boards of a pool at most; it is then cut to half", low=2)
+    ties: Ties = choice(Ties.RANDOM, "choice of equal moves: by lot", (Ties.RANDOM,))
+
+    def __post_init__(self) -> None:
+        terms_of(self.evaluation)
 
 
-class ChooseMove(Pimc):
+class ChooseMove(SearchPlayer):
     """The move with the best mean over boards that are searched as if everybody saw them."""
 
     SOURCE = "Parker, Nau & Subrahmanian (IJCAI 2005)"
     options: ChooseMoveOptions
 
+    def __init__(self, options: ChooseMoveOptions, context: Context) -> None:
+        super().__init__(options, context)
+        self._evaluation = evaluation_of(
+            options.evaluation, context.machine, context.role, options.quiet
+        )
+
+    @property
+    def capacity(self) -> int:
+        return self.options.worlds
+
+    @property
+    def trials(self) -> int:
+        return self.options.worlds
+
     @property
     def pool_limit(self) -> int:
         return self.options.pool
 
-    def limited(self, limit: Limit) -> Limit:
-        return DepthLimit(limit, self.options.depth)
+    def search(self, bag: Bags, deadline: Deadline | None) -> BoardSearch:
+        """Of as many boards as the options say, or, where there is a clock or a budget, of all."""
+        counted = deadline is None and not self.options.states
+        return BoardSearch(
+            self.machine,
+            bag,
+            self.rng,
+            depth=self.options.depth,
+            steps=self.options.steps,
+            evaluation=self._evaluation,
+            deadline=deadline,
+            most=self.options.worlds if counted else len(bag.sets.states),
+        )
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        search = self.search(bag, deadline)
+        if deadline is None or self.options.states:
+            return self.best(self.values_of(search, deadline))
+        self._search_timed(search, deadline)
+        found = self.best(search.estimates())
+        if self.options.sampler in POOLS:
+            self.tracker.grow(deadline.part(LOOK_SHARE), *self.simulated())
+        return found
+
+    def best(self, estimates: Estimates) -> Choice:
+        if not estimates.visits.any():
+            # Nothing was searched in time, or all that could be made would be refused.
+            return int(self.rng.choice(estimates.moves.values)), self._values(estimates)
+        return super().best(estimates)
 
     def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
         """Where there is no board a random move is made, as in the papers."""
         known = candidates(self.machine, bag).values.tolist()
         return int(known[self.rng.integers(len(known))]), self.unvalued(known)
+
+    def _search_timed(self, search: BoardSearch, deadline: Deadline) -> None:
+        """Search boards while there is time, and see how many there is time for."""
+        part = deadline.part(SEARCH_SHARE)
+        number, searched_s = 1, 0.0
+        while not part.passed():
+            began_s = deadline.clock()
+            try:
+                search.round(number)
+            except OutOfTime:
+                break
+            searched_s += deadline.clock() - began_s
+            done = search.num_searched
+            if self.context.report is not None:
+                self._report(1, search.estimates())
+            more = int(part.left_s() * done / max(searched_s, 1e-9))
+            self.tracker.belief.capacity = min(max(done + more, 1), MOST_PARTICLES)
+            if more < 1 or not (search.num_left or self._found_more(search, part)):
+                break
+            number = min(max(more // 2, 1), GROWTH * done)
+
+    def _found_more(self, search: BoardSearch, part: Deadline) -> bool:
+        """Look for boards for a while; whether there are any new ones."""
+        if self.options.sampler in POOLS:
+            return False  # what they find is for the turns to come
+        self.tracker.grow(part.part(MORE_SHARE), *self.simulated())
+        search.add(self.tracker.bag)
+        return search.num_left > 0
 
 
 @dataclass(frozen=True)

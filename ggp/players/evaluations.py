@@ -16,8 +16,10 @@ from typing import Any
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
 from ggp.machine.base import Machine
-from ggp.search.board_values import BoardTerms, BoardValues, Piece
+from ggp.machine.boards import BoardRelation
+from ggp.search.board_values import BoardTerms, BoardValues, MovePattern, Piece
 from ggp.search.parts import Evaluation
+from ggp.search.quiescence import Quiescence
 
 PLAYOUTS = "playouts"
 
@@ -34,14 +36,21 @@ def terms_of(name: str) -> BoardTerms | None:
     return None if name == PLAYOUTS else read_terms(find_companion(name, ".toml"))
 
 
-def evaluation_of(name: str, machine: Machine) -> Evaluation | None:
+def evaluation_of(name: str, machine: Machine, role: int = 0, quiet: int = 0) -> Evaluation | None:
     """The same as an evaluation.
+
+    Args:
+        role: whose values count where captures are played out.
+        quiet: captures in a row that are played out, if the file says what they are.
 
     Raises:
         ConfigError: as for `terms_of`, or it does not suit the game.
     """
     terms = terms_of(name)
-    return None if terms is None else BoardValues(machine, terms)
+    if terms is None:
+        return None
+    values = BoardValues(machine, terms)
+    return Quiescence(machine, values, role, quiet) if quiet and terms.noisy else values
 
 
 def read_terms(path: Path) -> BoardTerms:
@@ -50,18 +59,12 @@ def read_terms(path: Path) -> BoardTerms:
     Raises:
         ConfigError: it cannot be read, or is not as it should be.
     """
+    data = read_companion(path)
     try:
-        with path.open("rb") as file:
-            data = tomllib.load(file)
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"cannot read {path}: {error}") from error
-    try:
-        words = data["fluent"].strip("()").split()
-        file_, rank, role, piece = (words.index(each) for each in _VARIABLES)
         return BoardTerms(
-            relation=words[0],
-            columns=(file_, rank, role, piece),
+            relation=relation_of(data),
             pieces={name: _piece(each) for name, each in data["pieces"].items()},
+            noisy=tuple(map(_pattern, data.get("noisy", ()))),
             **{name: float(data[name]) for name in _NUMBERS},
         )
     except (KeyError, ValueError, TypeError, AttributeError) as error:
@@ -70,6 +73,30 @@ def read_terms(path: Path) -> BoardTerms:
             f"{' '.join(_VARIABLES)}), {', '.join(_NUMBERS)}, and pieces with values "
             f"({type(error).__name__}: {error})"
         ) from error
+
+
+def read_companion(path: Path) -> Mapping[str, Any]:
+    """What is in a file beside a rulesheet.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"cannot read {path}: {error}") from error
+
+
+def relation_of(data: Mapping[str, Any]) -> BoardRelation:
+    """How such a file says that the fluents of a board are written.
+
+    Raises:
+        KeyError, ValueError, TypeError, AttributeError: it does not say it.
+    """
+    words = data["fluent"].strip("()").split()
+    file, rank, role, piece = (words.index(each) for each in _VARIABLES)
+    return BoardRelation(words[0], (file, rank, role, piece))
 
 
 def _piece(data: Mapping[str, Any]) -> Piece:
@@ -83,6 +110,11 @@ def _piece(data: Mapping[str, Any]) -> Piece:
         takes={role: _steps(steps) for role, steps in data.get("takes", {}).items()},
         king=bool(data.get("king", False)),
     )
+
+
+def _pattern(text: str) -> MovePattern:
+    words = text.strip("()").split()
+    return MovePattern(words[0], len(words), words.index("?file"), words.index("?rank"))
 
 
 def _steps(data: Any) -> tuple[tuple[int, int], ...]:

@@ -117,7 +117,7 @@ class Pimc(SearchPlayer):
         else:
             limit = self._cost_limit(bag, deadline)
         try:
-            estimates = self._clairvoyant(bag, self.limited(limit), deadline)
+            estimates = self._clairvoyant(bag, limit, deadline)
         except GGPError as error:
             self._warn(error)
             estimates = None
@@ -131,10 +131,6 @@ class Pimc(SearchPlayer):
     def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
         self._hyperplay = None
         return super().rescue(bag, deadline)
-
-    def limited(self, limit: Limit) -> Limit:
-        """How far worlds are gone through, given how far they can be."""
-        return limit
 
     def best(self, estimates: Estimates) -> Choice:
         found = super().best(estimates)

@@ -24,7 +24,8 @@ from ggp.belief import (
 from ggp.belief.completions import lanes_at_once
 from ggp.belief.segments import depleted_segments
 from ggp.gdl import canonical_term
-from ggp.machine.base import UNKNOWN, Machine
+from ggp.machine.base import UNKNOWN, IntArray, Machine
+from ggp.players.last_resort import LastResort
 from ggp.players.slices import Slices
 from ggp.search.anytime import Deadline
 
@@ -35,9 +36,19 @@ SPARE_PARTICLES, SPARE_EXACT, SPARE_ATTEMPTS = 2_000, 20_000, 10_000_000
 """Resources of the belief that is asked when the player's own has no particle left."""
 
 FIRST_ROOM = 256
-ROOM_SHARE = 0.1
+ROOM_SHARE, RISKY_SHARE = 0.1, 0.5
 """A bag that is grown is carried on with twice as many entries as long as that takes less than half
-of this share of the time there is, with half as many where it takes more than all of it."""
+of this share of the time there is, with half as many where it takes more than all of it. The second
+is where whole bags die at once."""
+
+RISKY = 20
+"""Times as many entries as else a bag may have where many of them die."""
+
+MANY_DIED = 0.5
+"""Share of a bag; with more, others may have been searched for."""
+
+RISK_KEPT = 0.9
+"""Of the risk that a bag dies, what is left of it a turn later."""
 
 MOST_FRUITLESS = 50
 """So many samples in a row without a new entry say that there are no more."""
@@ -60,6 +71,7 @@ class Tracker:
         machine: the player's own machine.
         role: index of its role.
         rng: draws particles.
+        last_resort: what to go on with where no particle is left, if there is such a thing.
         most: entries that the bag is grown to where there is time; 0 for as many as `belief` says.
     """
 
@@ -70,6 +82,7 @@ class Tracker:
         role: int,
         rng: np.random.Generator,
         most: int = 0,
+        last_resort: LastResort | None = None,
     ) -> None:
         self.machine, self.role = machine, role
         self.tree = belief.tree
@@ -78,7 +91,9 @@ class Tracker:
         self._rng = rng
         self.belief = belief
         self.belief.stop = self._out_of_time
-        self._most, self._room = most, min(FIRST_ROOM, most)
+        self._usual_most, self._room = most, min(FIRST_ROOM, most)
+        self._risk, self._looked_at = 0.0, machine.states_visited
+        self._last_resort = last_resort
         self._slices = Slices()
         self._spare: HyperPlaySampler | None = None
         self._prune_at = MIN_NODES
@@ -117,6 +132,11 @@ class Tracker:
         finally:
             # Whatever went wrong, the turn was played: a later one finds particles for all.
             self.bag = after if after is not None else self._lost(before, turn)
+            if self._last_resort is not None:
+                if self.bag.depleted[0]:
+                    self._last_resort.follow(before.paths, _arrays(turn), self._out_of_time)
+                else:
+                    self._last_resort.learn(self.bag)
             if deadline is not None:
                 self._learn_room(before, deadline)
         if not self.bag.depleted[0]:
@@ -130,11 +150,17 @@ class Tracker:
     def spare_bag(self, deadline: Deadline | None) -> Bags | None:
         """A bag for the path without any particle, of states only, if one can be found.
 
+        Where there is a last resort it is taken: to look for particles again is in vain mostly.
         Entries without the paths of other roles are far fewer: many more can be held, and
         enumerated.
         """
         if self.bag.exact[0]:
             return None  # that there is none has been proved
+        if self._last_resort is not None:
+            self._begin(deadline)
+            guessed = self._last_resort.at(self.bag.paths, self._out_of_time)
+            if guessed is not None:
+                return guessed
         if self._spare is None:
             self._spare = HyperPlaySampler(
                 self.machine,
@@ -163,7 +189,7 @@ class Tracker:
             self._begin(deadline)
             before = self.bag
             self.bag = self.belief.grown(before, self._slices.size, self._rng)
-            if deadline.passed():
+            if self._out_of_time():
                 return
             self._slices.end()
             if self.bag is before:
@@ -181,8 +207,8 @@ class Tracker:
         """
         if len(self.tree) < self._prune_at:
             return
-        spare = [] if self._spare is None else [self._spare]
-        beliefs: list[FollowsPaths] = [self.belief, *others, *spare]
+        own = (self._spare, self._last_resort)
+        beliefs: list[FollowsPaths] = [self.belief, *others, *(b for b in own if b is not None)]
         # Only the present bag is continued; of an older one nothing that came after it is kept,
         # or all that was tried since would be, as long as there is no particle.
         held = [self.last_known.nodes, *(belief.views for belief in beliefs)]
@@ -195,18 +221,25 @@ class Tracker:
         self._prune_at = MIN_NODES + 2 * len(self.tree)
 
     def _advanced(self, bag: Bags, turn: list[int]) -> Bags:
-        move, percepts, refused = (np.array([x], dtype=np.int64) for x in turn)
+        move, percepts, refused = _arrays(turn)
         if bag.depleted[0] and not bag.exact[0]:
+            if self._last_resort is not None and self._last_resort.is_used:
+                return self._lost(bag, turn)
             paths = self.tree.extend(bag.paths, move, percepts, refused)
             return self.belief.at(paths, self.role, self._rng)
         return self.belief.advance(bag, move, percepts, self._rng, refused)
 
     def _lost(self, bag: Bags, turn: list[int]) -> Bags:
         """A bag one turn later without any particle."""
-        move, percepts, refused = (np.array([x], dtype=np.int64) for x in turn)
+        move, percepts, refused = _arrays(turn)
         paths = self.tree.extend(bag.paths, move, percepts, refused)
         sets = depleted_segments(self.machine, 1, keep_views=bag.sets.views is not None)
         return Bags(self.role, paths, np.zeros(1, dtype=np.int64), sets)
+
+    @property
+    def _most(self) -> int:
+        """Entries that the bag is grown to where there is time."""
+        return int(self._usual_most * RISKY**self._risk)
 
     def _may_grow(self) -> bool:
         return not self.bag.exact[0] and len(self.bag.sets.states) < self._room
@@ -216,9 +249,12 @@ class Tracker:
         took_s = deadline.clock() - self._began_s
         there_was_s = max(deadline.at_s - self._began_s, 0.0)
         least = min(self.belief.capacity, self._most)
-        if took_s > ROOM_SHARE * there_was_s:
+        died = 1 - len(self.bag.sets.states) / max(len(before.sets.states), 1)
+        self._risk = max(0.0 if self.bag.exact[0] else died, RISK_KEPT * self._risk)
+        share = ROOM_SHARE + self._risk * (RISKY_SHARE - ROOM_SHARE)
+        if took_s > share * there_was_s and died < MANY_DIED:  # else it took time to find others
             self._room = max(self._room // 2, least)
-        elif took_s < ROOM_SHARE / 2 * there_was_s and 2 * len(before.sets.states) >= self._room:
+        elif took_s < share / 2 * there_was_s and 2 * len(before.sets.states) >= self._room:
             self._room = min(2 * self._room, self._most)
 
     def _begin(self, deadline: Deadline | None) -> None:
@@ -231,6 +267,7 @@ class Tracker:
         if deadline is not None:
             self._began_s = deadline.clock()
             self._slices.begin(self._began_s)
+            self._looked_at = self.machine.states_visited
 
     def _out_of_time(self) -> bool:
         if self._deadline is None:
@@ -238,7 +275,9 @@ class Tracker:
         now_s = self._deadline.clock()
         if now_s >= self._deadline.at_s:
             return True
-        self._slices.look(now_s)
+        visited = self.machine.states_visited
+        self._slices.look(now_s, visited - self._looked_at)
+        self._looked_at = visited
         return False
 
     def _move(self, text: str | None) -> int:
@@ -271,3 +310,9 @@ class Tracker:
             _log.warning("unknown percepts %s: they are ignored", " ".join(texts))
             return UNKNOWN
         return found
+
+
+def _arrays(turn: list[int]) -> tuple[IntArray, IntArray, IntArray]:
+    """Move, percepts and refused of one path."""
+    move, percepts, refused = (np.array([x], dtype=np.int64) for x in turn)
+    return move, percepts, refused

@@ -11,25 +11,44 @@ role attacks. A state is worth a linear function of that:
 
 Everything but check counts with the opposite sign for the other role.
 
-Shapes: L lanes, X files, Y ranks.
+Boards are read and valued by kernels (`board_kernels`).
+
+Shapes: L lanes, X files, Y ranks, S = X * Y squares, K kinds of pieces of either role.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggp.errors import ConfigError
-from ggp.machine.base import BoolArray, FloatArray, FluentBits, IntArray, Machine, States
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
+from ggp.machine.boards import BoardRelation, BoardSquares
+from ggp.machine.propnet.play.packed import words_for
 from ggp.search.anytime import Deadline, check
+from ggp.search.board_kernels import (
+    EMPTY,
+    SIDES,
+    PieceTables,
+    attack_boards,
+    read_boards,
+    value_boards,
+)
 
 Steps = tuple[tuple[int, int], ...]
 """Squares from here, as (files, ranks)."""
 
 MARGIN = 0.02
 """Share of the goal range at either end of which no state is worth that is not over."""
+
+
+_STEPS = 1_000
+"""Passes through the loops of a kernel for a board, more or less."""
 
 
 @dataclass(frozen=True)
@@ -52,58 +71,112 @@ class Piece:
 
 
 @dataclass(frozen=True)
+class MovePattern:
+    """Moves that go to a square.
+
+    Attributes:
+        name: of the move.
+        size: of words in it, with the name.
+        file, rank: their places among these words.
+    """
+
+    name: str
+    size: int
+    file: int
+    rank: int
+
+
+@dataclass(frozen=True)
 class BoardTerms:
     """What counts how much, in pawns but for the first.
 
     Attributes:
         scale: goals for a pawn.
-        columns: of the fluents of a board: the places of file, rank, role and piece in them.
-        relation: name of these fluents.
+        relation: of the fluents of a board.
         pieces: by name.
+        noisy: moves that are played out where they take something, see `quiescence`.
     """
 
-    relation: str
-    columns: tuple[int, int, int, int]
+    relation: BoardRelation
     pieces: Mapping[str, Piece]
     scale: float
     protected: float
     threatened: float
     advance: float
     check: float
+    noisy: tuple[MovePattern, ...] = ()
+
+
+class Boards(NamedTuple):
+    """L boards.
+
+    Attributes:
+        codes: `[L, S]` code of the piece on each square, `EMPTY` of none.
+        sides: `[K]` the role of each code.
+    """
+
+    codes: IntArray
+    sides: IntArray
+
+    def take(self, lanes: IntArray) -> Boards:
+        """Some of them."""
+        return Boards(self.codes[lanes], self.sides)
+
+    def owners(self, lanes: IntArray, squares: IntArray) -> IntArray:
+        """The role of the piece on a square of each of some boards; -1 of none."""
+        codes = self.codes[lanes, squares]
+        return np.where(codes == EMPTY, -1, self.sides[codes])
+
+    @property
+    def number(self) -> IntArray:
+        """`[L]` pieces on each board."""
+        return np.asarray(np.count_nonzero(self.codes != EMPTY, axis=1))
 
 
 class BoardValues:
     """Values of states of two roles by their pieces.
 
+    Attributes:
+        terms: what counts how much.
+        squares: of the board.
+
     Raises:
         ConfigError: the game has no such fluents, or the machine cannot tell them in batches.
     """
 
+    certain = True
+
     def __init__(self, machine: Machine, terms: BoardTerms) -> None:
-        if not isinstance(machine, FluentBits):
-            raise ConfigError(
-                f"the backend {machine.backend} cannot value boards; use --backend propnet"
-            )
-        self._machine, self._terms, self._bits = machine, terms, machine
-        found = list(_squares(machine.fluent_names, terms))
-        if not found:
-            raise ConfigError(f"this game has no fluents ({terms.relation} ...) of known pieces")
-        files = sorted({square[0] for _, square in found}, key=_order)
-        ranks = sorted({square[1] for _, square in found}, key=_order)
-        self._size = len(files), len(ranks)
-        players = [r for r in range(len(machine.roles)) if r != machine.random_role]
-        if len(players) != 2:
+        self.squares = BoardSquares(machine, terms.relation, terms.pieces)
+        self.terms, self._machine = terms, machine
+        self._players = [r for r in range(len(machine.roles)) if r != machine.random_role]
+        if len(self._players) != SIDES:
             raise ConfigError("boards are valued in games of two roles")
-        self._other = {players[0]: players[1], players[1]: players[0]}
-        self._places: dict[tuple[int, str], tuple[IntArray, IntArray, IntArray]] = {}
-        by_kind: dict[tuple[int, str], list[tuple[int, int, int]]] = {}
-        for fluent, (name, rank, role, kind) in found:
-            if role in machine.roles:
-                key = machine.roles.index(role), kind
-                by_kind.setdefault(key, []).append((fluent, files.index(name), ranks.index(rank)))
-        for key, squares in by_kind.items():
-            columns = np.array(squares, dtype=np.int64).T
-            self._places[key] = columns[0], columns[1], columns[2]
+        kinds = [kind for kind in self.squares.places if kind[0] in self._players]
+        self._sides = np.array([role for role, _ in kinds], dtype=np.int64)
+        size = self.squares.size
+        words = words_for(len(self.squares.bits.fluent_names))
+        self._square, self._code = np.full((2, 64 * words), EMPTY, dtype=np.int32)
+        for code, kind in enumerate(kinds):
+            places = self.squares.places[kind]
+            self._square[places.fluents] = places.files * size[1] + places.ranks
+            self._code[places.fluents] = code
+        pieces = [(terms.pieces[name], machine.roles[role]) for role, name in kinds]
+        rays = [_rays(piece, role, size) for piece, role in pieces]
+        each = [ray for of_kind in rays for of_square in of_kind for ray in of_square]
+        ahead = np.array([_ahead(piece, role, size) for piece, role in pieces])
+        self._tables = PieceTables(
+            side=np.array([self._players.index(role) for role, _ in kinds], dtype=np.int32),
+            worth=np.array([piece.value for piece, _ in pieces]),
+            ahead=terms.advance * ahead,
+            king=np.array([piece.king for piece, _ in pieces], dtype=np.int32),
+            first_ray=_firsts([len(of_square) for of_kind in rays for of_square in of_kind]),
+            first_target=_firsts([len(ray) for ray in each]),
+            target=np.array([target for ray in each for target in ray], dtype=np.int32),
+            protected=terms.protected,
+            threatened=terms.threatened,
+            attacked=np.zeros((SIDES, math.prod(size)), dtype=np.int32),
+        )
 
     def values(
         self,
@@ -114,122 +187,67 @@ class BoardValues:
     ) -> tuple[FloatArray, IntArray]:
         """`[L]` what states that are not over are worth to a role, and zeros: see `Evaluation`."""
         check(deadline)
-        bits = self._bits.fluent_bits(states)
-        boards = {key: self._board(bits, places) for key, places in self._places.items()}
-        occupied = np.zeros((len(states), *self._size), dtype=np.bool_)
-        for board in boards.values():
-            occupied |= board
-        attacks = {each: self._attacks(boards, occupied, each) for each in self._other}
-        other = self._other[role]
-        total = self._side(boards, attacks, role) - self._side(boards, attacks, other)
-        total += self._terms.check * self._checks(boards, attacks, role)
+        return self.worth(self.boards(states), role), np.zeros(len(states), dtype=np.int64)
+
+    def boards(self, states: States) -> Boards:
+        """States as boards."""
+        words = self.squares.bits.fluent_words(states)
+        codes = np.empty((len(words), math.prod(self.squares.size)), dtype=np.int64)
+        read_boards.for_steps(_STEPS * len(words))(words, self._square, self._code, codes)
+        return Boards(codes, self._sides)
+
+    def worth(self, boards: Boards, role: int) -> FloatArray:
+        """`[L]` what boards are worth to a role, if the game is not over there."""
+        count = len(boards.codes)
+        totals, checks = np.empty((count, SIDES)), np.empty((count, SIDES), dtype=np.int64)
+        value_boards.for_steps(_STEPS * count)(boards.codes, self._tables, totals, checks)
+        own = self._players.index(role)
+        lead = totals[:, own] - totals[:, 1 - own] + self.terms.check * checks[:, own]
         low, high = self._machine.goal_range
         margin = MARGIN * (high - low)
-        values = (low + high) / 2 + self._terms.scale * total
+        values = (low + high) / 2 + self.terms.scale * lead
         # Terminal states are worth their goals: whoever looks ahead does not ask about them.
-        return np.clip(values, low + margin, high - margin), np.zeros(len(states), dtype=np.int64)
+        return np.clip(values, low + margin, high - margin)
 
     def attacked(self, states: States, role: int) -> BoolArray:
         """`[L, X, Y]` squares that some piece of a role attacks."""
-        bits = self._bits.fluent_bits(states)
-        boards = {key: self._board(bits, places) for key, places in self._places.items()}
-        occupied = np.zeros((len(states), *self._size), dtype=np.bool_)
-        for board in boards.values():
-            occupied |= board
-        return self._attacks(boards, occupied, role)
-
-    def _board(self, bits: BoolArray, places: tuple[IntArray, IntArray, IntArray]) -> BoolArray:
-        fluents, files, ranks = places
-        board = np.zeros((len(bits), *self._size), dtype=np.bool_)
-        board[:, files, ranks] = bits[:, fluents]
-        return board
-
-    def _attacks(
-        self, boards: Mapping[tuple[int, str], BoolArray], occupied: BoolArray, role: int
-    ) -> BoolArray:
-        found = np.zeros_like(occupied)
-        for (owner, kind), board in boards.items():
-            if owner != role:
-                continue
-            piece = self._terms.pieces[kind]
-            for step in (*piece.steps, *piece.takes.get(self._machine.roles[role], ())):
-                found |= _moved(board, step)
-            for step in piece.slides:
-                ray = board
-                for _ in range(max(self._size) - 1):
-                    ray = _moved(ray, step)
-                    found |= ray
-                    ray = ray & ~occupied
-        return found
-
-    def _side(
-        self,
-        boards: Mapping[tuple[int, str], BoolArray],
-        attacks: Mapping[int, BoolArray],
-        role: int,
-    ) -> FloatArray:
-        """`[L]` what counts for a role, but for check."""
-        terms = self._terms
-        total = np.zeros(len(attacks[role]))
-        for (owner, kind), board in boards.items():
-            piece = terms.pieces[kind]
-            hit = (board & attacks[role]).sum(axis=(1, 2))
-            if owner != role:
-                total += terms.threatened * piece.value * hit
-                continue
-            total += piece.value * (board.sum(axis=(1, 2)) + terms.protected * hit)
-            steps = piece.takes.get(self._machine.roles[role], ())
-            if steps:
-                ahead = np.arange(self._size[1])
-                rows = ahead if steps[0][1] > 0 else ahead[::-1]
-                total += terms.advance * (board.sum(axis=1) @ rows)
-        return total
-
-    def _checks(
-        self,
-        boards: Mapping[tuple[int, str], BoolArray],
-        attacks: Mapping[int, BoolArray],
-        role: int,
-    ) -> FloatArray:
-        found = np.zeros(len(attacks[role]))
-        for (owner, kind), board in boards.items():
-            if owner != role and self._terms.pieces[kind].king:
-                found += (board & attacks[role]).any(axis=(1, 2))
-        return found
+        codes = self.boards(states).codes
+        found = np.empty(codes.shape, dtype=np.bool_)
+        attack_boards.for_steps(_STEPS * len(codes))(
+            codes, self._tables, self._players.index(role), found
+        )
+        return found.reshape(len(codes), *self.squares.size)
 
 
-def _squares(
-    names: tuple[str, ...], terms: BoardTerms
-) -> list[tuple[int, tuple[str, str, str, str]]]:
-    """The fluents of a board, as file, rank, role and piece."""
+def _rays(piece: Piece, role: str, size: tuple[int, int]) -> list[list[list[int]]]:
+    """From each square, the squares of each ray of a piece that begin on the board."""
+    ways = [
+        *((step, 1) for step in (*piece.steps, *piece.takes.get(role, ()))),
+        *((step, max(size) - 1) for step in piece.slides),
+    ]
     found = []
-    for fluent, name in enumerate(names):
-        words = name.strip("()").split()
-        if words[:1] != [terms.relation] or len(words) <= max(terms.columns):
-            continue
-        file, rank, role, kind = (words[column] for column in terms.columns)
-        if kind in terms.pieces:
-            found.append((fluent, (file, rank, role, kind)))
+    for file, rank in np.ndindex(size):
+        rays = []
+        for (right, up), most in ways:
+            squares = []
+            for far in range(1, most + 1):
+                x, y = file + far * right, rank + far * up
+                if not (0 <= x < size[0] and 0 <= y < size[1]):
+                    break
+                squares.append(x * size[1] + y)
+            if squares:
+                rays.append(squares)
+        found.append(rays)
     return found
 
 
-def _order(name: str) -> tuple[int, str]:
-    """Numbers by size, words by alphabet."""
-    return (int(name), "") if name.isdigit() else (0, name)
+def _ahead(piece: Piece, role: str, size: tuple[int, int]) -> list[int]:
+    """From each square, the rows that a pawn has gone; 0 of other pieces."""
+    steps = piece.takes.get(role, ())
+    if not steps:
+        return [0] * math.prod(size)
+    return [rank if steps[0][1] > 0 else size[1] - 1 - rank for _, rank in np.ndindex(size)]
 
 
-def _moved(board: BoolArray, step: tuple[int, int]) -> BoolArray:
-    """Boards with everything moved by a step; what leaves the board is gone."""
-    moved = np.zeros_like(board)
-    (to_x, from_x), (to_y, from_y) = (_slices(s) for s in step)
-    moved[:, to_x, to_y] = board[:, from_x, from_y]
-    return moved
-
-
-def _slices(step: int) -> tuple[slice, slice]:
-    """Where to, and from where, along an axis."""
-    if step > 0:
-        return slice(step, None), slice(None, -step)
-    if step < 0:
-        return slice(None, step), slice(-step, None)
-    return slice(None), slice(None)
+def _firsts(sizes: list[int]) -> NDArray[np.int32]:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)

@@ -15,10 +15,12 @@ A ply is a turn. A turn in which a try was refused costs none, up to so many in 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, Stepped
+from ggp.machine.base import FloatArray, IntArray, Machine, States, Stepped
 from ggp.search.anytime import BETWEEN_LOOKS_S, Deadline, Pace
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.histories import Histories, drawn_from
@@ -35,6 +37,9 @@ JOINT_AT_ONCE = 1 << 18
 MOST_JOINT = 1 << 20
 """Joint moves of a turn of one history: beyond that it is not looked so far ahead."""
 
+MOST_VALUED = 1 << 20
+"""Values of states that are asked for at once, but for one of each: bounds memory."""
+
 MOST_NODES = 1 << 23
 """Nodes of a tree: bounds memory. No more histories are folded in then."""
 
@@ -48,7 +53,7 @@ class InformationSetSearch:
 
     A trial folds in a history, for all candidates at once. Entries of the bag are drawn by weight;
     where there are no more of them than trials, each is folded in by its weight. The states where
-    the search stops are valued as often as their history was drawn.
+    the search stops are valued as often as their history was drawn, or once, if that tells all.
 
     Args:
         bags: one bag, not depleted.
@@ -61,7 +66,8 @@ class InformationSetSearch:
 
     Attributes:
         moves: the candidates.
-        solved: whether the values are final: the whole set was gone through to the end of the game.
+        solved: whether the values are final: the whole set was gone through, to the end of the game
+            or to states whose values are certain.
     """
 
     def __init__(
@@ -81,7 +87,7 @@ class InformationSetSearch:
     ) -> None:
         self._machine, self._bags, self._rng, self._model = machine, bags, rng, model
         self._evaluation = evaluation or RandomPlayouts(machine)
-        self._tries, self._most = tries, most
+        self._most = most
         self._tree = SetTree(
             depth, tries, paranoid=paranoid, leaf=leaf, goal_range=machine.goal_range
         )
@@ -128,7 +134,7 @@ class InformationSetSearch:
             self._learn_size(end - start, joint, began_s)
             start = end
         whole = bool(self._bags.exact[0]) and start == self.num_entries
-        self.solved = whole and not self._tree.num_leaves
+        self.solved = whole and (self._evaluation.certain or not self._tree.num_leaves)
 
     def estimates(self) -> Estimates:
         """The values so far; candidates never tried have value 0."""
@@ -177,6 +183,7 @@ class InformationSetSearch:
             stops = self._tree.depths(after.nodes) == 0
             leaves.append(after.take(np.flatnonzero(stops)))
             lanes = after.take(np.flatnonzero(~stops))
+        leaves = self._counted(leaves)
         values, turns = self._valued(leaves)
         for nodes, mass in masses:
             self._tree.add(nodes, mass)
@@ -206,7 +213,13 @@ class InformationSetSearch:
                 goals = machine.goals(stepped.states.take(ends))[:, role]
                 nodes[ends] = tree.ended(actions[ends], goals)
             on = stepped.states.take(goes_on)
-            refused = self._refused(lanes.states, options, state[goes_on], joint[goes_on], on)
+            refused = np.zeros(len(goes_on), dtype=np.bool_)
+            free = np.flatnonzero(tree.free(lanes.nodes[state[goes_on]]))
+            if len(free):
+                tried = goes_on[free]
+                refused[free] = refused_tries(
+                    machine, lanes.states, options, state[tried], joint[tried], on.take(free)
+                )
             nodes[goes_on] = tree.reached(
                 actions[goes_on], stepped.percepts[goes_on, role], refused
             )
@@ -254,17 +267,14 @@ class InformationSetSearch:
             found[role] = np.exp(self._model.log_likelihoods(self._machine, states, role, moves))
         return found
 
-    def _refused(
-        self,
-        before: States,
-        options: JointMoves,
-        lanes: IntArray,
-        moves: IntArray,
-        after: States,
-    ) -> BoolArray:
-        if not self._tries or not len(lanes):
-            return np.zeros(len(lanes), dtype=np.bool_)
-        return refused_tries(self._machine, before, options, lanes, moves, after)
+    def _counted(self, leaves: list[Histories]) -> list[Histories]:
+        """The same, valued as often as there is something to learn, and memory for it."""
+        total = sum(int(part.counts.sum()) for part in leaves)
+        share = 0.0 if self._evaluation.certain else min(1.0, MOST_VALUED / max(total, 1))
+        return [
+            replace(part, counts=np.maximum((share * part.counts).astype(np.int64), 1))
+            for part in leaves
+        ]
 
     def _valued(self, leaves: list[Histories]) -> tuple[list[FloatArray], list[IntArray]]:
         """Values of the states of leaves, and turns to the end, each as often as it counts."""

@@ -13,7 +13,7 @@ So every choice is made among neighbours, and `reduceat` makes it in all states 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -83,6 +83,23 @@ class JointMoves:
                 number, digit = np.divmod(number, self.counts[state, role])
                 places[:, role] += digit
         return state, places
+
+    def without(self, dropped: BoolArray) -> JointMoves:
+        """The same without some joint moves, each made in a state where only one role has a choice.
+
+        Args:
+            dropped: `[J]` of all joint moves; never all of a state.
+        """
+        state, places = self.places(0, len(dropped))
+        chooser = np.argmax(self.counts, axis=1)[state]
+        lists = []
+        for role, moves in enumerate(self.lists):
+            kept = np.ones(len(moves.values), dtype=np.bool_)
+            mine = np.flatnonzero(dropped & (chooser == role))
+            kept[places[mine, role]] = False
+            ends = np.concatenate([[0], np.cumsum(kept)])
+            lists.append(Ragged(ends[moves.offsets], moves.values[kept]))
+        return replace(self, lists=tuple(lists))
 
 
 def joint_moves(

@@ -17,6 +17,7 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, Pace
 from ggp.search.estimates import TIE_TOLERANCE
 from ggp.search.joint_moves import LANES_AT_ONCE, TIMED_LANES, JointMoves, joint_moves
+from ggp.search.refusals import refused_tries
 
 
 class Backed(NamedTuple):
@@ -67,13 +68,17 @@ class Layers:
     Args:
         states: distinct ones to begin with.
         role: whose choice comes first in every turn.
+        skip_refused: leave out tries that are refused (`refusals`): who sees all makes none, and
+            in a search of some turns they would be as good as passing.
 
     Attributes:
         layers: as many as turns were gone through.
     """
 
-    def __init__(self, machine: Machine, states: States, role: int) -> None:
-        self._machine, self.role = machine, role
+    def __init__(
+        self, machine: Machine, states: States, role: int, *, skip_refused: bool = False
+    ) -> None:
+        self._machine, self.role, self._skip_refused = machine, role, skip_refused
         self.layers: list[_Layer] = []
         self._levels = [self._level(states)]
         self._moves: JointMoves | None = None
@@ -120,7 +125,15 @@ class Layers:
         joined = machine.concatenate(found)
         first, group = first_seen(machine.groups(joined))
         after = group[np.concatenate(parts)] if parts else np.zeros(0, dtype=np.int64)
-        level = self._level(joined.take(first))
+        reached = joined.take(first)
+        level = self._level(reached)
+        if self._skip_refused and len(after):
+            refused = self._refused(moves, after, level)
+            if refused.any():
+                moves = moves.without(refused)
+                kept = after[~refused]
+                first, after = first_seen(kept)
+                level = self._level(reached.take(kept[first]))
         self.layers.append(_Layer(moves, after))
         self._levels.append(level)
         self._moves = None
@@ -164,6 +177,22 @@ class Layers:
                 middle = sum(self._machine.goal_range) / 2
                 backed = _with_stuck(backed, layer.moves.stuck, middle)
         return backed
+
+    def _refused(self, moves: JointMoves, after: IntArray, level: _Level) -> BoolArray:
+        """`[J]` which joint moves are tries that are refused.
+
+        Args:
+            after: `[J]` which state of the level each leads to.
+        """
+        place = np.full(level.values.shape[1], -1, dtype=np.int64)
+        place[level.places] = np.arange(len(level.places))
+        on = np.flatnonzero(place[after] >= 0)
+        state, joint = moves.some(0, len(after))
+        refused = np.zeros(len(after), dtype=np.bool_)
+        refused[on] = refused_tries(
+            self._machine, self.open, moves, state[on], joint[on], level.open, place[after[on]]
+        )
+        return refused
 
     def _level(self, states: States) -> _Level:
         machine = self._machine

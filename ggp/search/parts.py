@@ -7,7 +7,7 @@ lives in `ggp.belief`.)
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -41,7 +41,13 @@ class Search(Protocol):
 
 
 class Evaluation(Protocol):
-    """The value of unfinished states."""
+    """The value of unfinished states.
+
+    Attributes:
+        certain: whether a state has the same value whenever it is asked for.
+    """
+
+    certain: bool
 
     def values(
         self,
@@ -57,4 +63,15 @@ class Evaluation(Protocol):
         Raises:
             OutOfTime: the deadline has passed before all were valued.
         """
+        ...
+
+
+@runtime_checkable
+class JointEvaluation(Protocol):
+    """An `Evaluation` that values states for all roles at once."""
+
+    def goals(
+        self, states: States, rng: np.random.Generator, deadline: Deadline | None = None
+    ) -> tuple[FloatArray, IntArray]:
+        """`[L, R]` values, and `[L]` turns: see `Evaluation.values`."""
         ...

@@ -34,6 +34,8 @@ class RandomPlayouts:
     Playouts that do not end count as the middle of the goal range.
     """
 
+    certain = False
+
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ggp.machine.arrays import segment_ids, take_segments
 from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States
 from ggp.search.joint_moves import JointMoves
 from ggp.search.moves import MoveLists
@@ -26,6 +27,7 @@ def refused_tries(
     lanes: IntArray,
     moves: IntArray,
     after: States,
+    place: IntArray | None = None,
 ) -> BoolArray:
     """`[K]` which joint moves were tries that were refused.
 
@@ -35,8 +37,11 @@ def refused_tries(
         lanes: `[K]` which of the states each of K joint moves was made in. All joint moves of a
             state that do not end the game must be there, or handing over may be overlooked.
         moves: `[K, R]` these joint moves.
-        after: K states that they lead to, none of them terminal.
+        after: states that they lead to, none of them terminal.
+        place: `[K]` which of these each joint move leads to; default: each to one of its own.
     """
+    if place is None:
+        place = np.arange(len(lanes))
     choosing = options.counts > 1
     sole = np.where(choosing.sum(axis=1) == 1, np.argmax(choosing, axis=1), -1)
     refused = np.zeros(len(lanes), dtype=np.bool_)
@@ -48,21 +53,19 @@ def refused_tries(
         rows = np.flatnonzero(sole[lanes] == role)
         if not len(rows):
             continue
-        others = np.delete(counts[rows], role, axis=1)
-        idle = (others <= 1).all(axis=1)
-        offsets = lists[role].offsets
-        sizes = counts[rows, role]
-        owner = np.repeat(np.arange(len(rows)), sizes)
-        starts = np.cumsum(sizes) - sizes
-        values = lists[role].values[
-            np.repeat(offsets[rows] - starts, sizes) + np.arange(len(owner))
-        ]
+        handed_over = np.zeros(len(before), dtype=np.bool_)
+        idle = (np.delete(counts[place[rows]], role, axis=1) <= 1).all(axis=1)
+        handed_over[lanes[rows[~idle]]] = True
+        # Of most moves it is clear by now: their successors' moves need not be looked up.
+        rows = rows[idle]
+        taken, at = take_segments(lists[role].offsets, place[rows])
+        owner = segment_ids(taken)
+        values = lists[role].values[at]
         known = MoveLists(machine, before, role).find(lanes[rows][owner], values) >= 0
         new = np.bincount(owner[~known], minlength=len(rows)) > 0
         again = np.bincount(owner[values == moves[rows, role][owner]], minlength=len(rows)) > 0
-        fewer = idle & ~new & ~again & (sizes > 0)
-        handed_over = np.zeros(len(before), dtype=np.bool_)
-        handed_over[lanes[rows[~idle | new]]] = True
+        handed_over[lanes[rows[new]]] = True
+        fewer = ~new & ~again & (np.diff(taken) > 0)
         refused[rows] = fewer & handed_over[lanes[rows]]
     return refused
 

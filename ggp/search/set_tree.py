@@ -76,6 +76,10 @@ class SetTree:
         """`[K]` how many plies are still looked ahead from nodes; 0 from leaves."""
         return self._depth[nodes]
 
+    def free(self, nodes: IntArray) -> BoolArray:
+        """`[K]` whether another refused try costs no ply at nodes."""
+        return np.asarray(self._free[nodes] > 0)
+
     # ---------------------------------------------------------------- folding in
 
     def actions(self, nodes: IntArray, moves: IntArray) -> IntArray:

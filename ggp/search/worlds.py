@@ -25,7 +25,7 @@ from ggp.search.anytime import Deadline, OutOfTime, Pace
 from ggp.search.layer_limits import PLAYOUTS, PLAYOUTS_A_STEP, CountLimit, Limit
 from ggp.search.layers import Layers
 from ggp.search.moves import MoveLists
-from ggp.search.parts import Evaluation
+from ggp.search.parts import Evaluation, JointEvaluation
 from ggp.search.playouts import LANES_AT_ONCE, TIMED_LANES, RandomPlayouts
 
 PRIOR_PLAYOUTS = 2
@@ -60,19 +60,27 @@ class Worlds:
     Args:
         states: L lanes; equal ones are looked at once.
         evaluation: of states that are not gone through; default: random playouts.
+        skip_refused: see `Layers`.
 
     Attributes:
         layers: the states found so far.
     """
 
     def __init__(
-        self, machine: Machine, states: States, role: int, evaluation: Evaluation | None = None
+        self,
+        machine: Machine,
+        states: States,
+        role: int,
+        evaluation: Evaluation | None = None,
+        *,
+        skip_refused: bool = False,
     ) -> None:
-        self._machine, self._role, self._evaluation = machine, role, evaluation
+        self._machine, self._role = machine, role
+        self._evaluation = evaluation or RandomPlayouts(machine)
         first, self._group = first_seen(machine.groups(states))
         self._roots = states.take(first)
         self._over = machine.terminal(self._roots)
-        self.layers = Layers(machine, self._roots, role)
+        self.layers = Layers(machine, self._roots, role, skip_refused=skip_refused)
         self._noted(0)
 
     @property
@@ -176,8 +184,8 @@ class Worlds:
         self, states: States, rng: np.random.Generator, deadline: Deadline | None
     ) -> FloatArray:
         """`[L, R]` what states are worth to every role."""
-        if self._evaluation is None:
-            return RandomPlayouts(self._machine).goals(states, rng, deadline)[0]
+        if isinstance(self._evaluation, JointEvaluation):
+            return self._evaluation.goals(states, rng, deadline)[0]
         goals = np.zeros((len(states), len(self._machine.roles)))
         for role in range(goals.shape[1]):
             if role != self._machine.random_role:
@@ -252,12 +260,12 @@ def clairvoyant_values(
     if worlds.solved:
         return worlds.values(), True
     if not worlds.layers.layers:
-        return _answered_by_lot(machine, states, role, rng, most), False
+        return answered_by_lot(machine, states, role, rng, most), False
     worlds.play_out(min(max(most // len(worlds.layers.open), 1), PLAYOUTS), rng)
     return worlds.values(), False
 
 
-def _answered_by_lot(
+def answered_by_lot(
     machine: Machine, states: States, role: int, rng: np.random.Generator, most: int
 ) -> ClairvoyantValues:
     """Values where there are too many answers to try: they are drawn.

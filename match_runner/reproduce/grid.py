@@ -23,7 +23,7 @@ from match_runner.reproduce.duels import (
     size_of,
     stored_duel,
 )
-from match_runner.reproduce.results import Claim, Panel, Point, Result, Settings, Table, Tell
+from match_runner.reproduce.results import Chart, Claim, Panel, Point, Result, Settings, Table, Tell
 from match_runner.series.intervals import GOALS, Interval, mean_interval, student_interval
 from match_runner.series.outcomes import contests_of, rounds_of, scores_of, tally_of
 from match_runner.workers.executor import Executor
@@ -45,6 +45,7 @@ class Shown:
     claims: tuple[Claim, ...]
     tables: tuple[Table, ...]
     panels: tuple[Panel, ...] = ()
+    charts: tuple[Chart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,7 @@ class Grid:
             failures=tuple(text for cell in cells.values() for text in cell.failures),
             panels=shown.panels,
             tables=shown.tables,
+            charts=shown.charts,
             paper="",
         )
 

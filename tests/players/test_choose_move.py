@@ -9,7 +9,7 @@ from ggp.belief import Sampling
 from ggp.errors import ConfigError
 from ggp.machine import Machine, role_index
 from ggp.players import PLAYERS, BeliefPlayer, SearchPlayer, make_player, parse_spec
-from ggp.players.pimc import Pimc
+from ggp.players.choose_move import ChooseMove
 from ggp.search.layer_limits import CountLimit, DepthLimit
 from ggp.search.world_search import WorldSearch
 from tests.support.games import machine_of_game
@@ -51,7 +51,7 @@ def test_a_player_samples_as_its_name_says_unless_it_is_told_otherwise(name: str
     assert parse_spec(name).options.sampler is Sampling(name)
     assert parse_spec(f"{name}:sampler=hyperplay").options.sampler is Sampling.HYPERPLAY
     player = made(machine_of_game("phantom_connect_four", "propnet"), "first", f"{name}:worlds=9")
-    assert isinstance(player, Pimc)
+    assert isinstance(player, ChooseMove)
     assert player.capacity == player.tracker.belief.capacity == 9
 
 

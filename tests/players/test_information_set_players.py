@@ -193,3 +193,31 @@ def test_what_cannot_be_gone_through_leaves_hyperplay_values(
     assert decision.fault is None
     found = {value.move: value.value for value in decision.values}
     assert found == {"wait": pytest.approx(50, abs=8), "ask": pytest.approx(45, abs=8)}
+
+
+@pytest.mark.parametrize(("retry", "least", "most"), [(100, 0.7, 1.1), (10, 0.0, 0.3)])
+def test_another_try_gets_as_much_of_the_clock_as_the_option_says(
+    retry: int, least: float, most: float
+) -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    spec = f"over:depth=1,retry={retry}"
+    player = made(machine, "white", spec)
+    looks = count()
+
+    def clock() -> float:
+        return machine.states_visited / STATES_A_SECOND + 1e-5 * next(looks)
+
+    def seconds() -> float:
+        began_s = clock()
+        player.choose(Deadline(clock() + 1.0, clock))
+        return clock() - began_s
+
+    first = seconds()
+    # A pawn may always try to take, and there is nothing to take in the beginning.
+    player.observe("(move a 2 b 3)", ("refused",))
+    assert least <= seconds() / first <= most
+    # The other moves, and then it is a new turn.
+    player.observe("(move a 2 a 3)", ())
+    player.choose(Deadline(clock() + 1.0, clock))
+    player.observe("noop", ())
+    assert seconds() / first > 0.7

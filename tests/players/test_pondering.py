@@ -179,7 +179,7 @@ def looks(slices: Slices, seconds: list[float]) -> list[int]:
     slices.begin(now_s)
     for took_s in seconds:
         now_s += took_s
-        slices.look(now_s)
+        slices.look(now_s, slices.lanes())
         found.append(slices.lanes())
     return found
 

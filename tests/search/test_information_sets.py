@@ -13,6 +13,7 @@ import pytest
 from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.machine import Machine, role_index
 from ggp.machine.base import BoolArray, FloatArray, IntArray, States
+from ggp.search import information_sets
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.information_sets import InformationSetSearch, TooLarge
 from ggp.search.joint_moves import joint_moves
@@ -33,12 +34,13 @@ def worth(fluents: tuple[str, ...]) -> float:
 class Known:
     """An evaluation that always says the same of a state."""
 
-    def __init__(self, machine: Machine) -> None:
-        self._machine = machine
+    def __init__(self, machine: Machine, *, certain: bool = False) -> None:
+        self._machine, self.certain, self.asked = machine, certain, 0
 
     def values(
         self, states: States, role: int, rng: object, deadline: object = None
     ) -> tuple[FloatArray, IntArray]:
+        self.asked += len(states)
         found = [worth(fluents) for fluents in self._machine.fluents(states)]
         return np.array(found), np.ones(len(states), dtype=np.int64)
 
@@ -342,3 +344,22 @@ def test_a_history_that_does_not_fit_into_the_time_is_left_out() -> None:
     with pytest.raises(OutOfTime):
         search.round(10)
     assert not search.estimates().visits.any()
+
+
+def test_states_are_not_valued_oftener_than_tells_anything_or_than_there_is_memory_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = machine_of_game("exploding_bomb", "propnet")
+    bags = bag_of(machine, role_index(machine, "agent"), [("noop", ())])
+    known = Known(machine, certain=True)
+    search = searched(machine, bags, 10**9, depth=1, paranoid=False, evaluation=known)
+    assert search.solved
+    once = known.asked
+    search.round(10**9)
+    assert known.asked == once < 10
+    monkeypatch.setattr(information_sets, "MOST_VALUED", 1000)
+    noisy = Known(machine)
+    search = searched(machine, bags, 10**6, depth=1, paranoid=False, evaluation=noisy)
+    assert not search.solved
+    assert 500 < noisy.asked <= 2000  # a thousand for each history that is folded in alone
+    assert search.estimates().visits.min() == 10**6

@@ -270,6 +270,8 @@ def _after_one_move(machine: Machine) -> FloatArray:
 class Constant:
     """An evaluation that knows nothing, but which role asks."""
 
+    certain = False
+
     def values(
         self, states: States, role: int, rng: np.random.Generator, deadline: object = None
     ) -> tuple[FloatArray, IntArray]:

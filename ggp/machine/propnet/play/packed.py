@@ -35,9 +35,16 @@ def words_for(num_bits: int) -> int:
 
 def pack(bits: BoolArray) -> Packed:
     """`[words]` one row of bits."""
-    row = np.zeros(64 * words_for(len(bits)), dtype=np.uint8)
-    row[: len(bits)] = bits
-    return np.packbits(row, bitorder="little").view("<u8").astype(np.uint64)
+    row: Packed = pack_rows(np.asarray(bits, dtype=np.bool_)[None])[0]
+    return row
+
+
+def pack_rows(bits: BoolArray) -> Packed:
+    """`[L, words]` rows of bits."""
+    rows = np.zeros((len(bits), 64 * words_for(bits.shape[1])), dtype=np.uint8)
+    rows[:, : bits.shape[1]] = bits
+    words = np.packbits(rows, axis=1, bitorder="little").view("<u8")
+    return np.ascontiguousarray(words.astype(np.uint64))
 
 
 def unpack(packed: Packed, count: int) -> BoolArray:

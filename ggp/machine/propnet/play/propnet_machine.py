@@ -37,7 +37,7 @@ from ggp.machine.propnet.play import plain
 from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels import advance_matching, count_bits, list_bits, query
 from ggp.machine.propnet.play.moves import MoveTable
-from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, unpack
+from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, pack_rows, unpack
 from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.play.percepts_of_roles import percept_names, percepts_of_roles
 from ggp.machine.propnet.play.queries import Queries, Query
@@ -301,10 +301,21 @@ class PropnetMachine:
     def fluent_names(self) -> tuple[str, ...]:
         return (*self.circuit.fluents, *self.circuit.constant)
 
+    def fluent_words(self, states: States) -> Packed:
+        packed = self._packed(states)
+        fluents, always = len(self.circuit.fluents), len(self.circuit.constant)
+        if not always:
+            return packed
+        constant = pack(np.arange(fluents + always) >= fluents)
+        held = np.repeat(constant[None], len(packed), axis=0)
+        held[:, : packed.shape[1]] |= packed
+        return held
+
+    def from_fluent_bits(self, bits: BoolArray) -> PropnetStates:
+        return self._states(pack_rows(bits[:, : len(self.circuit.fluents)]))
+
     def fluent_bits(self, states: States) -> BoolArray:
-        held = unpack(self._packed(states), len(self.circuit.fluents))
-        always = np.ones((len(held), len(self.circuit.constant)), dtype=np.bool_)
-        return np.concatenate([held, always], axis=1)
+        return unpack(self.fluent_words(states), len(self.fluent_names))
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         names = self.fluent_names

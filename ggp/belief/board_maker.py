@@ -1,0 +1,221 @@
+"""Boards made up of what a role knows and of what it does not: without any history.
+
+In kriegspiel random histories cease to agree even with the last observation after some 40 tries. A
+game may say, in the file beside its rulesheet, how boards are drawn then. What a role knows stays:
+its own pieces, and everything else that it has on a board that agrees with all it saw, or did so
+far as its own pieces go. The other's pieces are drawn anew: as many as there are, which is known
+since captures are announced, of the army it began with, on squares that are free. What hangs
+together with where they were is forgotten.
+
+Nothing here knows the rules. So boards are drawn for some turns ago, and those turns are played on
+them (`observation_samplers`): what the umpire then says, and the moves the role then has, must be
+what they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.errors import ConfigError
+from ggp.machine.base import UNKNOWN, BoolArray, FluentSetter, IntArray, Machine, States
+from ggp.machine.boards import BoardRelation, BoardSquares
+
+
+@dataclass(frozen=True)
+class DrawnPieces:
+    """How boards are drawn.
+
+    Attributes:
+        relation: of the fluents of a board.
+        pieces: names of pieces.
+        kings: those of them that are never taken.
+        inner: those of them that are never on the first or the last rank.
+        again: a percept after which the same role is still to move; None where there is none.
+        forget: fluents that are forgotten, as words; `?` stands for any word, `?other` for the
+            name of the role whose pieces are drawn.
+        home: how likely a piece is where it began, if that square is free.
+        promotions: pieces that those of `inner` may have become.
+        promoted: how likely one has.
+    """
+
+    relation: BoardRelation
+    pieces: frozenset[str]
+    kings: frozenset[str]
+    inner: frozenset[str] = frozenset()
+    again: str | None = None
+    forget: tuple[tuple[str, ...], ...] = ()
+    home: float = 0.0
+    promotions: tuple[str, ...] = ()
+    promoted: float = 0.0
+
+
+class _Army(NamedTuple):
+    """The pieces with which a role begins, kings first.
+
+    Attributes:
+        kinds: `[P]` numbers of kinds.
+        homes: `[P]` numbers of squares.
+        num_kings: kings among them.
+    """
+
+    kinds: IntArray
+    homes: IntArray
+    num_kings: int
+
+
+class BoardMaker:
+    """Draws boards of a game of two roles.
+
+    Squares are numbered along the ranks. Shapes: N boards, S squares, K kinds of pieces.
+
+    Raises:
+        ConfigError: the game has no such fluents, or the machine cannot make states of them.
+    """
+
+    def __init__(self, machine: Machine, terms: DrawnPieces) -> None:
+        self._squares = BoardSquares(machine, terms.relation, terms.pieces)
+        players = [r for r in range(len(machine.roles)) if r != machine.random_role]
+        if not isinstance(machine, FluentSetter) or len(players) != 2:
+            raise ConfigError("boards are drawn in games of two roles, with --backend propnet")
+        self._machine, self._setter, self._terms = machine, machine, terms
+        self._other = {players[0]: players[1], players[1]: players[0]}
+        self._kinds = sorted(terms.pieces)
+        self._again: dict[int, bool] = {UNKNOWN: False}
+
+    def goes_on(self, percepts: int) -> bool:
+        """Whether a set of percepts says that the same role is still to move."""
+        if percepts not in self._again:
+            self._again[percepts] = self._terms.again in self._machine.percept_texts(percepts)
+        return self._again[percepts]
+
+    def draw(self, known: States, role: int, count: int, rng: np.random.Generator) -> States:
+        """Boards with what a role knows, and pieces of the other's that were drawn.
+
+        Args:
+            known: boards with what the role knows; one of them is taken for each that is drawn.
+            count: boards to draw; those with more pieces than squares are left out.
+        """
+        other = self._other[role]
+        table = self._fluents_of[other]
+        chosen = rng.integers(len(known), size=count)
+        bits = self._squares.bits.fluent_bits(known)[chosen]
+        number = bits[:, table[table >= 0]].sum(axis=1)
+        bits[:, self._forgotten[other]] = False
+        free = np.ones((count, table.shape[1]), dtype=np.bool_)
+        own = self._fluents_of[role]
+        for kind in range(len(own)):
+            there = np.flatnonzero(own[kind] >= 0)
+            free[:, there] &= ~bits[:, own[kind, there]]
+        lanes = np.arange(count)
+        complete = np.ones(count, dtype=np.bool_)
+        army = self._armies[other]
+        for piece, present in enumerate(self._survivors(army, number, rng).T):
+            kinds = self._promoted(army.kinds[piece], count, rng)
+            open_ = free & self._allowed[other][kinds]
+            place = np.argmax(np.where(open_, rng.random(open_.shape), -1.0), axis=1)
+            home = int(army.homes[piece])
+            at_home = rng.random(count) < self._terms.home
+            place = np.where(at_home & open_[:, home], home, place)
+            complete &= ~present | open_[lanes, place]
+            on = np.flatnonzero(present & complete)
+            bits[on, table[kinds[on], place[on]]] = True
+            free[on, place[on]] = False
+        return self._setter.from_fluent_bits(bits[complete])
+
+    def possible(self, states: States) -> BoolArray:
+        """`[L]` boards on which no king was taken."""
+        bits = self._squares.bits.fluent_bits(states)
+        found = np.ones(len(states), dtype=np.bool_)
+        for role, army in self._armies.items():
+            kings = [k for k, name in enumerate(self._kinds) if name in self._terms.kings]
+            table = self._fluents_of[role][kings]
+            found &= bits[:, table[table >= 0]].sum(axis=1) == army.num_kings
+        return found
+
+    def _survivors(self, army: _Army, number: IntArray, rng: np.random.Generator) -> BoolArray:
+        """`[N, P]` which pieces of an army are still there, given how many are."""
+        order = rng.random((len(number), len(army.kinds)))
+        order[:, : army.num_kings] = -1.0
+        rank = np.argsort(np.argsort(order, axis=1), axis=1)
+        return np.asarray(rank < number[:, None])
+
+    def _promoted(self, kind: int, count: int, rng: np.random.Generator) -> IntArray:
+        """`[N]` what has become of a piece of a kind."""
+        kinds = np.full(count, kind, dtype=np.int64)
+        promotions = [self._kinds.index(name) for name in self._terms.promotions]
+        if promotions and self._kinds[kind] in self._terms.inner:
+            become = rng.random(count) < self._terms.promoted
+            kinds[become] = rng.choice(promotions, size=int(become.sum()))
+        return kinds
+
+    @cached_property
+    def _fluents_of(self) -> dict[int, IntArray]:
+        """`[K, S]` the fluent of each kind of piece of a role on each square, -1 for none."""
+        width, height = self._squares.size
+        found = {}
+        for role in self._other:
+            table = np.full((len(self._kinds), width * height), -1, dtype=np.int64)
+            for kind, name in enumerate(self._kinds):
+                if (places := self._squares.places.get((role, name))) is not None:
+                    table[kind, places.ranks * width + places.files] = places.fluents
+            found[role] = table
+        return found
+
+    @cached_property
+    def _allowed(self) -> dict[int, BoolArray]:
+        """`[K, S]` squares on which a piece of a role may be."""
+        width, height = self._squares.size
+        found = {}
+        for role, table in self._fluents_of.items():
+            allowed = table >= 0
+            for kind, name in enumerate(self._kinds):
+                if name in self._terms.inner:
+                    allowed[kind, :width] = allowed[kind, (height - 1) * width :] = False
+            found[role] = allowed
+        return found
+
+    @cached_property
+    def _armies(self) -> dict[int, _Army]:
+        (bits,) = self._squares.bits.fluent_bits(self._machine.initial(1))
+        found = {}
+        for role, table in self._fluents_of.items():
+            kinds, homes = np.nonzero(np.where(table >= 0, bits[table], False))
+            king = np.array([self._kinds[kind] in self._terms.kings for kind in kinds], dtype=bool)
+            order = np.argsort(~king, kind="stable")
+            found[role] = _Army(kinds[order], homes[order], int(king.sum()))
+        return found
+
+    @cached_property
+    def _forgotten(self) -> dict[int, IntArray]:
+        """Fluents that are not kept where pieces of a role are drawn."""
+        names = self._squares.bits.fluent_names
+        return {
+            role: np.array(
+                [
+                    *table[table >= 0],
+                    *_matching(names, self._terms.forget, self._machine.roles[role]),
+                ],
+                dtype=np.int64,
+            )
+            for role, table in self._fluents_of.items()
+        }
+
+
+def _matching(
+    names: Iterable[str], patterns: Iterable[tuple[str, ...]], other: str
+) -> Iterable[int]:
+    """Numbers of names that fit a pattern."""
+    wanted = [tuple(other if word == "?other" else word for word in each) for each in patterns]
+    for number, name in enumerate(names):
+        words = name.strip("()").split()
+        for pattern in wanted:
+            if len(pattern) == len(words) and all(
+                mine in ("?", word) for mine, word in zip(pattern, words, strict=True)
+            ):
+                yield number
+                break

@@ -1,0 +1,257 @@
+"""Boards drawn by the last observation, where no random history agrees with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ggp.belief import BoardMaker, DrawnPieces, PathTree, Sampling, make_sampler
+from ggp.belief.observation_samplers import LastObservation
+from ggp.errors import ConfigError
+from ggp.gdl.games import find_companion
+from ggp.machine import Machine
+from ggp.machine.base import States
+from ggp.players import BeliefPlayer, make_player, parse_spec
+from ggp.players.board_makers import board_maker_of, drawn_pieces_of
+from tests.support.games import machine_of_game
+
+BOARDS = ("kriegspiel", "kriegspiel_5x5")
+
+
+def terms() -> DrawnPieces:
+    found = drawn_pieces_of("kriegspiel")
+    assert found is not None
+    return found
+
+
+def cells(fluents: tuple[str, ...], colour: str) -> set[str]:
+    return {each for each in fluents if each.startswith("(cell ") and f" {colour} " in each}
+
+
+def pieces(fluents: tuple[str, ...], colour: str) -> Counter[str]:
+    return Counter(each.strip("()").split()[-1] for each in cells(fluents, colour))
+
+
+def random_turn(machine: Machine, state: States, rng: np.random.Generator) -> np.ndarray:
+    legal = [machine.legal(state, role)[0] for role in range(2)]
+    return np.array([[moves[rng.integers(len(moves))] for moves in legal]])
+
+
+def random_state(machine: Machine, turns: int, seed: int) -> States:
+    rng = np.random.default_rng(seed)
+    state = machine.initial(1)
+    for _ in range(turns):
+        after = machine.step(state, random_turn(machine, state, rng)).states
+        if machine.terminal(after)[0]:
+            break
+        state = after
+    return state
+
+
+@pytest.mark.parametrize("game", BOARDS)
+def test_own_pieces_stay_and_as_many_of_the_others_are_drawn(game: str) -> None:
+    machine = machine_of_game(game, "propnet")
+    maker = BoardMaker(machine, terms())
+    for turns in (0, 30, 90):
+        state = random_state(machine, turns, seed=turns)
+        (truth,) = machine.fluents(state)
+        army = pieces(machine.fluents(machine.initial(1))[0], "black")
+        boards = machine.fluents(maker.draw(state, 0, 50, np.random.default_rng(1)))
+        assert len(boards) == 50
+        for board in boards:
+            assert cells(board, "white") == cells(truth, "white")
+            assert len(cells(board, "black")) == len(cells(truth, "black"))
+            assert pieces(board, "black")["king"] == 1
+            assert pieces(board, "black")["pawn"] <= army["pawn"]
+            squares = [each.split()[1:3] for each in board if each.startswith("(cell ")]
+            assert len(set(map(tuple, squares))) == len(squares)
+            ranks = {each.split()[2] for each in board if each.endswith(" pawn)")}
+            assert not ranks & {"1", "8" if game == "kriegspiel" else "5"}
+            for name in ("control", "plies", "quiet"):
+                told = {each for each in truth if each.startswith(f"({name} ")}
+                assert {each for each in board if each.startswith(f"({name} ")} == told
+        assert len(set(boards)) > 1
+
+
+def test_draws_cover_what_is_possible() -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    maker = BoardMaker(machine, replace(terms(), home=0.3, promoted=0.2))
+    state = random_state(machine, 60, seed=3)
+    (truth,) = machine.fluents(state)
+    boards = machine.fluents(maker.draw(state, 0, 4000, np.random.default_rng(0)))
+    taken = {" ".join(each.split()[1:3]) for each in cells(truth, "white")}
+    free = {f"{x} {y}" for x in "abcde" for y in range(1, 6)} - taken
+    inner = {square for square in free if square[-1] not in "15"}
+    seen = Counter(
+        (each.strip("()").split()[-1], " ".join(each.split()[1:3]))
+        for board in boards
+        for each in cells(board, "black")
+    )
+    for kind in ("rook", "knight", "bishop", "queen", "king"):
+        assert {square for name, square in seen if name == kind} == free
+    assert {square for name, square in seen if name == "pawn"} == inner
+    # Two queens: a pawn has become one.
+    assert any(pieces(board, "black")["queen"] == 2 for board in boards)
+    # Whoever is at home is so as often as it says, and now and then otherwise.
+    home = seen["king", "e 5"] / len(boards)
+    assert home == pytest.approx(0.3 + 0.7 / len(free), abs=0.03) if "e 5" in free else not home
+
+
+def test_what_hangs_together_with_lost_pieces_is_forgotten() -> None:
+    machine = machine_of_game("kriegspiel", "propnet")
+    maker = BoardMaker(machine, terms())
+    states = machine.initial(1)
+    for number, move in enumerate(("(move e 2 e 4)", "(move d 7 d 5)", "(move a 2 b 3)")):
+        row = ["noop", "noop"]
+        row[number % 2] = move
+        joint = np.array([[machine.move_id(each) for each in row]])
+        states = machine.step(states, joint).states
+    (before,) = machine.fluents(states)
+    assert {"(passed d 6)", "(refused a 2 b 3)", "(may_castle black short)"} <= set(before)
+    (board,) = machine.fluents(maker.draw(states, 0, 1, np.random.default_rng(0)))
+    assert not [each for each in board if each.startswith(("(passed", "(refused"))]
+    assert "(may_castle white short)" in board
+    assert "(may_castle black short)" not in board
+
+
+@pytest.mark.parametrize("game", BOARDS)
+@pytest.mark.parametrize("role", [0, 1])
+def test_boards_agree_with_the_last_observation(game: str, role: int) -> None:
+    """Own pieces, how many the other has, check, and own tries: in a game of random moves."""
+    machine = machine_of_game(game, "propnet")
+    tree = PathTree(machine)
+    sampler = make_sampler(
+        Sampling.LOS,
+        machine,
+        tree,
+        capacity=8,
+        exact=0,
+        keep_views=False,
+        maker=BoardMaker(machine, terms()),
+    )
+    assert isinstance(sampler, LastObservation)
+    sampler._walked_in_vain = True  # walks are tested elsewhere, and slow
+    rng = np.random.default_rng(role)
+    state, bag = machine.initial(1), sampler.start(role)
+    turns = found = checks = 0
+    for _ in range(60):
+        joint = random_turn(machine, state, rng)
+        stepped = machine.step(state, joint)
+        if machine.terminal(stepped.states)[0]:
+            break
+        state, percepts = stepped.states, stepped.percepts[:, role]
+        bag = sampler.advance(bag, joint[:, role], percepts, rng)
+        (truth,) = machine.fluents(state)
+        turns += 1
+        if bag.depleted[0]:
+            continue
+        found += 1
+        checks += any("check" in each for each in machine.percept_texts(int(percepts[0])))
+        legal = set(machine.legal(state, role)[0].tolist())
+        own, other = machine.roles[role], machine.roles[1 - role]
+        boards = bag.states_of(0)
+        for lane, board in enumerate(machine.fluents(boards)):
+            assert cells(board, own) == cells(truth, own)
+            assert len(cells(board, other)) == len(cells(truth, other))
+            assert pieces(board, other)["king"] == 1
+            assert set(machine.legal(boards, role)[lane].tolist()) == legal
+        assert not bag.sound
+    assert turns > 30
+    assert found > 0.95 * turns
+    assert checks
+
+
+def test_refused_tries_and_the_turn_before_are_one_observation() -> None:
+    machine = machine_of_game("kriegspiel", "propnet")
+    tree = PathTree(machine)
+    maker = BoardMaker(machine, terms())
+    sampler = LastObservation(machine, tree, capacity=30, maker=maker)
+    sampler._walked_in_vain = True
+    rng = np.random.default_rng(0)
+    bag = sampler.start(0)
+    told = [
+        ("(move e 2 e 4)", ()),
+        ("noop", ()),
+        ("(move e 4 d 5)", ("refused",)),
+        ("(move d 1 h 5)", ("refused",)),
+    ]
+    for move, percepts in told:
+        moves = np.array([machine.move_id(move)])
+        bag = sampler.advance(bag, moves, np.array([machine.percept_id(percepts)]), rng)
+    boards = bag.states_of(0)
+    assert len(boards) == 30
+    for board in machine.fluents(boards):
+        assert {"(refused e 4 d 5)", "(refused d 1 h 5)"} <= set(board)
+        assert not [each for each in cells(board, "black") if each.startswith("(cell d 5 ")]
+        between = ("(cell e 2 ", "(cell f 3 ", "(cell g 4 ")
+        assert [each for each in cells(board, "black") if each.startswith(between)]
+
+
+def made(machine: Machine, spec: str, role: int) -> BeliefPlayer:
+    player = make_player(parse_spec(spec), machine, role, np.random.default_rng(role))
+    assert isinstance(player, BeliefPlayer)
+    return player
+
+
+def test_with_a_generator_los_plays_to_the_end() -> None:
+    machine = machine_of_game("kriegspiel_5x5", "propnet")
+    spec = "los:worlds=4,depth=1,evaluation=kriegspiel,boards=kriegspiel"
+    players = [made(machine, spec, role) for role in range(2)]
+    state, decisions = machine.initial(1), 0
+    for turn in range(1000):
+        made_ = [player.choose() for player in players]
+        assert all(decision.fault is None for decision in made_), turn
+        decisions += sum(len(decision.values) > 1 for decision in made_)
+        joint = np.array([[machine.move_id(decision.move) for decision in made_]])
+        stepped = machine.step(state, joint)
+        state = stepped.states
+        if machine.terminal(state)[0]:
+            break
+        for player, decision, seen in zip(
+            players, made_, stepped.percepts[0].tolist(), strict=True
+        ):
+            player.observe(decision.move, machine.percept_texts(seen), submitted=decision.move)
+    assert machine.terminal(state)[0]
+    assert decisions > 20
+
+
+def test_without_a_generator_los_says_that_it_has_no_board() -> None:
+    machine = machine_of_game("kriegspiel", "propnet")
+    rng = np.random.default_rng(0)
+    state, told = machine.initial(1), []
+    for _ in range(60):
+        joint = random_turn(machine, state, rng)
+        stepped = machine.step(state, joint)
+        told.append((int(joint[0, 0]), int(stepped.percepts[0, 0])))
+        state = stepped.states
+    found = {}
+    for name, maker in (("none", None), ("drawn", BoardMaker(machine, terms()))):
+        tree = PathTree(machine)
+        sampler = LastObservation(machine, tree, capacity=8, max_attempts=20_000, maker=maker)
+        bag, draws = sampler.start(0), np.random.default_rng(0)
+        for number, (move, seen) in enumerate(told):
+            moves, percepts = np.array([move]), np.array([seen])
+            if maker is None and number < len(told) - 1:
+                bag = replace(bag, paths=tree.extend(bag.paths, moves, percepts))
+                continue
+            bag = sampler.advance(bag, moves, percepts, draws)
+        found[name] = len(bag.sets.states)
+    assert found == {"none": 0, "drawn": 8}
+
+
+def test_what_is_wrong_with_a_generator_is_said(tmp_path: object) -> None:
+    machine = machine_of_game("exploding_bomb", "propnet")
+    assert board_maker_of("none", machine) is None
+    with pytest.raises(ConfigError, match="no fluents"):
+        board_maker_of("kriegspiel", machine)
+    with pytest.raises(ConfigError, match="there is no file 'nothing'"):
+        parse_spec("los:boards=nothing")
+    text = find_companion("kriegspiel", ".toml").read_text()
+    for old, new in (("[boards]", "[planks]"), ('["pawn"]', '["peon"]'), ("home =", "hole =")):
+        file = type(find_companion("kriegspiel", ".toml"))(str(tmp_path)) / "boards.toml"
+        file.write_text(text.replace(old, new))
+        with pytest.raises(ConfigError, match="does not say how boards are drawn"):
+            parse_spec(f"hs:boards={file}")

@@ -1,0 +1,97 @@
+"""Alpha-beta with quiescence on boards of python-chess, one at a time: nothing of ggp.search."""
+
+from __future__ import annotations
+
+import chess
+
+VALUES = {
+    chess.PAWN: 1.0,
+    chess.KNIGHT: 3.0,
+    chess.BISHOP: 3.5,
+    chess.ROOK: 5.0,
+    chess.QUEEN: 9.0,
+    chess.KING: 0.0,
+}
+SCALE, MARGIN = 1.2, 2.0
+
+
+def material(board: chess.Board, colour: chess.Color) -> float:
+    """What a board is worth to a colour by its pieces."""
+    ahead = sum(
+        value * (len(board.pieces(kind, colour)) - len(board.pieces(kind, not colour)))
+        for kind, value in VALUES.items()
+    )
+    return min(max(50 + SCALE * ahead, MARGIN), 100 - MARGIN)
+
+
+def ended(board: chess.Board, colour: chess.Color) -> float | None:
+    """The goal of a colour, if the game is over."""
+    if any(board.legal_moves):
+        return None
+    if not board.is_check():
+        return 50.0
+    return 0.0 if board.turn == colour else 100.0
+
+
+def after(board: chess.Board, move: chess.Move) -> chess.Board:
+    board = board.copy(stack=False)
+    board.push(move)
+    return board
+
+
+def quiet(
+    board: chess.Board,
+    colour: chess.Color,
+    most: int,
+    low: float = -1.0,
+    high: float = 101.0,
+    square: chess.Square | None = None,
+) -> float:
+    """What a board is worth to a colour once the exchange has been played out."""
+    over = ended(board, colour)
+    if over is not None:
+        return over
+    best = material(board, colour)
+    if not most:
+        return best
+    for move in board.legal_moves:
+        if board.piece_at(move.to_square) is None or square not in (None, move.to_square):
+            continue
+        ours = board.turn == colour
+        low, high = (max(low, best), high) if ours else (low, min(high, best))
+        if low >= high:
+            break
+        value = quiet(after(board, move), colour, most - 1, low, high, move.to_square)
+        best = max(best, value) if ours else min(best, value)
+    return best
+
+
+def searched(
+    board: chess.Board, colour: chess.Color, depth: int, most: int, low: float, high: float
+) -> float:
+    """What a board is worth to a colour, so many plies ahead and then quiet."""
+    over = ended(board, colour)
+    if over is not None:
+        return over
+    if not depth:
+        return quiet(board, colour, most, low, high)
+    best = -1.0 if board.turn == colour else 101.0
+    for move in board.legal_moves:
+        value = searched(after(board, move), colour, depth - 1, most, low, high)
+        if board.turn == colour:
+            best = max(best, value)
+            low = max(low, best)
+        else:
+            best = min(best, value)
+            high = min(high, best)
+        if low >= high:
+            break
+    return best
+
+
+def by_move(board: chess.Board, depth: int, most: int) -> dict[chess.Move, float]:
+    """What each move of the colour on turn is worth to it, so many plies ahead with the move."""
+    return {
+        move: searched(after(board, move), board.turn, depth - 1, most, -1.0, 101.0)
+        for move in board.legal_moves
+    }
