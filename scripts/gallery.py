@@ -22,18 +22,19 @@ from ggp.cli.arguments import FolderPath
 from ggp.console import guarded
 from ggp.errors import ConfigError
 from ggp.gdl import parse_term
-from ggp.gdl.games import list_games
+from ggp.gdl.games import find_game, list_games
 from ggp.gdl.terms import Term
 from ggp.library import Game, load
 from match_runner.pictures import Layout
+from match_runner.pictures.side_file import SUFFIX
 
 ROOT = Path(__file__).resolve().parents[1]
 STATIC = ROOT / "match_runner" / "table" / "static"
 CHROMIUM = "/usr/bin/chromium"
-SWITCHES = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync"
-).split()
+SWITCHES = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
 
 MOST_TURNS = 40
 """Turns of a match that are played before the picture is taken, at most."""
@@ -73,7 +74,7 @@ class Shot:
 @click.option("--out", type=FolderPath(), default=str(ROOT / "docs" / "figures"), show_default=True)
 @click.option("--each", type=click.IntRange(min=1), default=12, show_default=True)
 @click.option("--width", type=click.IntRange(min=200), default=1100, show_default=True)
-@click.option("--scheme", type=click.Choice(["light", "dark", "both"]), default="light")
+@click.option("--scheme", type=click.Choice(["light", "dark", "both"]), default="both")
 @click.option("--seed", type=int, default=1, show_default=True)
 def main(games: tuple[str, ...], out: Path, each: int, width: int, scheme: str, seed: int) -> None:
     """Draw GAMES, or else all that come with the package, EACH on a sheet."""
@@ -87,7 +88,8 @@ def main(games: tuple[str, ...], out: Path, each: int, width: int, scheme: str, 
 def shot(name: str, seed: int) -> Shot:
     """A game in the middle of a random match."""
     game = load(name)
-    layout = Layout.of(game.program)
+    side_file = find_game(name).with_suffix(SUFFIX)
+    layout = Layout.of(game.program, side_file if side_file.is_file() else None)
     return Shot(Path(name).stem, layout.picture(state_in_the_middle(game, seed)).to_json())
 
 

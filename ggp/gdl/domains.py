@@ -67,21 +67,23 @@ class Domains:
     """Values of argument positions of a set of rules.
 
     Args:
-        rules: to be read.
-        most_work: constants and flows that may be handled before it is given up; None: all.
+        rules: all that have a say in it.
+        most_flows: how often values may flow from one position to another, a hundred at a time, as
+            functions inside of functions can make a great many positions; None for no bound.
 
     Attributes:
-        is_whole: false where it was given up: then nothing is known for certain.
+        whole: false if that was not enough, so that values are missing.
     """
 
-    def __init__(self, rules: Sequence[NormalRule], most_work: int | None = None) -> None:
+    def __init__(self, rules: Sequence[NormalRule], most_flows: int | None = None) -> None:
+        self.whole = True
         self._constants: dict[Position, dict[str, None]] = {}
         self._functions: dict[Position, dict[Signature, None]] = {}
         self._flows: dict[Position, dict[Position, None]] = {}
         self._unbound: dict[Position, None] = {}
         for rule in rules:
             self._read(rule)
-        self.is_whole = self._spread(most_work)
+        self._spread(most_flows)
 
     def values(self, at: Position, limit: int) -> list[Term] | None:
         """The ground terms of a position in order of first appearance; None if over `limit`."""
@@ -170,17 +172,18 @@ class Domains:
             for i, arg in enumerate(term.args):
                 self._flow_in(arg, (*at, (signature(term), i)), sources)
 
-    def _spread(self, most_work: int | None) -> bool:
-        """Let constants flow until nothing changes; false if that is too much work."""
-        pending, work = list(self._flows), 0
+    def _spread(self, most_flows: int | None) -> None:
+        """Let values flow until nothing changes, or there are too many."""
+        pending = list(self._flows)
+        flows = 0
         while pending:
             source = pending.pop()
             for target in list(self._flows.get(source, ())):
                 pending.extend(self._copy(source, target))
-                work += 1 + len(self._constants.get(source, ()))
-            if most_work is not None and work > most_work:
-                return False
-        return True
+                flows += 1 + len(self._constants.get(source, ())) // 100
+            if most_flows is not None and flows > most_flows:
+                self.whole = False
+                return
 
     def _copy(self, source: Position, target: Position) -> list[Position]:
         changed: list[Position] = []

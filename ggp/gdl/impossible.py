@@ -20,8 +20,8 @@ from ggp.gdl.nearest import did_you_mean
 from ggp.gdl.program import DOES, GOAL, INIT, LEGAL, NEXT, ROLE, SEES, TRUE, Literal, NormalRule
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature
 
-MOST_FLOWS = 2_000_000
-"""Constants that may flow; of more nothing is said."""
+MOST_FLOWS = 100_000
+"""Flows of values between arguments; where there are more, nothing is said of values."""
 
 MOST_COMPARED = 20_000
 """Heads that may be compared with conditions; those after that are taken to be possible."""
@@ -171,7 +171,7 @@ class _Check:
         """Report an argument that has a value it never takes, or what no head can be equal to."""
         term = atom.args[kind.argument]
         at = position(kind.used, kind.argument)
-        wrong = domains.impossible(term, at) if domains.is_whole else None
+        wrong = domains.impossible(term, at) if domains.whole else None
         if wrong is not None:
             part, where = wrong
             if self._is_new(kind.rule, (where, part)):

@@ -3,8 +3,9 @@
     layout = Layout.of(program)
     picture = layout.picture(facts).to_json()
 
-`values` says which values the arguments of fluents take, `orders` which of these are coordinates,
-`boards` puts fluents into grids, `layout` draws states, and `symbols` knows common pieces.
+`values` says which values the arguments of fluents take, `shapes` lists the fluents, `orders` and
+`candidates` find coordinates, `grids` puts fluents into grids, `symbols` knows common pieces, and
+`layout` draws states. `side_file` reads what a game says of its picture itself.
 """
 
 from match_runner.pictures.layout import Layout

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from ggp.errors import ConfigError
 from ggp.gdl.normalize import normalize
 from ggp.gdl.program import RANDOM, Program
 from ggp.gdl.source import Rulesheet
 from ggp.gdl.terms import Compound, Signature, Term, signature
-from match_runner.pictures.boards import MOST_LAYERS, Grid, Place, recognise, words_of
-from match_runner.pictures.orders import natural, square_of
+from match_runner.pictures.grids import MOST_CELLS, MOST_LAYERS, Grid, Place, recognise, words_of
+from match_runner.pictures.moves import Moves, Spot, moves_of
+from match_runner.pictures.orders import natural
 from match_runner.pictures.picture import (
     MOST_FACTS,
     Board,
@@ -23,7 +25,8 @@ from match_runner.pictures.picture import (
     id_part,
     short,
 )
-from match_runner.pictures.shapes import Skeleton, flatten, shapes_of
+from match_runner.pictures.shapes import Leaf, Shape, Skeleton, flatten, shapes_of
+from match_runner.pictures.side_file import NO_SIDE_FILE, read_side_file
 from match_runner.pictures.values import Values, chains_of
 
 _LONGEST_TITLE = 400
@@ -37,27 +40,34 @@ class Layout:
         roles: Sequence[str],
         grids: Sequence[Grid],
         places: Mapping[Skeleton, Place],
+        moves: Moves,
         headers: Mapping[Signature, Sequence[str]],
     ) -> None:
-        self._roles, self._grids, self._places, self._headers = roles, grids, places, headers
+        self._roles, self._grids, self._places = roles, grids, places
+        self._moves, self._headers = moves, headers
 
     @classmethod
     def of(cls, rules: Program | Rulesheet, side_file: Path | None = None) -> Layout:
         """The layout that a game's rules suggest.
 
         Args:
-            side_file: a file that says better what the game looks like.
+            side_file: a file that says better what the game looks like (`side_file.py`).
 
         Raises:
             GDLValidationError: a rulesheet that cannot be played.
             ConfigError: the side file cannot be used.
         """
         program = rules if isinstance(rules, Program) else normalize(rules)
+        roles = tuple(role for role in program.roles if role != RANDOM)
+        side = NO_SIDE_FILE if side_file is None else read_side_file(side_file, roles)
         values = Values(program)
         shapes = shapes_of(program, values)
-        grids, places = recognise(program, shapes, chains_of(values.facts))
-        roles = tuple(role for role in program.roles if role != RANDOM)
-        return cls(roles, grids, places, {})
+        try:
+            grids, places = recognise(program, shapes, chains_of(values.facts), side)
+        except ConfigError as error:
+            raise ConfigError(f"{side_file}: {error}") from error
+        moves = moves_of(program, roles, grids, places)
+        return cls(roles, grids, places, moves, _headers(shapes, roles))
 
     def picture(self, facts: Iterable[Term]) -> Picture:
         """What to draw of the fluents of a state, or of the percepts of a turn.
@@ -74,40 +84,34 @@ class Layout:
         """
         return self._draw(list(marginals.items())).to_json()
 
-    def cells_of_move(self, move: Term) -> tuple[str, ...]:
+    def cells_of_move(self, move: Term, role: str = "") -> tuple[str, ...]:
         """Ids of the cells that a move names, in its order; () if there are none.
 
-        A board with several layers is only named by a move that also names the layer.
+        Args:
+            role: who makes it; only needed where each role has a board of its own.
         """
-        leaves = [str(leaf) for leaf in flatten(move)[1]]
-        for grid in self._grids:
-            found = tuple(_named(grid, leaves))
-            if found:
-                return found
-        return ()
+        number, spots = self._moves.spots(move, role)
+        return tuple(_cell_id(self._grids[number], *spot) for spot in spots)
 
     def _draw(self, facts: Sequence[tuple[Term, float]]) -> Picture:
-        on_grids: list[dict[tuple[tuple[str, ...], str, str], list[Item]]] = [
-            {} for _ in self._grids
-        ]
+        on_grids: list[dict[Spot, list[Item]]] = [{} for _ in self._grids]
+        extents = [Extent(grid) for grid in self._grids]
         rest: list[tuple[Term, float]] = []
         ordered = sorted(((str(fact), fact, share) for fact, share in facts), key=lambda f: f[0])
         for text, fact, share in ordered[:MOST_FACTS]:
             skeleton, leaves = flatten(fact)
             place = self._places.get(skeleton)
-            where = None
-            if place is not None:
-                names = [str(leaf) for leaf in leaves]
-                where = _where(self._grids[place.grid], place, names)
-            if place is None or where is None:
+            names = [str(leaf) for leaf in leaves]
+            where = None if place is None else _where(self._grids[place.grid], place, names)
+            if place is None or where is None or not extents[place.grid].takes(where):
                 rest.append((fact, share))
                 continue
             item = self._item(place, names, skeleton, share, text)
             on_grids[place.grid].setdefault(where, []).append(item)
         boards = [
             board
-            for grid, items in zip(self._grids, on_grids, strict=True)
-            for board in _boards(grid, items)
+            for extent, items in zip(extents, on_grids, strict=True)
+            for board in _boards(extent, items)
         ]
         tables, facts_left = self._tables(rest)
         if len(ordered) > MOST_FACTS:
@@ -148,9 +152,61 @@ class Layout:
         return tables, single
 
 
-def _where(
-    grid: Grid, place: Place, names: Sequence[str]
-) -> tuple[tuple[str, ...], str, str] | None:
+class Extent:
+    """How much of a grid is shown: its core, and what there is beside it, up to a limit."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+        self._box = grid.core
+        few = len(grid.layers) <= MOST_LAYERS
+        self._layers = {each for each in grid.layers if few and each != (RANDOM,)}
+
+    def takes(self, spot: Spot) -> bool:
+        """Make room for a place; false if the grid would be too large."""
+        layer, column, row = spot
+        x, y = self.grid.columns.index(column), self.grid.rows.index(row)
+        left, right, top, bottom = self._box
+        box = min(left, x), max(right, x), min(top, y), max(bottom, y)
+        num = (box[1] - box[0] + 1) * (box[3] - box[2] + 1)
+        layers = self._layers | {layer}
+        if len(layers) > MOST_LAYERS or num * len(layers) > 2 * MOST_CELLS:
+            return False
+        self._box, self._layers = box, layers
+        return True
+
+    @property
+    def layers(self) -> list[tuple[str, ...]]:
+        """Those that are shown, in order."""
+        return [layer for layer in self.grid.layers if layer in self._layers]
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Those that are shown, from left to right."""
+        return self.grid.columns[self._box[0] : self._box[1] + 1]
+
+    @property
+    def rows(self) -> Sequence[str]:
+        """Those that are shown, from top to bottom."""
+        return self.grid.rows[self._box[2] : self._box[3] + 1]
+
+
+def _headers(shapes: Sequence[Shape], roles: Sequence[str]) -> dict[Signature, list[str]]:
+    """What the columns of tables are called: by the variables of the rules, if these are words."""
+    found = {}
+    for shape in shapes:
+        head = shape.skeleton[0]
+        if head is not None and head[1] == len(shape.leaves) == len(shape.skeleton) - 1:
+            found[head] = [_header(i, leaf, roles) for i, leaf in enumerate(shape.leaves)]
+    return found
+
+
+def _header(number: int, leaf: Leaf, roles: Sequence[str]) -> str:
+    if leaf.values and set(leaf.values) <= {*roles, RANDOM}:
+        return "role"
+    return leaf.name if len(leaf.name) > 2 and leaf.name.isalpha() else str(number + 1)
+
+
+def _where(grid: Grid, place: Place, names: Sequence[str]) -> Spot | None:
     """Layer, column and row of a fluent; None if it is beside the board."""
     column = place.columns.of(names)
     row = "" if place.rows is None else place.rows.of(names)
@@ -162,32 +218,18 @@ def _where(
     return layer, column, row
 
 
-def _boards(
-    grid: Grid, items: Mapping[tuple[tuple[str, ...], str, str], list[Item]]
-) -> Iterator[Board]:
-    left, right, top, bottom = grid.core
-    for _, column, row in items:
-        x, y = grid.columns.index(column), grid.rows.index(row)
-        left, right, top, bottom = min(left, x), max(right, x), min(top, y), max(bottom, y)
-    columns, rows = grid.columns[left : right + 1], grid.rows[top : bottom + 1]
-    used = {layer for layer, _, _ in items}
-    few = len(grid.layers) <= MOST_LAYERS
-    layers = [each for each in grid.layers if each in used or (few and each != (RANDOM,))]
-    for layer in layers:
+def _boards(extent: Extent, items: Mapping[Spot, list[Item]]) -> Iterator[Board]:
+    grid, columns, rows = extent.grid, extent.columns, extent.rows
+    for layer in extent.layers:
         cells = [
             Cell(_cell_id(grid, layer, column, row), x, y, items.get((layer, column, row), []))
             for y, row in enumerate(rows)
             for x, column in enumerate(columns)
             if grid.cells is None or (column, row) in grid.cells or (layer, column, row) in items
         ]
-        title = short(" ".join((grid.name, *layer)))
-        yield Board(
-            _board_id(grid, layer),
-            title,
-            [short(c) for c in columns],
-            [short(r) for r in rows],
-            cells,
-        )
+        title = short(" ".join((grid.title, *layer)))
+        names = [short(column) for column in columns], [short(row) for row in rows]
+        yield Board(_board_id(grid, layer), title, *names, cells)
 
 
 def _board_id(grid: Grid, layer: Sequence[str]) -> str:
@@ -197,41 +239,3 @@ def _board_id(grid: Grid, layer: Sequence[str]) -> str:
 def _cell_id(grid: Grid, layer: Sequence[str], column: str, row: str) -> str:
     at = id_part(column) if grid.rows == ("",) else f"{id_part(column)},{id_part(row)}"
     return f"{_board_id(grid, layer)}:{at}"
-
-
-def _named(grid: Grid, leaves: Sequence[str]) -> Iterator[str]:
-    """The cells that the leaves of a move name on a grid."""
-    layer: tuple[str, ...] | None = () if grid.layers == ((),) else None
-    member = grid.members[0]
-    column_first = member.rows is None or member.columns.leaves[0] <= member.rows.leaves[0]
-    at = 0
-    while at < len(leaves):
-        if layer is None and (leaves[at],) in grid.layers and len(leaves) > 2:
-            layer = (leaves[at],)
-            at += 1
-            continue
-        width = 1 if member.rows is None or member.columns.part >= 0 else 2
-        pair = leaves[at : at + width]
-        cell = _cell_of(grid, member.rows is None, member.columns.part >= 0, column_first, pair)
-        if cell is not None and layer is not None:
-            yield _cell_id(grid, layer, *cell)
-            at += width
-        else:
-            at += 1
-
-
-def _cell_of(
-    grid: Grid, is_row: bool, is_square: bool, column_first: bool, names: Sequence[str]
-) -> tuple[str, str] | None:
-    if is_square:
-        found = square_of(names[0])
-        if found is None:
-            return None
-        column, row = found
-    elif is_row:
-        column, row = names[0], ""
-    elif len(names) < 2:
-        return None
-    else:
-        column, row = names if column_first else (names[1], names[0])
-    return (column, row) if column in grid.columns and row in grid.rows else None

@@ -53,9 +53,10 @@ def order_of(
         chains: successor relations of the rules: value -> the next one.
         gaps: whether some may be missing in between.
     """
-    names = sorted(set(values))
-    if not 2 <= len(names) <= MOST_COORDINATES:
+    distinct = set(values)
+    if not 2 <= len(distinct) <= MOST_COORDINATES:
         return None
+    names = sorted(distinct)
     if all(_WHOLE.fullmatch(name) for name in names):
         numbers = sorted(names, key=int)
         if gaps or int(numbers[-1]) - int(numbers[0]) == len(numbers) - 1:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 
 from ggp.gdl.domains import Position
 from ggp.gdl.program import INIT, NEXT, TRUE, Literal, NormalRule, Program
@@ -22,6 +22,7 @@ MOST_SHAPES = 200
 _MOST_LEAVES = 12
 _MOST_INITIAL = 5_000
 _MOST_DEPTH = 4
+_MOST_FUNCTIONS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +77,8 @@ def shapes_of(program: Program, values: Values) -> list[Shape]:
     """The shapes of a game's fluents, in the order of the rules; not all of very many."""
     found: list[tuple[Skeleton, tuple[Position, ...]]] = []
     base: Position = ((TRUE, 0),)
-    for function in values.functions(base):
-        for skeleton, at in _expand(base, function, values, 1):
-            found.append((skeleton, at))
-            if len(found) >= MOST_SHAPES:
-                break
+    for function in values.functions(base)[:MOST_SHAPES]:
+        found += islice(_expand(base, function, values, 1), MOST_SHAPES - len(found))
     initial = _initial(program, values)
     names = _variable_names(program)
     moving = _counters(program)
@@ -107,8 +105,8 @@ def _expand(
         if values.constants(inner):
             here.append(((None,), (inner,)))
         if depth < _MOST_DEPTH:
-            for deeper in values.functions(inner):
-                here += list(_expand(inner, deeper, values, depth + 1))[:MOST_SHAPES]
+            for deeper in values.functions(inner)[:_MOST_FUNCTIONS]:
+                here += islice(_expand(inner, deeper, values, depth + 1), _MOST_FUNCTIONS)
         options.append(here)
     size = 1
     for choices in options:

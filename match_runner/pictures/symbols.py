@@ -38,6 +38,7 @@ MARKS = {"x": "✕", "ecks": "✕", "cross": "✕", "o": "○", "oh": "○", "no
 
 PLAIN = {
     **{"arrow": "➹", "wall": "▦", "hole": "◌", "peg": "●", "disc": "●", "stone": "●"},
+    **{"pellet": "•", "dot": "•", "food": "•", "coin": "•"},
     **{"flag": "⚑", "queen": "♛", "ship": "⚓", "dirt": "▦", "ground": "▦", "exit": "⌂"},
 }
 
@@ -70,7 +71,7 @@ class Symbols:
         roles: of the game, without `random`.
         values: each set of constants that a content may have.
         common_empty: whether `b` fills a good part of the board at the start.
-        known: symbols by content that a game brings itself.
+        known: symbols by content that a game brings itself, and likewise `owners`.
     """
 
     def __init__(
@@ -80,9 +81,10 @@ class Symbols:
         *,
         common_empty: bool = False,
         known: Mapping[str, str] | None = None,
+        owners: Mapping[str, str] | None = None,
     ) -> None:
         self._roles = roles
-        self._known = known or {}
+        self._known, self._owners = known or {}, owners or {}
         names = {name for each in values for name in each}
         codes = {name for name in names if _CODE.fullmatch(name)}
         self._coded = len(codes) >= 3 and len(codes) >= len(names) - 2
@@ -118,8 +120,9 @@ class Symbols:
         piece, colour = self._piece(words)
         if piece:
             pair = (DRAUGHTS if self._draughts else CHESS)[piece]
-            white = (colour or owner) == "white"
-            return Look(f"{colour or owner} {piece}".strip(), pair[0 if white else 1], owner)
+            side = owner if owner in COLOURS or not colour else colour
+            symbol = pair[0 if side == "white" else 1]
+            return Look(f"{side} {piece}".strip(), symbol, owner)
         return Look(text, self._symbol(words, owner), owner)
 
     def _symbol(self, words: Sequence[str], owner: str) -> str:
@@ -131,6 +134,11 @@ class Symbols:
             return "".join(RANKS.get(p, SUITS.get(p, p)) for p in _parts(word))
         if word in MARKS:
             return MARKS[word]
+        parts = _parts(word)
+        if len(parts) == 2 and parts[0] in COLOURS:
+            word = parts[1]
+            if word in DRAUGHTS:
+                return DRAUGHTS[word][parts[0] != "white"]
         if word in PLAIN:
             return PLAIN[word]
         if word in COLOURS or (len(word) == 1 and owner and word == owner[0]):
@@ -168,9 +176,12 @@ class Symbols:
         return "king" if piece in ("king", "queen") else "man"
 
     def _owner(self, words: Sequence[str]) -> str:
-        for word in words:
+        for word in (" ".join(words), *words):
+            if word in self._owners:
+                return self._owners[word]
             if word in self._roles:
                 return word
+        initials = self._initial_roles(self._roles)
         for word in words:
             code = _CODE.fullmatch(word)
             if self._coded and code:
@@ -178,9 +189,9 @@ class Symbols:
             parts = _parts(word)
             if len(parts) > 1 and parts[0] in self._roles:
                 return parts[0]
-            for role in self._roles:
-                if word == role[0] or (word in MARKS and role in (f"{word[0]}player", word)):
-                    return role if self._initial_roles(self._roles).get(role[0]) == role else ""
+            letter = {"✕": "x", "○": "o"}.get(MARKS.get(word, ""), word)
+            if len(letter) == 1 and letter in initials:
+                return initials[letter]
         return ""
 
     def _by_initial(self, letters: Iterable[str]) -> dict[str, str]:

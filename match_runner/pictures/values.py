@@ -15,6 +15,10 @@ from ggp.gdl.domains import MAX_DEPTH, Domains, Position, occurrences, position
 from ggp.gdl.program import NormalRule, Program
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
 
+MOST_FLOWS = 40_000
+"""From position to position. Functions inside of functions can make millions; a game with so many
+has no boards that we could find."""
+
 MOST_WORK = 400_000
 """Values and facts looked at before we give up: well below a second."""
 
@@ -33,16 +37,24 @@ class Values:
     """The constants that positions of a program's relations take."""
 
     def __init__(self, program: Program) -> None:
-        self.domains = Domains(program.rules)
+        self.domains = Domains(program.rules, MOST_FLOWS)
         self.facts = facts_of(program)
         self._tight: dict[Position, Names] | None = None
         try:
-            self._tight = _Spread(program, self.domains, self.facts).tight
+            if self.domains.whole:
+                self._tight = _Spread(program, self.domains, self.facts).tight
         except TooMuchWorkError:
             return
 
+    @property
+    def is_tight(self) -> bool:
+        """Whether the rules were looked at closely."""
+        return self._tight is not None
+
     def constants(self, at: Position) -> tuple[str, ...]:
         """The constants of a position, in order of first appearance."""
+        if not self.domains.whole:
+            return ()
         if self._tight is None:
             return self.domains.constants(at)
         return tuple(self._tight.get(at, ()))
@@ -61,6 +73,8 @@ class Values:
 
     def functions(self, at: Position) -> tuple[Signature, ...]:
         """The functions that terms of a position may begin with."""
+        if not self.domains.whole:
+            return ()
         return self.domains.functions(at)
 
 
@@ -165,7 +179,13 @@ class _Spread:
         for _ in range(2 if len(listed) > 1 else 1):
             for atom, facts in listed:
                 self._spend(len(facts))
-                kept = [fact for fact in facts if _agrees(atom, fact, bound)]
+                kept = facts
+                for i, arg in enumerate(atom.args):
+                    if isinstance(arg, Variable):
+                        allowed = bound.get(arg.name, {})
+                        kept = [fact for fact in kept if fact[i] in allowed]
+                    elif isinstance(arg, Symbol):
+                        kept = [fact for fact in kept if fact[i] == arg.name]
                 if not kept:
                     return False
                 for i, arg in enumerate(atom.args):
@@ -198,6 +218,7 @@ class _Spread:
 
     def _copy(self, source: Position, target: Position) -> bool:
         """Let all values of a position flow into another, also those inside of functions."""
+        self._spend(1)
         if len(target) > MAX_DEPTH or source == target:
             return False
         changed = self._add(self.tight.get(source, {}), target)
@@ -217,16 +238,6 @@ def variables_in(term: Term) -> bool:
         if isinstance(item, Compound):
             pending += item.args
     return False
-
-
-def _agrees(atom: Compound, fact: Sequence[str], bound: dict[str, Names]) -> bool:
-    for arg, name in zip(atom.args, fact, strict=True):
-        if isinstance(arg, Variable):
-            if name not in bound.get(arg.name, {}):
-                return False
-        elif name != getattr(arg, "name", None):
-            return False
-    return True
 
 
 def _key(atom: Term) -> Key:

@@ -229,7 +229,8 @@ class Table:
         """What a person at the table sees."""
         match, role = self._seat(request)
         own = match.frames.get(seat_of(role), ()) if not match.is_over else ()
-        return JSONResponse(match.snapshot(seat_of(role), own))
+        told = match.snapshot(seat_of(role), own)
+        return JSONResponse({**told, "open_minds": self._hall.options.open_minds})
 
     async def seat_events(self, request: Request) -> Response:
         """What happens there."""

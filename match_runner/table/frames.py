@@ -22,6 +22,9 @@ from match_runner.pictures import Layout
 
 Json = dict[str, Any]
 
+UNKNOWN = {"text": "unknown", "symbol": "?", "owner": None, "share": 1.0, "title": "not known"}
+"""Stands in a cell of which a role does not know all."""
+
 _MOST_TERMS = 100_000
 """Terms that are kept read: states of a match have most of their fluents in common."""
 
@@ -44,6 +47,21 @@ class Artist:
     def heat(self, shares: Mapping[str, float]) -> Any:
         """What terms look like that hold with some probability each."""
         return self.layout.heat({term_of(text): share for text, share in shares.items()})
+
+    def certain(self, shares: Mapping[str, float]) -> Any:
+        """What is certain: terms that hold for sure, and a sign in cells where others may."""
+        picture = self.heat(shares)
+        for board in picture["boards"]:
+            for cell in board["cells"]:
+                sure = [item for item in cell["items"] if item["share"] >= 1.0]
+                open_ = [] if len(sure) == len(cell["items"]) else [dict(UNKNOWN)]
+                cell["items"] = sure + open_
+        for table in picture["tables"]:
+            kept = [row for row in zip(table["rows"], table["shares"], strict=True) if row[1] >= 1]
+            table["rows"], table["shares"] = [row for row, _ in kept], [share for _, share in kept]
+        picture["tables"] = [table for table in picture["tables"] if table["rows"]]
+        picture["facts"] = [fact for fact in picture["facts"] if fact["share"] >= 1.0]
+        return picture
 
     def cells(self, move: str) -> list[str]:
         """The cells that a move names, in order."""

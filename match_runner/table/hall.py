@@ -109,11 +109,10 @@ class Hall:
         """Find the matches there are, and go on with those that are not over."""
         await self._exchange.open()
         for setup in self.folder.setups():
-            match = self._hold(setup)
-            if setup.goals is None and setup.error is None:
+            is_over = setup.goals is not None or setup.error is not None
+            match = self._hold(setup, "over" if is_over else "waiting")
+            if not is_over:
                 self._begin(match)
-            else:
-                match.status = "over"
         # The first question would wait for a process to start.
         self._spawn(self._warm_up())
 
@@ -281,9 +280,11 @@ class Hall:
         key = secrets.token_hex(16)
         heard: asyncio.Queue[Message] = asyncio.Queue()
         self._exchange.expect(key, heard.put_nowait)
+        asked = self._thinker.submit(look_into, (task(self._exchange.path, key),))
         try:
-            asked = self._thinker.submit(look_into, (task(self._exchange.path, key),))
             done = asyncio.ensure_future(asyncio.wrap_future(asked))
+            # Who asked may be gone before it ends, and then nobody looks at it.
+            done.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             while True:
                 next_ = asyncio.ensure_future(heard.get())
                 await asyncio.wait((next_, done), return_when=asyncio.FIRST_COMPLETED)
@@ -291,12 +292,14 @@ class Hall:
                     next_.cancel()
                     break
                 yield next_.result()
+            await self._exchange.all_heard(key)
             while not heard.empty():
                 yield heard.get_nowait()
             error = done.exception()
             yield {"kind": "done"} if error is None else {"kind": "failed", "text": str(error)}
         finally:
-            self._exchange.forget(key)
+            asked.cancel()
+            self._exchange.forget(key)  # the worker stops when it has something to say
 
     def turns_of(self, frames: list[str], role: str, turn: int) -> tuple[KnownTurn, ...]:
         """What a role did and saw before it decided in a turn."""
@@ -305,8 +308,8 @@ class Hall:
 
     # ---------------------------------------------------------------- private
 
-    def _hold(self, setup: Setup) -> HeldMatch:
-        match = HeldMatch(setup)
+    def _hold(self, setup: Setup, status: str = "waiting") -> HeldMatch:
+        match = HeldMatch(setup, status)
         self.matches[setup.id] = match
         for role, token in setup.seats.items():
             self.seats[token] = match, role
@@ -343,6 +346,7 @@ class Hall:
         )
         try:
             record = await self._ask(pool, play_at_table, task)
+            await self._exchange.all_heard(match.line_key)
         except GGPError as error:
             record = self._broken_off(match, str(error))
         finally:

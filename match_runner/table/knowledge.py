@@ -8,7 +8,8 @@ more than is known for certain. The page says which of the two it is.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,13 +31,13 @@ class Known(NamedTuple):
     """What a role knows at a moment.
 
     Attributes:
-        fluents: that hold in every state looked at, sorted.
+        shares: in which share of the states looked at a fluent holds; 1 where it is in all.
         states: how many were looked at; with 0 nothing is known.
         exact: whether these are all there can be.
         legal: moves that are legal in all of them.
     """
 
-    fluents: tuple[str, ...]
+    shares: Mapping[str, float]
     states: int
     exact: bool
     legal: frozenset[str]
@@ -74,16 +75,17 @@ class Knowledge:
         """What is known now."""
         bag = self._tracker.bag
         if self._is_lost or bag.depleted[0]:
-            return Known((), 0, False, frozenset())
+            return Known({}, 0, False, frozenset())
         states = bag.states_of(0)
         machine = self._machine
-        sets = [set(fluents) for fluents in machine.fluents(states)]
+        counts_of = Counter(fluent for held in machine.fluents(states) for fluent in held)
+        num = len(states)
         legal = machine.legal(states, self._role, allow_stuck=True)
         moves, counts = np.unique(legal.values, return_counts=True)
-        sure = moves[counts == len(sets)].tolist()
+        sure = moves[counts == num].tolist()
         return Known(
-            tuple(sorted(set.intersection(*sets))),
-            len(sets),
+            {fluent: count / num for fluent, count in sorted(counts_of.items())},
+            num,
             bool(bag.exact[0]),
             frozenset(map(machine.move_text, sure)),
         )

@@ -20,6 +20,9 @@ from ggp.errors import MatchError
 MOST_LINE_BYTES = 1 << 26
 """Longest line that is read; pictures of hostile states are bounded far below."""
 
+LAST_WORDS_S = 5.0
+"""What is in the socket of a worker that has done its work is read in so much time."""
+
 Message = Mapping[str, Any]
 """An object with the field `kind`."""
 
@@ -89,6 +92,7 @@ class Exchange:
         self._server: asyncio.Server | None = None
         self._hear: dict[str, Callable[[Message], None]] = {}
         self._writers: dict[str, asyncio.StreamWriter] = {}
+        self._read: dict[str, asyncio.Event] = {}
 
     async def open(self) -> None:
         """Listen."""
@@ -106,10 +110,21 @@ class Exchange:
     def expect(self, key: str, hear: Callable[[Message], None]) -> None:
         """Somebody will say this key; `hear` is told what else it says."""
         self._hear[key] = hear
+        self._read[key] = asyncio.Event()
+
+    async def all_heard(self, key: str) -> None:
+        """Wait until everything was heard that a worker said who has done its work.
+
+        What it returned comes another way, and may be here before.
+        """
+        if key in self._writers:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._read[key].wait(), LAST_WORDS_S)
 
     def forget(self, key: str) -> None:
         """Nothing more is heard from whoever said this key."""
         self._hear.pop(key, None)
+        self._read.pop(key, None)
         writer = self._writers.pop(key, None)
         if writer is not None:
             writer.transport.abort()
@@ -123,6 +138,7 @@ class Exchange:
         return True
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        key = ""
         try:
             key = str(json.loads(await reader.readline()).get("key", ""))
             if key not in self._hear:
@@ -136,4 +152,6 @@ class Exchange:
         except (OSError, ValueError, AttributeError, asyncio.IncompleteReadError):
             pass  # the worker is gone, and its pool says how
         finally:
+            if key in self._read:
+                self._read[key].set()
             writer.close()

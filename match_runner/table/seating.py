@@ -230,7 +230,7 @@ class _Teller:
             )
         known = knowledge.known()
         about = {"states": known.states, "exact": known.exact}
-        return {**own, "state": self._artist.picture(known.fluents), "known": about}
+        return {**own, "state": self._artist.certain(known.shares), "known": about}
 
 
 class _Person:

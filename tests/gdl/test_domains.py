@@ -148,3 +148,9 @@ def test_places_of_a_relation_know_what_they_share() -> None:
     assert position(other, 0) == ((other, 0),)
     rule = NormalRule(parse_term("(next 1 2)"))  # type: ignore[arg-type]
     assert Domains([rule]).values(position(true, 0), 9) == []
+
+
+def test_functions_inside_of_functions_are_given_up_where_flows_are_bounded() -> None:
+    found = program(" ".join(f"(<= (next (f{i} ?x)) (true ?x))" for i in range(20))).rules
+    assert not Domains(found, most_flows=1_000).whole
+    assert Domains(program(RULES).rules, most_flows=1_000).whole

@@ -208,7 +208,7 @@ def test_nothing_is_said_of_our_games(name: str) -> None:
     assert validate(read_rulesheet(name), strict=True) == ()
 
 
-@pytest.mark.parametrize("name", ["meier", "krieg_tic_tac_toe", "leduc_poker", "spy_vs_spy"])
+@pytest.mark.parametrize("name", ["banker_and_thief", "krieg_tic_tac_toe", "spy_vs_spy"])
 def test_slip_in_a_fluent_or_move_is_found_where_it_is(name: str) -> None:
     text = read_rulesheet(name).source.text
     slips = 0
@@ -226,7 +226,7 @@ def test_slip_in_a_fluent_or_move_is_found_where_it_is(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["battleships_in_fog", "connect_four", "krieg_tic_tac_toe", "leduc_poker", "monty_hall"]
+    "name", ["exploding_bomb", "krieg_tic_tac_toe", "leduc_poker", "meier", "monty_hall"]
 )
 def test_what_happens_in_a_match_is_never_impossible(name: str) -> None:
     machine = machine_of_game(name, "propnet")
@@ -258,12 +258,12 @@ def test_only_validation_looks_for_what_no_formal_rule_forbids() -> None:
     [
         " ".join(
             f"(<= (next (cell ?x {i} b)) (true (cell ?x {i} b)) (not (true (cell {i} {i} ?x))))"
-            for i in range(2000)
+            for i in range(800)
         ),
-        " ".join(f"(init (at {i})) (<= (goal white 1) (true (ta {i} {i})))" for i in range(2000)),
-        " ".join(f"(r{i} c{i}) (<= (r{i + 1} ?x) (r{i} ?x))" for i in range(2000))
-        + "(<= (next (at ?x)) (r2000 ?x)) (<= (goal white 1) (true (at 7)))",
-        " ".join(f"(init (at ?x ?x {i} ?x)) (<= p (true (at a ?y ?y b)))" for i in range(999)),
+        " ".join(f"(init (at {i})) (<= (goal white 1) (true (ta {i} {i})))" for i in range(800)),
+        " ".join(f"(r{i} c{i}) (<= (r{i + 1} ?x) (r{i} ?x))" for i in range(800))
+        + "(<= (next (at ?x)) (r800 ?x)) (<= (goal white 1) (true (at 7)))",
+        " ".join(f"(init (at ?x ?x {i} ?x)) (<= p (true (at a ?y ?y b)))" for i in range(500)),
     ],
     ids=["cells", "names", "chain", "unbound"],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The page in a real browser: played with mouse and keyboard, read by machines, on small screens."""
+"""The page in a real browser: with mouse and keyboard, read by machines, on small screens."""
 
 from __future__ import annotations
 
@@ -14,12 +14,9 @@ from tests.table.browsers import PATIENCE_MS, fits, open_browser, why_no_browser
 from tests.table.live import SECRETS, WORDS, LiveTable
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, ConsoleMessage, Page
 
-pytestmark = [
-    pytest.mark.skipif(why_no_browser() is not None, reason=str(why_no_browser())),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.skipif(why_no_browser() is not None, reason=str(why_no_browser()))
 
 SMALL = {"width": 360, "height": 740}
 
@@ -45,7 +42,12 @@ def window(browser: Browser, **options: Any) -> Iterator[Page]:
     wrong: list[str] = []
     opened.on("pageerror", lambda error: wrong.append(str(error)))
     opened.on("dialog", lambda dialog: wrong.append(dialog.message))
-    opened.on("console", lambda said: said.type == "error" and wrong.append(said.text))
+
+    def note(said: ConsoleMessage) -> None:
+        if said.type == "error":
+            wrong.append(said.text)
+
+    opened.on("console", note)
     try:
         yield opened
         assert wrong == []
@@ -76,7 +78,7 @@ def test_a_person_plays_a_whole_match_with_the_mouse(page: Page, table: LiveTabl
     page.wait_for_url(re.compile("/seat/"))
     moves = 0
     while until_over(page):
-        cells = page.locator("[data-cell]:not([disabled]):not([aria-disabled=true])")
+        cells = page.locator("button[data-cell]")
         turn = page.locator(".status").inner_text()
         if cells.count():
             cells.first.click()
@@ -121,10 +123,12 @@ class Listener:
         self._page = page
         self._answers: list[Any] = []
         self._events: list[str] = []
-        page.on("response", self._answers.append)
+        page.on("response", lambda answer: self._answers.append(answer))
         link = page.context.new_cdp_session(page)
         link.send("Network.enable")
-        link.on("Network.eventSourceMessageReceived", lambda told: self._events.append(told["data"]))
+        link.on(
+            "Network.eventSourceMessageReceived", lambda told: self._events.append(told["data"])
+        )
 
     def heard(self) -> str:
         bodies = [
@@ -211,7 +215,7 @@ def test_a_rulesheet_with_a_mistake_is_typed_mended_and_played(
 ) -> None:
     page.goto(table.url)
     page.select_option("#game", label="Your own rules …")
-    rules = "(role solo) (init here) (<= terminal (true there))\n(<= (legal solo go) (true here)"
+    rules = "(role solo) (init here) (<= terminal (true there))\n(<= (legal solo go) (ture here))"
     page.locator("#rules").fill(rules)
     page.wait_for_selector(".diagnostics li pre")
     said = page.locator(".diagnostics").inner_text()
@@ -220,7 +224,9 @@ def test_a_rulesheet_with_a_mistake_is_typed_mended_and_played(
     assert page.locator("button.primary").is_disabled()
     page.locator("#rules").focus()
     page.keyboard.press("Control+End")
-    page.keyboard.type(") (<= (next there) (does solo go)) (goal solo 77)")
+    for _ in "(ture here))":
+        page.keyboard.press("Backspace")
+    page.keyboard.type("(true here)) (<= (next there) (does solo go)) (goal solo 77)")
     page.wait_for_selector(".diagnostics .good")
     page.click("button.primary")
     page.wait_for_url(re.compile("/seat/"))
@@ -259,10 +265,8 @@ def test_a_mind_shows_why_hyperplay_does_not_ask(page: Page, table: LiveTable) -
     page.click("summary:has-text('mind of agent')")
     page.wait_for_selector("text=2 particles: all the states it may be in")
     page.wait_for_selector("th:text('HyperPlay-II')")
-    page.wait_for_function(
-        "document.querySelectorAll('.mind td.chosen').length === 2"
-        " && document.querySelectorAll('.mind .bar').length === 4"
-    )
+    page.wait_for_selector(".mind td.chosen:has-text('90.0')")
+    assert page.locator(".mind .bar").count() == 4
     rows = page.locator(".mind tbody tr").all_inner_texts()
     ask = next(row for row in rows if row.startswith("ask"))
     assert "90.0" in ask

@@ -116,7 +116,7 @@ def test_a_match_with_people_is_watched_by_its_key_only(table: LiveTable) -> Non
     begun = secrets_match(table)
     path = f"/api/matches/{begun['id']}"
     table.until(f"{path}?key={begun['key']}", lambda told: told["frame"])
-    for asked in ("", "?key=", "?key=guess", f"/turns/0?key={list(begun['seats'].values())[0]}"):
+    for asked in ("", "?key=", "?key=guess", f"/turns/0?key={begun['seats']['alice']}"):
         assert table.get(f"{path}{asked}", 403)["error"].startswith("people play")
     assert table.request("GET", f"{path}/events")[0] == 403
     assert table.request("GET", f"{path}/mind?role=alice&turn=0")[0] == 403
@@ -263,7 +263,9 @@ def test_rules_that_cannot_be_played_say_why(table: LiveTable, text: str) -> Non
 
 
 def test_rules_with_a_mistake_say_where(table: LiveTable) -> None:
-    told = table.post("/api/rules", {"rules": SECRETS.replace("(true (step 1))", "(ture (step 1))")})
+    told = table.post(
+        "/api/rules", {"rules": SECRETS.replace("(true (step 1))", "(ture (step 1))")}
+    )
     (found, *_) = told["diagnostics"]
     assert found["line"] > 0
     assert "ture" in found["context"][found["caret"] :]

@@ -177,7 +177,7 @@ function drawItem(item, owners) {
   else if (isIn(shape, BLACK_PIECES)) span.dataset.colour = "grey";
   if (isIn(shape, BLACK_PIECES)) span.classList.add("piece");
   if (!isGlyph) span.style.setProperty("--length", Math.min(Math.max(shape.length, 2), 9));
-  if (item.share < CERTAIN) span.style.opacity = (0.35 + 0.65 * item.share).toFixed(2);
+  if (item.share < CERTAIN) span.style.opacity = (0.5 + 0.5 * item.share).toFixed(2);
   return span;
 }
 
@@ -230,7 +230,7 @@ function drawTable(table) {
   const element = make("table", "facts-table");
   element.append(make("caption", "", table.title));
   const unsure = table.shares.some((share) => share < CERTAIN);
-  if (table.headers.some((name) => !/^\d*$/.test(name)) || unsure) {
+  if (table.headers.every((name) => !/^\d*$/.test(name)) || unsure) {
     const head = make("tr");
     for (const name of table.headers) head.append(header(name));
     if (unsure) head.append(header("share"));

@@ -4,7 +4,10 @@ import { drawPicture } from "./board.js";
 import { counted, el, fill, follow, name, term, trouble } from "./dom.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const MOST_MOVES = 30;
+const MOST_MOVES = 10;
+/** Whether somebody has asked for all moves: tables are drawn again and again while a player thinks. */
+let isWide = false;
+
 const TITLES = { hyperplay: "HyperPlay", hyperplay2: "HyperPlay-II" };
 
 /**
@@ -21,21 +24,27 @@ export function decisionTable(thoughts, onLines = null) {
       moves.get(value.move)[player] = value;
     }
   }
+  const most = isWide ? Infinity : MOST_MOVES;
   const best = ([, values]) => Math.max(...thoughts.map(({ player }) => values[player]?.value ?? -1));
   const rows = [...moves].sort((a, b) => best(b) - best(a));
   const chosen = (player, move) => thoughts.find((each) => each.player === player).decision.move === move;
-  const hidden = rows.length - MOST_MOVES;
+  const hidden = rows.length - most;
+  const showAll = (event) => {
+    isWide = true;
+    event.target.previousElementSibling.querySelectorAll("tr[hidden]").forEach((row) => { row.hidden = false; });
+    event.target.remove();
+  };
   return el("div", { class: "scrolls" },
     el("table", { class: "values" },
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "move"),
         ...thoughts.map(({ player }) => el("th", { scope: "col" }, TITLES[player] ?? "value")),
         onLines ? el("th", { scope: "col" }, el("span", { class: "unseen" }, "lines of play")) : null)),
-      el("tbody", {}, ...rows.slice(0, MOST_MOVES).map(([move, values]) => el("tr", {},
+      el("tbody", {}, ...rows.map(([move, values], number) => el("tr", { hidden: number >= most },
         el("th", { scope: "row" }, term(move)),
         ...thoughts.map(({ player }) => el("td", { class: chosen(player, move) ? "chosen" : "" },
           bar(values[player]), valueText(values[player], chosen(player, move)))),
         onLines ? el("td", {}, el("button", { type: "button", class: "quiet-button", "aria-label": `Lines of play after ${move}`, onClick: () => onLines(move) }, "lines")) : null)))),
-    hidden > 0 ? el("p", { class: "quiet" }, `and ${counted(hidden, "move")} of less value`) : null);
+    hidden > 0 ? el("button", { type: "button", class: "quiet-button", onClick: showAll }, `${counted(hidden, "move")} of less value`) : null);
 }
 
 function valueText(value, isChosen) {
@@ -78,7 +87,8 @@ export function mindPanel(role, pathOf) {
   let thoughts = {};
   let stream = null;
   const element = el("details", { class: "mind", onToggle: () => (element.open ? look() : stop()) },
-    el("summary", {}, "Look into the mind of ", name(role, 40)), belief, values, lines, problem);
+    el("summary", {}, "Look into the mind of ", name(role, 40)),
+    el("div", { class: "mind-parts" }, belief, el("div", { class: "stack" }, values, lines, problem)));
 
   function stop() {
     stream?.close();
@@ -114,7 +124,7 @@ export function mindPanel(role, pathOf) {
     });
   }
 
-  return { element, isOpen: () => element.open, open: () => { element.open = true; } };
+  return { element, stop, isOpen: () => element.open, open: () => { element.open = true; } };
 }
 
 function drawBelief(told) {

@@ -19,9 +19,12 @@ export async function seat(token) {
   const about = el("p", { class: "quiet" });
   const history = el("ol", { class: "history", reversed: true });
   const end = el("div");
+  const minds = told.open_minds
+    ? [el("p", { class: "links" }, el("a", { href: `/match/${told.match.id}` }, "Everything, and every mind"))]
+    : [];
   show(`${told.match.game}: you play ${told.role}`,
     el("div", { class: "seat-page" },
-      el("section", { class: "stack", "aria-label": "What you know" }, status, clock, end, board, about),
+      el("section", { class: "stack", "aria-label": "What you know" }, status, clock, end, board, about, ...minds),
       el("div", { class: "stack" },
         el("section", {}, movesTitle, moves),
         el("section", { "aria-labelledby": "history" }, el("h2", { id: "history" }, "Your turns"), history))));
@@ -70,8 +73,8 @@ export async function seat(token) {
     else if (!known.states) fill(about, "Nothing is drawn: no state was found that fits what you saw.");
     else if (known.exact) {
       fill(about, known.states === 1 ? "This is the state: nothing else fits what you saw."
-        : `Drawn is what is certain: ${counted(known.states, "state")} fit what you saw.`);
-    } else fill(about, `Drawn is what all of ${counted(known.states, "sampled state")} have in common that fit what you saw.`);
+        : `Drawn is what is certain; ? is not: ${counted(known.states, "state")} fit what you saw.`);
+    } else fill(about, `Drawn is what all of ${counted(known.states, "sampled state")} have in common that fit what you saw; ? is where they differ.`);
   }
 
   const cellOf = (id) => [...board.querySelectorAll("[data-cell]")].find((each) => each.dataset.cell === id);

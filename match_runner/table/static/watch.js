@@ -116,6 +116,7 @@ export async function watch(path, id, key) {
       return `${path}/mind?${asked}`;
     });
     minds.set(role, { panel, turn: shown });
+    known?.panel.stop();
     if (known) panel.open();
     return panel.element;
   }

@@ -1,9 +1,8 @@
-"""Which fluents are boards, from the rules alone.
+"""Which leaves of fluents are coordinates, and of what kind.
 
-A fluent with two coordinates among its leaves is in a grid, one with a single coordinate may be in
-a row. Of the other leaves, a coordinate more is a layer, and so is a role whose boards never meet
-(each side's fleet); the rest is what a cell holds. Fluents over the same coordinates share a grid,
-unless each of them fills it: those of `cell1` and `cell2` are two.
+A fluent with two coordinates among its leaves may be in a grid, one with a single coordinate in a
+row. Of the other leaves, a coordinate more is a layer, and so is a role whose boards never meet
+(each side's fleet); the rest is what a cell holds.
 
 The first coordinate goes across and the second one up, as in chess: the first row is at the bottom.
 If only the second coordinates are letters, these go across. Where the rules call one `row` and the
@@ -14,28 +13,20 @@ where rows are letters.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
-from ggp.gdl.program import RANDOM, Program
-from match_runner.pictures.orders import Kind, Order, are_squares, natural, order_of, square_of
-from match_runner.pictures.shapes import Shape, Skeleton, flatten
+from ggp.gdl.program import Program
+from match_runner.pictures.orders import Kind, Order, are_squares, order_of, square_of
+from match_runner.pictures.shapes import Shape, flatten
 from match_runner.pictures.symbols import Symbols
 
-MOST_CELLS = 2_600
-"""Of one board: 51 by 51 still is one."""
+FEW = 20
+"""Coordinates of an ordinary board; more than these may be numbers that also count something."""
 
-MOST_LAYERS = 24
 MOST_IN_ROW = 52
-_FEW = 20
 
 _ROW_NAMES = frozenset({"row", "r", "row1", "r1"})
-_SMALL_WORDS = frozenset(
-    {
-        *("at", "is", "in", "on", "has", "holds", "location", "position", "pos", "cell"),
-        *("mark", "marked", "piece"),
-    }
-)
 _COLUMN_NAMES = frozenset({"col", "column", "c", "col1", "c1"})
 
 
@@ -50,32 +41,12 @@ class Axis:
     leaves: tuple[int, ...]
     part: int = -1
 
-    def of(self, leaves: Sequence[str]) -> str | None:
+    def of(self, leaves: Sequence[str] | Mapping[int, str]) -> str | None:
         """The coordinate that the leaves of a fluent name."""
         if self.part < 0:
             return " ".join(leaves[i] for i in self.leaves)
         square = square_of(leaves[self.leaves[0]])
         return None if square is None else square[self.part]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """How fluents of a shape are put on boards.
-
-    Attributes:
-        grid: index of the grid.
-        rows: None on boards of one row.
-        layers: leaves that say which board of the grid's.
-        content: leaves that say what a cell holds.
-        named: whether the fluent's name belongs to what the cell holds.
-    """
-
-    grid: int
-    columns: Axis
-    rows: Axis | None
-    layers: tuple[int, ...]
-    content: tuple[int, ...]
-    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,56 +81,7 @@ class Candidate:
         return (self.columns,) if self.rows is None else (self.columns, self.rows)
 
 
-@dataclass(slots=True)
-class Grid:
-    """Boards over the same coordinates, one for each layer.
-
-    Attributes:
-        columns, rows: all coordinates that there may be, in order: from left to right, from top to
-            bottom; the one row of a row is "".
-        core: indices of the first and last column and row that are always shown.
-        cells: those that exist; None for all.
-        layers: values of the layers, one row of constants for each board; dull ones are only
-            shown when something is there.
-    """
-
-    name: str
-    columns: tuple[str, ...]
-    rows: tuple[str, ...]
-    core: tuple[int, int, int, int]
-    cells: frozenset[tuple[str, str]] | None
-    layers: tuple[tuple[str, ...], ...]
-    symbols: Symbols
-    members: tuple[Candidate, ...]
-
-
-def recognise(
-    program: Program, shapes: Sequence[Shape], chains: Sequence[Mapping[str, str]]
-) -> tuple[list[Grid], dict[Skeleton, Place]]:
-    """The grids of a game, and where the fluents of each shape go in them."""
-    roles = tuple(role for role in program.roles if role != RANDOM)
-    finder = _Finder(program, roles, chains)
-    groups: list[list[Candidate]] = []
-    squares = [each for each in map(finder.square, shapes) if each is not None]
-    for candidate in sorted(squares, key=_rank):
-        _join(groups, candidate)
-    placed = {member.shape.skeleton for group in groups for member in group}
-    for shape in shapes:
-        if shape.skeleton not in placed:
-            _lay_over(groups, shape)
-    placed = {member.shape.skeleton for group in groups for member in group}
-    rows = [finder.line(s, alone=not groups) for s in shapes if s.skeleton not in placed]
-    lines: list[list[Candidate]] = []
-    for each in sorted((row for row in rows if row is not None), key=_rank):
-        _join(lines, each)
-    return _laid_out([*groups, *lines], roles)
-
-
-def _rank(candidate: Candidate) -> tuple[bool, bool, int]:
-    return candidate.side is not None, not candidate.complete, -len(candidate.keys)
-
-
-class _Finder:
+class Finder:
     """Looks for coordinates among the leaves of shapes."""
 
     def __init__(
@@ -288,7 +210,7 @@ class _Finder:
             return False
         if {a.kind, b.kind} == {Kind.LETTERS, Kind.NUMBERS} or a.values == b.values:
             return True
-        return len(a.values) <= _FEW and len(b.values) <= _FEW
+        return len(a.values) <= FEW and len(b.values) <= FEW
 
     def _chained(self, order: Order) -> bool:
         return any(
@@ -364,169 +286,6 @@ class _Finder:
             complete=full or (marked and len(known) > 3),
             keys=known,
         )
-
-
-def _join(groups: list[list[Candidate]], candidate: Candidate) -> None:
-    """Put a candidate into the group that has its coordinates, or into one of its own."""
-    for group in groups:
-        fitted = _fitted(group[0], candidate)
-        if fitted is not None:
-            group.append(fitted)
-            return
-    if candidate.side is not None:
-        content = tuple(i for i in candidate.content if i != candidate.side)
-        candidate = replace(candidate, layers=(candidate.side,), content=content)
-    groups.append([candidate])
-
-
-def _lay_over(groups: Sequence[list[Candidate]], shape: Shape) -> None:
-    """Put a shape of two leaves onto the board whose coordinates they are: walls, marks."""
-    if len(shape.leaves) != 2 or not all(leaf.values for leaf in shape.leaves):
-        return
-    values = tuple(set(leaf.values) for leaf in shape.leaves)
-    for group in groups:
-        head = group[0]
-        if head.rows is None or head.orders[1] is None or head.layers:
-            continue
-        across, up = (set(order.values) for order in (head.orders[0], head.orders[1]))
-        straight = max(head.columns.leaves) <= max(head.rows.leaves)
-        for columns, rows in ((0, 1), (1, 0)) if straight else ((1, 0), (0, 1)):
-            if values[columns] <= across and values[rows] <= up:
-                keys = frozenset((row[columns], row[rows]) for row in shape.initial)
-                axes = Axis((columns,)), Axis((rows,))
-                group.append(Candidate(shape, *axes, head.orders, (), keys=keys))
-                return
-
-
-def _fitted(head: Candidate, candidate: Candidate) -> Candidate | None:
-    """A candidate as it is on the board of another; None if it is on a board of its own."""
-    full = head.complete and candidate.complete and head.content and candidate.content
-    if full or len(head.axes) != len(candidate.axes):
-        return None
-    if head.side is not None and candidate.side is not None:
-        content = tuple(i for i in candidate.content if i != candidate.side)
-        candidate = replace(candidate, layers=(candidate.side,), content=content)
-    if [set(v) for v in _layer_values(head)] != [set(v) for v in _layer_values(candidate)]:
-        return None
-    if _alike(head.orders, candidate.orders):
-        return candidate
-    if candidate.rows is None or candidate.orders[1] is None:
-        return None
-    turned = (candidate.orders[1], candidate.orders[0])
-    if not _alike(head.orders, turned):
-        return None
-    return replace(candidate, columns=candidate.rows, rows=candidate.columns, orders=turned)
-
-
-def _alike(
-    orders: tuple[Order | None, Order | None], others: tuple[Order | None, Order | None]
-) -> bool:
-    for a, b in zip(orders, others, strict=True):
-        if a is None or b is None:
-            continue
-        num, common = len(a.values), len({*a.values} & {*b.values})
-        if 2 * common < num or (2 * common < len(b.values) and len(b.values) <= _FEW):
-            return False
-    return True
-
-
-def _layer_values(candidate: Candidate) -> list[tuple[str, ...]]:
-    return [candidate.shape.leaves[i].values for i in candidate.layers]
-
-
-def _laid_out(
-    groups: Sequence[Sequence[Candidate]], roles: Sequence[str]
-) -> tuple[list[Grid], dict[Skeleton, Place]]:
-    grids: list[Grid] = []
-    places: dict[Skeleton, Place] = {}
-    names: set[str] = set()
-    for group in groups:
-        name = group[0].shape.name
-        while name in names:
-            name += "+"
-        grid = _grid(name, group, roles)
-        if grid is None:
-            continue
-        names.add(name)
-        for member in group:
-            named = member is not group[0] or not member.content
-            places[member.shape.skeleton] = Place(
-                len(grids), member.columns, member.rows, member.layers, member.content, named
-            )
-        grids.append(grid)
-    return grids, places
-
-
-def _grid(name: str, group: Sequence[Candidate], roles: Sequence[str]) -> Grid | None:
-    """The grid of a group; None if it would have too many cells."""
-    head = group[0]
-    columns = _united([member.orders[0] for member in group])
-    rows = _united([member.orders[1] for member in group])
-    if not head.downwards:
-        rows = rows[::-1]
-    keys = {key for member in group for key in member.keys}
-    core = _core(columns, rows, keys, complete=head.complete)
-    size = (core[1] - core[0] + 1) * (core[3] - core[2] + 1)
-    values = [set(v) for v in _layer_values(head)]
-    layers = [tuple(sorted(v, key=natural)) for v in values]
-    shown = tuple((v,) for v in layers[0]) if layers else ((),)
-    if size * max(1, min(len(shown), MOST_LAYERS)) > MOST_CELLS:
-        return None
-    contents = [m.shape.leaves[i].values for m in group for i in m.content]
-    contents += [
-        words_of(m.shape.name, has_content=bool(m.content))
-        for m in group
-        if m is not head or not m.content
-    ]
-    empties = sum("b" in row for row in head.shape.initial)
-    symbols = Symbols(roles, contents, common_empty=3 * empties > len(head.shape.initial))
-    bounded = head.holes or (head.complete and head.content and len(head.keys) < size)
-    cells = head.keys if bounded else None
-    return Grid(name, columns, rows, core, cells, shown, symbols, tuple(group))
-
-
-def words_of(name: str, *, has_content: bool) -> tuple[str, ...]:
-    """The words of a fluent's name that say what there is: `king` of `king_at`.
-
-    Args:
-        has_content: whether leaves say it, so that no word is needed.
-    """
-    words = tuple(word for word in name.replace("-", "_").split("_") if word)
-    telling = tuple(word for word in words if word not in _SMALL_WORDS)
-    return telling if telling or has_content else (name,)
-
-
-def _united(orders: Sequence[Order | None]) -> tuple[str, ...]:
-    """The coordinates of all members of a group."""
-    head = orders[0]
-    if head is None:
-        return ("",)
-    union = dict.fromkeys(value for order in orders if order is not None for value in order.values)
-    if set(union) == {*head.values}:
-        return head.values
-    order = order_of(union, (), gaps=True)
-    return order.values if order is not None else tuple(union)
-
-
-def _core(
-    columns: Sequence[str], rows: Sequence[str], keys: set[tuple[str, str]], *, complete: bool
-) -> tuple[int, int, int, int]:
-    """First and last column and row that are always shown.
-
-    The rules often let coordinates be larger than the board: one relation counts both squares and
-    steps. So if the initial fluents fill a smaller rectangle fairly well, that is the board.
-    """
-    whole = 0, len(columns) - 1, 0, len(rows) - 1
-    xs = [columns.index(x) for x, _ in keys if x in columns]
-    ys = [rows.index(y) for _, y in keys if y in rows]
-    if not xs or not ys:
-        return whole
-    hull = min(xs), max(xs), min(ys), max(ys)
-    width, height = hull[1] - hull[0] + 1, hull[3] - hull[2] + 1
-    dense = 2 * len(keys) >= width * height >= 3 * max(width, height)
-    dense = dense and 2 * width * height < len(columns) * len(rows)
-    wide = max(len(columns), len(rows)) > _FEW
-    return hull if complete or dense or wide else whole
 
 
 def _product(orders: Sequence[Order]) -> Order:

@@ -1,0 +1,298 @@
+"""Grids: fluents over the same coordinates share one, unless each of them fills it.
+
+So `(cell ?x ?y ?piece)` and `(blocked ?x ?y)` are one board, but those of `cell1` and `cell2` are
+two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ggp.gdl.program import RANDOM, Program
+from match_runner.pictures.candidates import FEW, Axis, Candidate, Finder
+from match_runner.pictures.orders import Order, natural, order_of
+from match_runner.pictures.shapes import Shape, Skeleton
+from match_runner.pictures.side_file import NO_SIDE_FILE, SideFile, groups_of
+from match_runner.pictures.symbols import Symbols
+
+MOST_CELLS = 2_600
+"""Of one grid at first: 51 by 51 still is one."""
+
+MOST_CELLS_OF_ALL = 10_000
+MOST_LAYERS = 24
+MOST_CONTENTS = 500
+
+_SMALL_WORDS = frozenset(
+    {
+        *("at", "is", "in", "on", "has", "holds", "location", "position", "pos", "cell"),
+        *("mark", "marked", "piece"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How fluents of a shape are put on boards.
+
+    Attributes:
+        grid: index of the grid.
+        rows: None on boards of one row.
+        layers: leaves that say which board of the grid's.
+        content: leaves that say what a cell holds.
+        named: whether the fluent's name belongs to what the cell holds.
+    """
+
+    grid: int
+    columns: Axis
+    rows: Axis | None
+    layers: tuple[int, ...]
+    content: tuple[int, ...]
+    named: bool = False
+
+
+@dataclass(slots=True)
+class Grid:
+    """Boards over the same coordinates, one for each layer.
+
+    Attributes:
+        columns, rows: all coordinates that there may be, in order: from left to right, from top to
+            bottom; the one row of a row is "".
+        core: indices of the first and last column and row that are always shown.
+        cells: those that exist; None for all.
+        layers: values of the layers, one row of constants for each board; dull ones are only
+            shown when something is there.
+    """
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    core: tuple[int, int, int, int]
+    cells: frozenset[tuple[str, str]] | None
+    layers: tuple[tuple[str, ...], ...]
+    symbols: Symbols
+    members: tuple[Candidate, ...]
+
+    @property
+    def num_cells(self) -> int:
+        """Of all boards, as far as they are always shown."""
+        left, right, top, bottom = self.core
+        return (right - left + 1) * (bottom - top + 1) * min(len(self.layers), MOST_LAYERS)
+
+
+def recognise(
+    program: Program,
+    shapes: Sequence[Shape],
+    chains: Sequence[Mapping[str, str]],
+    side: SideFile = NO_SIDE_FILE,
+) -> tuple[list[Grid], dict[Skeleton, Place]]:
+    """The grids of a game, and where the fluents of each shape go in them.
+
+    Raises:
+        ConfigError: the side file has fluents that the game has not.
+    """
+    roles = tuple(role for role in program.roles if role != RANDOM)
+    finder = Finder(program, roles, chains)
+    said = groups_of(side, shapes, chains)
+    claimed = side.plain | {member.shape.skeleton for _, group in said for member in group}
+    free = [shape for shape in shapes if shape.skeleton not in claimed]
+    groups: list[list[Candidate]] = []
+    squares = [each for each in map(finder.square, free) if each is not None]
+    for candidate in sorted(squares, key=_rank):
+        if not _lay_over(groups, candidate.shape):
+            _join(groups, candidate)
+    for shape in _left(free, groups):
+        _lay_over(groups, shape)
+    alone = not groups and not said
+    rows = [finder.line(shape, alone=alone) for shape in _left(free, groups)]
+    lines: list[list[Candidate]] = []
+    for each in sorted((row for row in rows if row is not None), key=_rank):
+        _join(lines, each)
+    return _laid_out([*said, *(("", group) for group in (*groups, *lines))], roles, side)
+
+
+def _left(shapes: Sequence[Shape], groups: Sequence[Sequence[Candidate]]) -> list[Shape]:
+    placed = {member.shape.skeleton for group in groups for member in group}
+    return [shape for shape in shapes if shape.skeleton not in placed]
+
+
+def _rank(candidate: Candidate) -> tuple[bool, bool, int]:
+    return candidate.side is not None, not candidate.complete, -len(candidate.keys)
+
+
+def _join(groups: list[list[Candidate]], candidate: Candidate) -> None:
+    """Put a candidate into the group that has its coordinates, or into one of its own."""
+    for group in groups:
+        fitted = _fitted(group[0], candidate)
+        if fitted is not None:
+            group.append(fitted)
+            return
+    if candidate.side is not None:
+        content = tuple(i for i in candidate.content if i != candidate.side)
+        candidate = replace(candidate, layers=(candidate.side,), content=content)
+    groups.append([candidate])
+
+
+def _lay_over(groups: Sequence[list[Candidate]], shape: Shape) -> bool:
+    """Put a shape of two leaves onto the board whose coordinates they are: walls, marks.
+
+    Returns:
+        Whether there is such a board.
+    """
+    if len(shape.leaves) != 2 or not all(leaf.values for leaf in shape.leaves):
+        return False
+    values = tuple(set(leaf.values) for leaf in shape.leaves)
+    for group in groups:
+        head = group[0]
+        if head.rows is None or head.orders[1] is None or head.layers:
+            continue
+        across, up = (set(order.values) for order in (head.orders[0], head.orders[1]))
+        straight = max(head.columns.leaves) <= max(head.rows.leaves)
+        for columns, rows in ((0, 1), (1, 0)) if straight else ((1, 0), (0, 1)):
+            if values[columns] <= across and values[rows] <= up:
+                keys = frozenset((row[columns], row[rows]) for row in shape.initial)
+                axes = Axis((columns,)), Axis((rows,))
+                group.append(Candidate(shape, *axes, head.orders, (), keys=keys))
+                return True
+    return False
+
+
+def _fitted(head: Candidate, candidate: Candidate) -> Candidate | None:
+    """A candidate as it is on the board of another; None if it is on a board of its own."""
+    full = head.complete and candidate.complete and head.content and candidate.content
+    if full or len(head.axes) != len(candidate.axes):
+        return None
+    if head.side is not None and candidate.side is not None:
+        content = tuple(i for i in candidate.content if i != candidate.side)
+        candidate = replace(candidate, layers=(candidate.side,), content=content)
+    if [set(v) for v in _layer_values(head)] != [set(v) for v in _layer_values(candidate)]:
+        return None
+    if _alike(head.orders, candidate.orders):
+        return candidate
+    if candidate.rows is None or candidate.orders[1] is None:
+        return None
+    turned = (candidate.orders[1], candidate.orders[0])
+    if not _alike(head.orders, turned):
+        return None
+    return replace(candidate, columns=candidate.rows, rows=candidate.columns, orders=turned)
+
+
+def _alike(
+    orders: tuple[Order | None, Order | None], others: tuple[Order | None, Order | None]
+) -> bool:
+    for a, b in zip(orders, others, strict=True):
+        if a is None or b is None:
+            continue
+        num, common = len(a.values), len({*a.values} & {*b.values})
+        if 2 * common < num or (2 * common < len(b.values) and len(b.values) <= FEW):
+            return False
+    return True
+
+
+def _layer_values(candidate: Candidate) -> list[tuple[str, ...]]:
+    return [candidate.shape.leaves[i].values for i in candidate.layers]
+
+
+def _laid_out(
+    groups: Sequence[tuple[str, Sequence[Candidate]]], roles: Sequence[str], side: SideFile
+) -> tuple[list[Grid], dict[Skeleton, Place]]:
+    grids: list[Grid] = []
+    places: dict[Skeleton, Place] = {}
+    names: set[str] = set()
+    left = MOST_CELLS_OF_ALL
+    for title, group in groups:
+        name = group[0].shape.name
+        while name in names:
+            name += "+"
+        grid = _grid(name, title, group, roles, side)
+        num = grid.num_cells
+        if num > min(left, MOST_CELLS):
+            continue
+        left -= num
+        names.add(name)
+        for member in group:
+            named = member is not group[0] or not member.content
+            places[member.shape.skeleton] = Place(
+                len(grids), member.columns, member.rows, member.layers, member.content, named
+            )
+        grids.append(grid)
+    return grids, places
+
+
+def _grid(
+    name: str, title: str, group: Sequence[Candidate], roles: Sequence[str], side: SideFile
+) -> Grid:
+    head = group[0]
+    columns = _united([member.orders[0] for member in group])
+    rows = _united([member.orders[1] for member in group])
+    if not head.downwards:
+        rows = rows[::-1]
+    keys = {key for member in group for key in member.keys}
+    core = _core(columns, rows, keys, complete=head.complete)
+    size = (core[1] - core[0] + 1) * (core[3] - core[2] + 1)
+    layers: tuple[tuple[str, ...], ...] = ((),)
+    if head.layers:
+        values = {value for member in group for row in _layer_values(member) for value in row}
+        layers = tuple((value,) for value in sorted(values, key=natural))
+    contents = [m.shape.leaves[i].values[:MOST_CONTENTS] for m in group for i in m.content]
+    contents += [
+        words_of(m.shape.name, has_content=bool(m.content))
+        for m in group
+        if m is not head or not m.content
+    ]
+    empties = sum("b" in row for row in head.shape.initial)
+    symbols = Symbols(
+        roles,
+        contents,
+        common_empty=3 * empties > len(head.shape.initial),
+        known=side.symbols,
+        owners=side.owners,
+    )
+    bounded = head.holes or (head.complete and head.content and len(head.keys) < size)
+    cells = head.keys if bounded else None
+    return Grid(name, title or name, columns, rows, core, cells, layers, symbols, tuple(group))
+
+
+def words_of(name: str, *, has_content: bool) -> tuple[str, ...]:
+    """The words of a fluent's name that say what there is: `king` of `king_at`.
+
+    Args:
+        has_content: whether leaves say it, so that no word is needed.
+    """
+    words = tuple(word for word in name.replace("-", "_").split("_") if word)
+    telling = tuple(word for word in words if word not in _SMALL_WORDS)
+    return telling if telling or has_content else (name,)
+
+
+def _united(orders: Sequence[Order | None]) -> tuple[str, ...]:
+    """The coordinates of all members of a group."""
+    head = orders[0]
+    if head is None:
+        return ("",)
+    union = dict.fromkeys(value for order in orders if order is not None for value in order.values)
+    if set(union) == {*head.values}:
+        return head.values
+    order = order_of(union, (), gaps=True)
+    return order.values if order is not None else tuple(union)
+
+
+def _core(
+    columns: Sequence[str], rows: Sequence[str], keys: set[tuple[str, str]], *, complete: bool
+) -> tuple[int, int, int, int]:
+    """First and last column and row that are always shown.
+
+    The rules often let coordinates be larger than the board: one relation counts both squares and
+    steps. So if the initial fluents fill a smaller rectangle fairly well, that is the board.
+    """
+    whole = 0, len(columns) - 1, 0, len(rows) - 1
+    xs = [columns.index(x) for x, _ in keys if x in columns]
+    ys = [rows.index(y) for _, y in keys if y in rows]
+    if not xs or not ys:
+        return whole
+    hull = min(xs), max(xs), min(ys), max(ys)
+    width, height = hull[1] - hull[0] + 1, hull[3] - hull[2] + 1
+    dense = 2 * len(keys) >= width * height >= 3 * max(width, height)
+    dense = dense and 2 * width * height < len(columns) * len(rows)
+    wide = max(len(columns), len(rows)) > FEW
+    return hull if complete or dense or wide else whole

@@ -1,0 +1,147 @@
+"""Which cells a move names.
+
+The arguments of a move are read from left to right: what fits the coordinates of a board is a cell.
+On boards with layers the move must say which one, or the rules must: if in a rule the mover is also
+the owner of the board that the move's coordinates are on, the move is on the own board, else on the
+other role's. Where a move names a column alone and something appears there, it is dropped in at the
+top, so the move is on the highest cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ggp.gdl.program import NormalRule, Program
+from ggp.gdl.terms import Compound, Term
+from match_runner.pictures.grids import Grid, Place
+from match_runner.pictures.shapes import Skeleton, flatten
+
+Spot = tuple[tuple[str, ...], str, str]
+"""Layer, column and row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """How to read the moves of a game.
+
+    Attributes:
+        own: for moves on boards of the roles, by shape and grid, whether it is the mover's own.
+        drops: grids that moves of one argument drop something into.
+    """
+
+    roles: Sequence[str]
+    grids: Sequence[Grid]
+    own: Mapping[tuple[Skeleton, int], bool]
+    drops: Mapping[Skeleton, int]
+
+    def spots(self, move: Term, role: str) -> tuple[int, tuple[Spot, ...]]:
+        """The grid that a move is on, and the places that it names there, in order."""
+        skeleton, terms = flatten(move)
+        leaves = [str(leaf) for leaf in terms]
+        if skeleton in self.drops:
+            number = self.drops[skeleton]
+            grid = self.grids[number]
+            if leaves[0] in grid.columns:
+                return number, (((), leaves[0], grid.rows[grid.core[2]]),)
+        for number, grid in enumerate(self.grids):
+            layer = self._layer(number, grid, skeleton, role)
+            found = tuple(_spots(grid, leaves, layer))
+            if found:
+                return number, found
+        return -1, ()
+
+    def _layer(
+        self, number: int, grid: Grid, skeleton: Skeleton, role: str
+    ) -> tuple[str, ...] | None:
+        """The layer that moves of a role are on; None if only the move can say it."""
+        if grid.layers == ((),):
+            return ()
+        own = self.own.get((skeleton, number))
+        others = [each for each in self.roles if each != role]
+        if own is None or (role,) not in grid.layers:
+            return None
+        if own:
+            return (role,)
+        return (others[0],) if len(others) == 1 else None
+
+
+def moves_of(
+    program: Program, roles: Sequence[str], grids: Sequence[Grid], places: Mapping[Skeleton, Place]
+) -> Moves:
+    """How to read the moves of a game."""
+    own: dict[tuple[Skeleton, int], bool] = {}
+    drops: dict[Skeleton, int] = {}
+    squares = {skeleton: place for skeleton, place in places.items() if place.rows is not None}
+    for rule in program.rules if squares else ():
+        made = _leaves(rule.head, "next")
+        seen = [each for x in rule.body if x.binds for each in _leaves(x.atom, "true")]
+        for mover, shape, arguments in _moved(rule):
+            for skeleton, leaves in (*made, *seen):
+                place = squares.get(skeleton)
+                if place is None or not place.layers:
+                    continue
+                if _coordinates(place, leaves) <= {*arguments}:
+                    # A rule about the own board says more than one that looks elsewhere too.
+                    is_own = leaves[place.layers[0]] == mover
+                    own[shape, place.grid] = own.get((shape, place.grid), False) or is_own
+            for skeleton, leaves in made:
+                place = squares.get(skeleton)
+                if place is None or place.layers or place.columns.part >= 0 or len(arguments) != 1:
+                    continue
+                column = [leaves[i] for i in place.columns.leaves]
+                if column == [*arguments] and len(_coordinates(place, leaves)) > 1:
+                    drops[shape] = place.grid
+    return Moves(roles, grids, own, drops)
+
+
+def _moved(rule: NormalRule) -> Iterator[tuple[Term, Skeleton, tuple[Term, ...]]]:
+    """Who moves in a rule, and the shape and leaves of the move."""
+    for atom in (rule.head, *(literal.atom for literal in rule.body if literal.binds)):
+        if isinstance(atom, Compound) and atom.name in ("does", "legal"):
+            yield atom.args[0], *flatten(atom.args[1])
+
+
+def _leaves(atom: Term, relation: str) -> list[tuple[Skeleton, tuple[Term, ...]]]:
+    """Shape and leaves of the fluent in `next` or `true`; nothing of other atoms."""
+    if isinstance(atom, Compound) and atom.name == relation:
+        return [flatten(atom.args[0])]
+    return []
+
+
+def _coordinates(place: Place, leaves: Sequence[Term]) -> set[Term]:
+    rows = () if place.rows is None else place.rows.leaves
+    return {leaves[i] for i in (*place.columns.leaves, *rows)}
+
+
+def _spots(grid: Grid, leaves: Sequence[str], layer: tuple[str, ...] | None) -> Iterator[Spot]:
+    at = 0
+    while at < len(leaves):
+        spot, width = _spot(grid, leaves[at:], layer)
+        if spot is None:
+            at += 1
+        else:
+            yield spot
+            at += width
+
+
+def _spot(
+    grid: Grid, names: Sequence[str], layer: tuple[str, ...] | None
+) -> tuple[Spot | None, int]:
+    """The place that a list of names begins with, in the order that fluents have."""
+    head = grid.members[0]
+    leaves = {leaf for axis in head.axes for leaf in axis.leaves}
+    if layer is None:
+        leaves.update(head.layers)
+    order = sorted(leaves)
+    if len(names) < len(order):
+        return None, 0
+    by_leaf = dict(zip(order, names, strict=False))
+    column = head.columns.of(by_leaf)
+    row = "" if head.rows is None else head.rows.of(by_leaf)
+    where = layer if layer is not None else tuple(by_leaf[leaf] for leaf in head.layers)
+    if column not in grid.columns or row not in grid.rows or where not in grid.layers:
+        return None, 0
+    assert column is not None
+    assert row is not None
+    return (where, column, row), len(order)

@@ -1,0 +1,230 @@
+"""`NAME.picture.toml` beside a rulesheet: what its boards look like, where the rules do not tell.
+
+    [[boards]]
+    fluents = ["(ship ?who ?x ?y)", "(shot ?who ?x ?y)"]
+    title = "Fleet"      # else the name of the first fluent
+    columns = "?x"       # the variable that goes across; ?x if it is not given
+    rows = "?y"          # the one that goes up; ?y if it is not given, "" for a board of one row
+    layer = "?who"       # a board for each of its values; none if it is not given
+    first_row = "top"    # or "bottom"
+
+    [symbols]            # what is in a cell, in words, and the text to draw instead
+    shot = "•"
+
+    [owners]             # whose it is, where no name says so
+    rook = "white"
+
+    [plain]              # fluents that are no boards, though they look like some
+    fluents = ["(score ?x ?y)"]
+
+Other variables of a fluent say what the cell holds. Everything may be left out.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ggp.errors import ConfigError, GDLError
+from ggp.gdl import parse_term
+from ggp.gdl.terms import Compound, Variable
+from match_runner.pictures.candidates import Axis, Candidate
+from match_runner.pictures.orders import Kind, Order, natural, order_of
+from match_runner.pictures.shapes import Shape, Skeleton, flatten
+
+SUFFIX = ".picture.toml"
+
+MOST_BYTES = 100_000
+
+_BOARD_KEYS = ("fluents", "title", "columns", "rows", "layer", "first_row")
+
+
+@dataclass(frozen=True, slots=True)
+class SideBoard:
+    """A board as the file says it.
+
+    Attributes:
+        fluents: skeleton of each fluent, and the names of its variables by leaf.
+        columns, rows, layer: names of variables; empty for none.
+        downwards: whether the first row is at the top.
+    """
+
+    fluents: tuple[tuple[Skeleton, tuple[str, ...]], ...]
+    title: str
+    columns: str
+    rows: str
+    layer: str
+    downwards: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SideFile:
+    """What a game says of its picture."""
+
+    boards: tuple[SideBoard, ...] = ()
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    owners: Mapping[str, str] = field(default_factory=dict)
+    plain: frozenset[Skeleton] = frozenset()
+
+
+NO_SIDE_FILE = SideFile()
+
+
+def read_side_file(path: Path, roles: Sequence[str]) -> SideFile:
+    """The side file at a path.
+
+    Raises:
+        ConfigError: it cannot be read or says something else; the message names file and key.
+    """
+    try:
+        data = path.read_bytes()
+        if len(data) > MOST_BYTES:
+            raise ConfigError(f"{path} is larger than {MOST_BYTES:,} bytes")
+        found = tomllib.loads(data.decode("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path} is not TOML: {error}") from error
+    try:
+        return _side_file(found, roles)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def _side_file(data: Mapping[str, Any], roles: Sequence[str]) -> SideFile:
+    _check_keys(data, ("boards", "symbols", "owners", "plain"), "")
+    boards = data.get("boards", [])
+    if not isinstance(boards, list) or not all(isinstance(board, dict) for board in boards):
+        raise ConfigError("boards: must be tables [[boards]]")
+    plain = _table(data, "plain")
+    _check_keys(plain, ("fluents",), "plain.")
+    owners = _texts(data, "owners")
+    for name, owner in owners.items():
+        if owner not in roles:
+            raise ConfigError(f"owners.{name}: {owner!r} is no role; roles: {', '.join(roles)}")
+    return SideFile(
+        tuple(_board(board, f"boards[{i}].") for i, board in enumerate(boards, start=1)),
+        _texts(data, "symbols"),
+        owners,
+        frozenset(skeleton for skeleton, _ in _fluents(plain, "plain.", needed=False)),
+    )
+
+
+def _board(data: Mapping[str, Any], where: str) -> SideBoard:
+    _check_keys(data, _BOARD_KEYS, where)
+    fluents = _fluents(data, where, needed=True)
+    columns, rows = _variable(data, "columns", "?x", where), _variable(data, "rows", "?y", where)
+    layer = _variable(data, "layer", "", where)
+    for key, name in (("columns", columns), ("rows", rows), ("layer", layer)):
+        for _, names in fluents:
+            if name and names.count(name) != 1:
+                raise ConfigError(f"{where}{key}: ?{name} must be in each fluent, and once")
+    first = data.get("first_row", "bottom")
+    if first not in ("top", "bottom"):
+        raise ConfigError(f'{where}first_row: must be "top" or "bottom", not {first!r}')
+    title = data.get("title", "")
+    if not isinstance(title, str):
+        raise ConfigError(f"{where}title: must be a text")
+    return SideBoard(fluents, title, columns, rows, layer, first == "top")
+
+
+def _fluents(
+    data: Mapping[str, Any], where: str, *, needed: bool
+) -> tuple[tuple[Skeleton, tuple[str, ...]], ...]:
+    texts = data.get("fluents", [])
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise ConfigError(f'{where}fluents: must be a list of texts such as "(cell ?x ?y ?piece)"')
+    if needed and not texts:
+        raise ConfigError(f"{where}fluents: say which fluents are on this board")
+    found = []
+    for text in texts:
+        try:
+            term = parse_term(text)
+        except GDLError as error:
+            raise ConfigError(f"{where}fluents: {text!r} is not a fluent: {error}") from error
+        skeleton, leaves = flatten(term)
+        if not isinstance(term, Compound) or not all(isinstance(x, Variable) for x in leaves):
+            raise ConfigError(f"{where}fluents: {text!r} must have variables for arguments")
+        found.append((skeleton, tuple(str(leaf)[1:] for leaf in leaves)))
+    return tuple(found)
+
+
+def _variable(data: Mapping[str, Any], key: str, default: str, where: str) -> str:
+    value = data.get(key, default)
+    if not isinstance(value, str) or (value and not value.startswith("?")):
+        raise ConfigError(f'{where}{key}: must be a variable such as "?x"')
+    return value[1:].lower()
+
+
+def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = data.get(key, {})
+    if not isinstance(value, dict):
+        raise ConfigError(f"{key}: must be a table [{key}]")
+    return value
+
+
+def _texts(data: Mapping[str, Any], key: str) -> dict[str, str]:
+    found = _table(data, key)
+    for name, value in found.items():
+        if not isinstance(value, str):
+            raise ConfigError(f"{key}.{name}: must be a text")
+    return {name.lower(): value for name, value in found.items()}
+
+
+def _check_keys(data: Mapping[str, Any], known: Iterable[str], where: str) -> None:
+    for key in data:
+        if key not in known:
+            raise ConfigError(f"{where}{key}: unknown; possible: {', '.join(known)}")
+
+
+def groups_of(
+    side: SideFile, shapes: Sequence[Shape], chains: Sequence[Mapping[str, str]]
+) -> list[tuple[str, list[Candidate]]]:
+    """Title and members of each board of a side file.
+
+    Raises:
+        ConfigError: the game has no such fluents.
+    """
+    by_skeleton = {shape.skeleton: shape for shape in shapes}
+    groups = []
+    for number, board in enumerate(side.boards, start=1):
+        members = []
+        for skeleton, names in board.fluents:
+            shape = by_skeleton.get(skeleton)
+            if shape is None:
+                head = skeleton[0] or ("?", 0)
+                raise ConfigError(
+                    f"boards[{number}].fluents: the game has no fluents ({head[0]} ...) "
+                    f"with {head[1]} arguments"
+                )
+            members.append(_member(board, shape, names, chains))
+        groups.append((board.title, members))
+    return groups
+
+
+def _member(
+    board: SideBoard, shape: Shape, names: Sequence[str], chains: Sequence[Mapping[str, str]]
+) -> Candidate:
+    places = {name: i for i, name in enumerate(names)}
+    across = places[board.columns]
+    up = places[board.rows] if board.rows else None
+    layers = (places[board.layer],) if board.layer else ()
+    used = {across, *layers, *(() if up is None else (up,))}
+    return Candidate(
+        shape,
+        Axis((across,)),
+        None if up is None else Axis((up,)),
+        (_order(shape, across, chains), None if up is None else _order(shape, up, chains)),
+        tuple(i for i in range(len(names)) if i not in used),
+        layers,
+        downwards=board.downwards,
+    )
+
+
+def _order(shape: Shape, leaf: int, chains: Sequence[Mapping[str, str]]) -> Order:
+    values = shape.leaves[leaf].values
+    order = order_of(values, chains, gaps=True)
+    return order if order is not None else Order(tuple(sorted(values, key=natural)), Kind.CHAIN)
