@@ -177,7 +177,8 @@ class Person:
             yield Text("What you know of the state cannot be told.", "dim")
         else:
             yield Text(_about(known.states, known.exact), "dim")
-            picture = self._layout.picture(map(parse_term, known.fluents))
+            certain = (text for text, share in known.shares.items() if share == 1)
+            picture = self._layout.picture(map(parse_term, certain))
             drawn = draw(picture, console.encoding, colours=console.color_system is not None)
             yield from (Padding(part, (0, 0, 0, 2), expand=False) for part in drawn)
         yield Text("Your legal moves:", "dim")

@@ -231,7 +231,9 @@ def test_slip_in_a_fluent_or_move_is_found_where_it_is(name: str) -> None:
 def test_what_happens_in_a_match_is_never_impossible(name: str) -> None:
     machine = machine_of_game(name, "propnet")
     domains = Domains(load(name).rules)
-    fluents, moves, states = set(), set(), machine.initial(32)
+    fluents: set[str] = set()
+    moves: set[int] = set()
+    states = machine.initial(32)
     rng = np.random.default_rng(0)
     while len(open_ := np.flatnonzero(~machine.terminal(states))):
         states = states.take(open_)
