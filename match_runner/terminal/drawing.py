@@ -11,9 +11,7 @@ from rich.text import Text
 
 from ggp.console import table_of
 from match_runner.match.views import plain
-from match_runner.pictures import Picture
-from match_runner.pictures.picture import Board, Cell
-from match_runner.pictures.picture import Table as FactTable
+from match_runner.pictures.picture import Json
 
 _STYLES = ("bold cyan", "bold magenta", "bold yellow", "bold green", "bold red", "bold blue")
 _WIDEST = 12
@@ -21,7 +19,7 @@ _WIDEST = 12
 
 
 def draw(
-    picture: Picture, encoding: str = "utf-8", *, colours: bool = True
+    picture: Json, encoding: str = "utf-8", *, colours: bool = True
 ) -> Iterator[RenderableType]:
     """The parts of a picture, one below the other.
 
@@ -29,17 +27,17 @@ def draw(
         encoding: of the terminal: what it does not have is written in words.
         colours: whether it shows them; else pieces are marked with the first letter of their role.
     """
-    pen = _Pen(picture.owners, encoding, colours)
-    for board in picture.boards:
-        if len(picture.boards) > 1:
-            yield plain(board.title, "dim")
+    pen = _Pen(picture["owners"], encoding, colours)
+    for board in picture["boards"]:
+        if len(picture["boards"]) > 1:
+            yield plain(board["title"], "dim")
         yield pen.grid(board)
     if pen.legend:
         yield Text("  ").join(plain(owner, pen.style(owner)) for owner in pen.legend)
-    for table in picture.tables:
+    for table in picture["tables"]:
         yield _table(table)
-    if picture.facts:
-        yield plain("  ".join(fact.text for fact in picture.facts))
+    if picture["facts"]:
+        yield plain("  ".join(fact["text"] for fact in picture["facts"]))
 
 
 class _Pen:
@@ -57,47 +55,47 @@ class _Pen:
         """The colour of a role."""
         return _STYLES[self._owners.index(owner) % len(_STYLES)]
 
-    def grid(self, board: Board) -> Table:
+    def grid(self, board: Json) -> Table:
         """A board with its coordinates."""
         lines = box.SQUARE if self._encoding.lower().startswith("utf") else box.ASCII2
-        has_rows = len(board.rows) > 1 or board.rows[0] != ""
+        has_rows = len(board["rows"]) > 1 or board["rows"][0] != ""
         grid = Table(box=lines, show_lines=True)
         if has_rows:
             grid.add_column("", style="dim", justify="right")
-        for name in board.columns:
+        for name in board["columns"]:
             grid.add_column(plain(name, "dim"), justify="center", min_width=1, no_wrap=True)
-        cells = {(cell.row, cell.column): cell for cell in board.cells}
-        for row, name in enumerate(board.rows):
-            found = (cells.get((row, column)) for column in range(len(board.columns)))
+        cells = {(cell["row"], cell["column"]): cell for cell in board["cells"]}
+        for row, name in enumerate(board["rows"]):
+            found = (cells.get((row, column)) for column in range(len(board["columns"])))
             grid.add_row(*([plain(name)] if has_rows else []), *map(self._cell, found))
         return grid
 
-    def _cell(self, cell: Cell | None) -> Text:
+    def _cell(self, cell: Json | None) -> Text:
         text = Text()
-        for item in cell.items if cell is not None else ():
-            mark = item.symbol if _fits(item.symbol, self._encoding) else item.text
+        for item in cell["items"] if cell is not None else ():
+            mark = item["symbol"] if _fits(item["symbol"], self._encoding) else item["text"]
             if len(mark) > _WIDEST:
                 mark = f"{mark[: _WIDEST - 1]}."
             style = ""
-            if mark and item.owner in self._owners:
+            if mark and item["owner"] in self._owners:
                 if self._colours:
-                    style = self.style(item.owner)
-                    self.legend[item.owner] = None
-                elif mark == item.symbol:
-                    mark += item.owner[:1]
+                    style = self.style(item["owner"])
+                    self.legend[item["owner"]] = None
+                elif mark == item["symbol"]:
+                    mark += item["owner"][:1]
             if mark:
                 text.append_text(plain(f" {mark}" if len(text) else mark, style))
         return text
 
 
-def _table(table: FactTable) -> RenderableType:
-    headers = [plain_header or " " for plain_header in table.headers]
-    width = max((len(row) for row in table.rows), default=0)
+def _table(table: Json) -> RenderableType:
+    headers = [str(header) or " " for header in table["headers"]]
+    width = max((len(row) for row in table["rows"]), default=0)
     headers += [" "] * (width - len(headers))
-    rows = [(*row, *[""] * (len(headers) - len(row))) for row in table.rows]
+    rows = [(*row, *[""] * (len(headers) - len(row))) for row in table["rows"]]
     drawn = table_of(headers, rows)
     assert isinstance(drawn, Table)
-    drawn.title, drawn.title_style, drawn.title_justify = plain(table.title, "dim"), "", "left"
+    drawn.title, drawn.title_style, drawn.title_justify = plain(table["title"], "dim"), "", "left"
     return drawn
 
 
@@ -107,7 +105,3 @@ def _fits(symbol: str, encoding: str) -> bool:
     except (UnicodeEncodeError, LookupError):
         return False
     return True
-
-
-def _is_utf(encoding: str) -> bool:
-    return encoding.lower().startswith("utf")

@@ -22,7 +22,7 @@ from ggp.players import Decision
 from ggp.search.anytime import Deadline
 from match_runner.match.guests import LeftError, NoAnswerError
 from match_runner.match.views import percepts_text, plain
-from match_runner.pictures import Layout
+from match_runner.table.frames import Artist
 from match_runner.table.knowledge import Knowledge
 from match_runner.terminal.drawing import draw
 from match_runner.terminal.screen import Screen, TimeIsUpError
@@ -40,7 +40,7 @@ class Person:
     Args:
         role: which it plays.
         screen: of the person.
-        layout: what states look like.
+        artist: draws the game.
         knowledge: of the role.
         rules: what `?` shows.
         clock_s: for each decision; None for as long as it takes.
@@ -53,14 +53,14 @@ class Person:
         self,
         role: str,
         screen: Screen,
-        layout: Layout,
+        artist: Artist,
         knowledge: Knowledge,
         rules: Sequence[RenderableType],
         *,
         clock_s: float | None,
         is_alone: bool,
     ) -> None:
-        self._role, self._screen, self._layout = role, screen, layout
+        self._role, self._screen, self._artist = role, screen, artist
         self._knowledge, self._rules = knowledge, rules
         self._clock_s, self._is_alone = clock_s, is_alone
         self._legal: Sequence[str] = ()
@@ -177,8 +177,7 @@ class Person:
             yield Text("What you know of the state cannot be told.", "dim")
         else:
             yield Text(_about(known.states, known.exact), "dim")
-            certain = (text for text, share in known.shares.items() if share == 1)
-            picture = self._layout.picture(map(parse_term, certain))
+            picture = self._artist.certain(known.shares)
             drawn = draw(picture, console.encoding, colours=console.color_system is not None)
             yield from (Padding(part, (0, 0, 0, 2), expand=False) for part in drawn)
         yield Text("Your legal moves:", "dim")

@@ -26,11 +26,11 @@ from match_runner.match.referee import play_match
 from match_runner.match.seats import HUMAN, Arena, Seat, set_up
 from match_runner.match.views import plain, show_record
 from match_runner.options import Place
-from match_runner.pictures import Layout
 from match_runner.series.holding import Held
 from match_runner.series.match_task import machines_of, rehearse
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series, plan_all
+from match_runner.table.frames import Artist
 from match_runner.table.knowledge import Knowledge
 from match_runner.terminal.person import Person
 from match_runner.terminal.screen import Screen
@@ -133,7 +133,7 @@ class _Sitting:
         self._program, self._machines = machines_of(
             program.source.name, program.source.text, series.backend, series.limits, has_clock
         )
-        self._layout = Layout.of(self._program, _side_file(self._game.name))
+        self._artist = Artist(self._program, _side_file(self._game.name))
         self._rules = list(_rules_of(self._program))
         self._people = [role for role, text in series.players.items() if text == HUMAN]
         others = {role: text for role, text in series.players.items() if text != HUMAN}
@@ -158,7 +158,7 @@ class _Sitting:
             return Person(
                 role,
                 self._screen,
-                self._layout,
+                self._artist,
                 Knowledge(machine, number, seed),
                 self._rules,
                 clock_s=self._game.conditions.play_clock_s,
