@@ -40,6 +40,9 @@ MOST_STEPPED = 100_000
 OWN_PARTICLES, OWN_ATTEMPTS = 8, 20_000
 """Resources for finding out which moves the role itself has."""
 
+MOST_WALKED = 20_000
+"""Lanes stepped in search of histories where boards can be drawn instead."""
+
 FEWEST_DRAWN, MOST_DRAWN = 64, 1024
 """Boards that are drawn at once."""
 
@@ -153,6 +156,7 @@ class HistorySampler(ObservationSampler):
         *,
         last_only: bool,
         legal: IntArray | None = None,
+        most: int | None = None,
     ) -> Segments:
         return walks(
             self.machine,
@@ -163,7 +167,7 @@ class HistorySampler(ObservationSampler):
             rng,
             last_only=last_only,
             keep_views=self._keep_views,
-            most=self._max_attempts,
+            most=most or self._max_attempts,
             stop=self.stop,
             at_once=self.lanes_at_once,
             model=self._model,
@@ -192,10 +196,17 @@ class LastObservation(HistorySampler):
     Args:
         maker: draws boards where no history agrees; None where the game has none. Boards that are
             drawn have no views, so with `keep_views` there are none.
+        walk: whether to look for histories before boards are drawn.
     """
 
     def __init__(
-        self, machine: Machine, tree: PathTree, *, maker: BoardMaker | None = None, **options: Any
+        self,
+        machine: Machine,
+        tree: PathTree,
+        *,
+        maker: BoardMaker | None = None,
+        walk: bool = True,
+        **options: Any,
     ) -> None:
         super().__init__(machine, tree, **options)
         # What the role knows of its own moves.
@@ -204,7 +215,7 @@ class LastObservation(HistorySampler):
         )
         self._known: dict[int, Bags] = {}
         self._maker = None if self._keep_views else maker
-        self._walked_in_vain = False
+        self._walked_in_vain = not walk
 
     @property
     def sound(self) -> bool:
@@ -237,11 +248,13 @@ class LastObservation(HistorySampler):
         if self._maker is None:
             return self._walks(role, path, wanted, rng, last_only=True, legal=legal)
         if not self._walked_in_vain:
-            found = self._walks(role, path, wanted, rng, last_only=True, legal=legal)
+            found = self._walks(
+                role, path, wanted, rng, last_only=True, legal=legal, most=MOST_WALKED
+            )
             if len(found.states):
                 return found
             # Longer histories agree even less.
-            self._walked_in_vain = self.tree.depth(path) > 0 and not self.stop()
+            self._walked_in_vain = True
         found = self._drawn(self._maker, role, path, wanted, rng, legal)
         if known.depleted[0] and len(found.states):
             few = found.thinned(OWN_PARTICLES, rng)
@@ -254,32 +267,41 @@ class LastObservation(HistorySampler):
             self._own.stop = self.stop
             node = np.array([path])
             before = self._known.get(int(self.tree.parents(node)[0]))
-            if before is None or before.depleted[0]:
+            alive = any(not bags.depleted[0] for bags in self._known.values())
+            if self._maker is not None and alive:
+                # Boards that are drawn stand for these when they have died: no need to search.
+                sets = depleted_segments(self.machine, 1, keep_views=False)
+                if before is not None and not before.depleted[0]:
+                    sets = self._played(role, before.sets, path, OWN_PARTICLES, rng)
+                known = Bags(role, node, np.zeros(1, dtype=np.int64), sets, len(sets.states))
+            elif before is None or before.depleted[0]:
                 known = self._own.at(node, role, rng)
-            elif before.sound:
-                (move, percepts, refused) = self.tree.last_turns(node).T
-                known = self._own.advance(before, move, percepts, rng, refused)
             else:
-                after = self._played(role, before.sets, path, OWN_PARTICLES, rng)
-                known = Bags(role, node, before.segment, after, len(after.states))
+                move, percepts, refused = self.tree.last_turns(node).T
+                known = self._own.advance(before, move, percepts, rng, refused)
             self._known[path] = known
             self._forget_all_before(path)
         return self._known[path]
 
     def _forget_all_before(self, path: int) -> None:
-        """Keep only what is known of the last observation."""
+        """Keep only what is known since the last observation."""
         first = self.tree.depth(self._beginnings(path)[0])
         depths = {node: self.tree.depth(node) for node in self._known}
         self._known = {n: known for n, known in self._known.items() if depths[n] >= first}
 
     def _beginnings(self, path: int) -> list[int]:
-        """The path before its last observation, and after each turn of it."""
+        """The path before its last observation, and after each turn of it.
+
+        Where nothing is known of the role's own pieces there, it begins earlier.
+        """
         nodes = [path]
         while self.tree.depth(nodes[0]) > 0:
             node = np.array([nodes[0]])
             nodes.insert(0, int(self.tree.parents(node)[0]))
             percepts = int(self.tree.last_turns(node)[0, 1])
-            if self._maker is None or not self._maker.goes_on(percepts):
+            goes_on = self._maker is not None and self._maker.goes_on(percepts)
+            known = self._known.get(nodes[0])
+            if not goes_on and known is not None and not known.depleted[0]:
                 break
         return nodes
 

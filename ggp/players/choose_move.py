@@ -12,6 +12,7 @@ for more, and search them as they are found; `hs` fills up its next bag to as ma
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ggp.belief import POOL_LIMIT, Bags, Sampling
@@ -32,6 +33,12 @@ histories."""
 
 LOOK_SHARE = 0.9
 """Share of what is left then in which histories are looked for."""
+
+FIRST_BOARDS = 4
+"""Boards that are searched a single ply before any is searched further."""
+
+LEAST_BOARDS = 8
+"""Boards that are looked for, however long it takes to search one."""
 
 GROWTH = 2
 """So many times as many boards as so far are searched before the clock is looked at again."""
@@ -90,14 +97,18 @@ class ChooseMove(SearchPlayer):
     def pool_limit(self) -> int:
         return self.options.pool
 
-    def search(self, bag: Bags, deadline: Deadline | None) -> BoardSearch:
-        """Of as many boards as the options say, or, where there is a clock or a budget, of all."""
+    def search(self, bag: Bags, deadline: Deadline | None, depth: int | None = None) -> BoardSearch:
+        """Of as many boards as the options say, or, where there is a clock or a budget, of all.
+
+        Args:
+            depth: plies; default: as many as the options say.
+        """
         counted = deadline is None and not self.options.states
         return BoardSearch(
             self.machine,
             bag,
             self.rng,
-            depth=self.options.depth,
+            depth=depth or self.options.depth,
             steps=self.options.steps,
             evaluation=self._evaluation,
             deadline=deadline,
@@ -108,8 +119,13 @@ class ChooseMove(SearchPlayer):
         search = self.search(bag, deadline)
         if deadline is None or self.options.states:
             return self.best(self.values_of(search, deadline))
+        # A ply of a few boards takes next to no time: it decides where no more can be done.
+        first = self.search(bag, deadline, depth=1)
+        with suppress(OutOfTime):
+            first.round(FIRST_BOARDS)
         self._search_timed(search, deadline)
-        found = self.best(search.estimates())
+        searched = search if search.num_searched else first
+        found = self.best(searched.estimates())
         if self.options.sampler in POOLS:
             self.tracker.grow(deadline.part(LOOK_SHARE), *self.simulated())
         return found
@@ -140,7 +156,7 @@ class ChooseMove(SearchPlayer):
             if self.context.report is not None:
                 self._report(1, search.estimates())
             more = int(part.left_s() * done / max(searched_s, 1e-9))
-            self.tracker.belief.capacity = min(max(done + more, 1), MOST_PARTICLES)
+            self.tracker.belief.capacity = min(max(done + more, LEAST_BOARDS), MOST_PARTICLES)
             if more < 1 or not (search.num_left or self._found_more(search, part)):
                 break
             number = min(max(more // 2, 1), GROWTH * done)

@@ -45,7 +45,7 @@ class LastResort:
         maker: BoardMaker,
     ) -> None:
         self._role, self._rng = role, rng
-        self._last = LastObservation(machine, tree, capacity=DRAWN, maker=maker)
+        self._last = LastObservation(machine, tree, capacity=DRAWN, maker=maker, walk=False)
         self._follower = HyperPlaySampler(
             machine, tree, capacity=CAPACITY, exact=0, max_attempts=ATTEMPTS
         )

@@ -30,8 +30,8 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.board_values import Boards, BoardValues, MovePattern
 
-LANES_AT_ONCE = 2048
-"""Boards that are begun with side by side."""
+LANES_AT_ONCE = 512
+"""Boards that are begun with side by side, between two looks at the clock."""
 
 _UNSEEN, _NOWHERE = -2, -1
 
