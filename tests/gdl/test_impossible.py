@@ -8,12 +8,16 @@ from itertools import chain
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
-from ggp.gdl import list_games, parse, parse_term, read_rulesheet
+from ggp.gdl import list_games, parse, parse_term, print_kif, read_rulesheet
 from ggp.gdl.domains import Domains, position
+from ggp.gdl.in_words import rules_in_words
 from ggp.gdl.normalize import load, normalize, validate
 from ggp.gdl.source import Diagnostic
+from ggp.gdl.terms import Rule
 from ggp.search.moves import random_moves
+from tests.gdl import strategies
 from tests.support.games import machine_of_game
 from tests.support.programs import FRAME
 
@@ -247,6 +251,14 @@ def test_what_happens_in_a_match_is_never_impossible(name: str) -> None:
     ):
         at = position(relation, argument)
         assert [t for t in texts if domains.impossible(parse_term(t), at) is not None] == []
+
+
+@settings(deadline=None, max_examples=25)
+@given(strategies.rulesheets)
+def test_any_rules_are_looked_through(rules: tuple[Rule, ...]) -> None:
+    sheet = parse(FOUND + print_kif(rules))
+    assert all(isinstance(each, Diagnostic) for each in validate(sheet, strict=True))
+    assert all(lines for lines in rules_in_words(sheet.rules).values())
 
 
 def test_only_validation_looks_for_what_no_formal_rule_forbids() -> None:
