@@ -158,9 +158,7 @@ class Tracker:
             return None  # that there is none has been proved
         if self._last_resort is not None:
             self._begin(deadline)
-            guessed = self._last_resort.at(self.bag.paths, self._out_of_time)
-            if guessed is not None:
-                return guessed
+            return self._last_resort.at(self.bag.paths, self._out_of_time)
         if self._spare is None:
             self._spare = HyperPlaySampler(
                 self.machine,
