@@ -384,7 +384,10 @@ class GoalTexts(Protocol):
     """A machine that tells goal values as the rules give them, before they are settled."""
 
     def goal_texts(self, states: States) -> list[tuple[tuple[str, ...], ...]]:
-        """For each lane and role all goal values as canonical KIF, those that count first."""
+        """For each lane and role all goal values as canonical KIF, those that count first.
+
+        A value that several rules give may be there several times.
+        """
         ...
 
 

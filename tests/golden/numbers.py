@@ -28,7 +28,7 @@ MOST_DEPTH = 10
 def main(names: list[str]) -> None:
     """Print the numbers of these games."""
     if not names:
-        sys.exit("usage: python -m tests.golden.numbers GAME...")
+        print("usage: python -m tests.golden.numbers GAME...", file=sys.stderr)
     for name in names:
         for table, line in numbers_of(name, machine_of_game(name, "propnet")):
             print(f"{table}: {line}")

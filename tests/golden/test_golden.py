@@ -42,5 +42,5 @@ def test_numbers_for_the_tables_come_from_a_command(capsys: pytest.CaptureFixtur
     assert 'PATHS: "non_locality": (3, [2, 4, 4]),' in lines
     assert 'ALL_KNOWING: "non_locality": {"max"},' in lines
     assert 'MEANS: "non_locality": {"max": 49.7, "min": 50.3},' in lines
-    with pytest.raises(SystemExit, match="usage: "):
-        main([])
+    main([])
+    assert capsys.readouterr().err.startswith("usage: ")

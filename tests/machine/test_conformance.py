@@ -516,8 +516,8 @@ def test_of_several_goal_values_that_of_the_first_rule_counts(
     assert played.goals.tolist() == [[0, 100, 20, 100, 5, 30]] * 2
     said = {record.getMessage() for record in caplog.records}
     assert isinstance(machine, GoalTexts)
-    texts = machine.goal_texts(start)[0]
-    assert texts[:3] == (("0", "100"), ("100", "100", "50"), ("20", "10", "7", "70"))
+    texts = [tuple(dict.fromkeys(each)) for each in machine.goal_texts(start)[0]]
+    assert texts[:3] == [("0", "100"), ("100", "50"), ("20", "10", "7", "70")]
     assert "low has several goal values (0, 100): that of the first rule counts" in said
     assert not any(text.startswith("same") for text in said)
 
