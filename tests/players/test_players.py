@@ -266,7 +266,10 @@ def test_an_error_that_a_single_trial_cannot_tell_is_none() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("hyper", "unknown player 'hyper'; players: legal, random, hyperplay, hyperplay2"),
+        (
+            "hyper",
+            "unknown player 'hyper'; did you mean 'hyperplay'? players: legal, random,",
+        ),
         ("hyperplay:ties=soon", "option 'ties' of player hyperplay must be ties=random or ties="),
         (
             "hyperplay2:ties",
