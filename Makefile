@@ -39,7 +39,7 @@ endurance: setup
 soak: setup
 	$(PYTHON) scripts/soak.py --minutes $(or $(MINUTES),60) --out runs/soak
 
-# make setup   SWI-Prolog, .venv and the project in it; quick the second time
+# make setup   SWI-Prolog, Chromium, .venv and the project in it; quick the second time
 # make clean   remove .venv, caches and build results
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

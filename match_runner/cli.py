@@ -31,6 +31,10 @@ COMMANDS = {
         "match_runner.reproduce.cli",
         "Reproduce the tables and figures of papers.",
     ),
+    "table": LaterCommand(
+        "match_runner.table.cli",
+        "Watch matches and take part in them, in a browser.",
+    ),
     "tournament": LaterCommand(
         "match_runner.tournament.cli",
         "Play the tournament that FILE describes in TOML, and say who is best.",

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sets up .venv with the project and its development tools, and SWI-Prolog.
+# Sets up .venv with the project and its development tools, SWI-Prolog and Chromium.
 # Safe to run again: does nothing while the stamp in .venv fits.
 #
 #   PYTHON=/path/to/python3 sh scripts/setup.sh    to choose the Python
@@ -126,6 +126,22 @@ need_prolog() {
     say "swipl must then be on PATH, or LIBSWIPL_PATH and SWI_HOME_DIR set"
 }
 
+# --- Chromium ----------------------------------------------------------------
+
+# The tests of the table drive it; they are skipped, and say so, where there is none.
+need_chromium() {
+    for name in chromium chromium-browser google-chrome; do
+        if command -v "$name" >/dev/null 2>&1; then
+            return
+        fi
+    done
+    if apt_install chromium && command -v chromium >/dev/null 2>&1; then
+        return
+    fi
+    say "Chromium could not be installed from here; tests of pages in a browser will be skipped"
+    say "  Debian, as root:  apt update && apt install chromium"
+}
+
 # --- all of it ---------------------------------------------------------------
 
 # What .venv depends on: this script, the dependencies, and where the tree is.
@@ -150,5 +166,6 @@ say "installing the project and its tools into $venv"
         "is there a way to the Python package index? then run make setup again"
 
 need_prolog
+need_chromium
 wanted >"$stamp"
 say "ready"

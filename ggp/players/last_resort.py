@@ -51,6 +51,11 @@ class LastResort:
         )
         self._bag: Bags | None = None
 
+    def begin(self, stop: Callable[[], bool], at_once: Callable[[], int]) -> None:
+        """Work begins that ends when `stop` says so, which is asked every `at_once` lanes."""
+        for sampler in (self._last, self._follower):
+            sampler.stop, sampler.lanes_at_once = stop, at_once
+
     @property
     def is_used(self) -> bool:
         """Whether there are states that were drawn, and agree with what was seen since."""
@@ -63,29 +68,25 @@ class LastResort:
         self._last.learn(Bags(self._role, bag.paths, np.zeros(1, dtype=np.int64), few))
         self._bag = None
 
-    def follow(
-        self, paths: IntArray, turn: tuple[IntArray, IntArray, IntArray], stop: Callable[[], bool]
-    ) -> None:
+    def follow(self, paths: IntArray, turn: tuple[IntArray, IntArray, IntArray]) -> None:
         """A turn has passed, after which there is no particle.
 
         Args:
             paths: `[1]` the path before it.
             turn: move, percepts and refused: see `PathTree.extend`.
         """
-        self._follower.stop = stop
         if self._bag is not None and (self._bag.paths == paths).all():
             move, percepts, refused = turn
             after = self._follower.advance(self._bag, move, percepts, self._rng, refused)
             self._bag = None if after.depleted[0] else self._guessed(after)
 
-    def at(self, paths: IntArray, stop: Callable[[], bool]) -> Bags | None:
+    def at(self, paths: IntArray) -> Bags | None:
         """States for a path of which there is no particle; None where none are found.
 
         Args:
             paths: `[1]` the path.
         """
         if self._bag is None or (self._bag.paths != paths).any():
-            self._last.stop = stop
             found = self._last.at(paths, self._role, self._rng)
             self._bag = None if found.depleted[0] else self._guessed(found)
         return self._bag

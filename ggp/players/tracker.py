@@ -134,7 +134,7 @@ class Tracker:
             self.bag = after if after is not None else self._lost(before, turn)
             if self._last_resort is not None:
                 if self.bag.depleted[0]:
-                    self._last_resort.follow(before.paths, _arrays(turn), self._out_of_time)
+                    self._last_resort.follow(before.paths, _arrays(turn))
                 else:
                     self._last_resort.learn(self.bag)
             if deadline is not None:
@@ -158,7 +158,7 @@ class Tracker:
             return None  # that there is none has been proved
         if self._last_resort is not None:
             self._begin(deadline)
-            return self._last_resort.at(self.bag.paths, self._out_of_time)
+            return self._last_resort.at(self.bag.paths)
         if self._spare is None:
             self._spare = HyperPlaySampler(
                 self.machine,
@@ -262,6 +262,8 @@ class Tracker:
         at_once = lanes_at_once if deadline is None else self._slices.lanes
         for belief in (self.belief, *([] if self._spare is None else [self._spare])):
             belief.lanes_at_once = at_once
+        if self._last_resort is not None:
+            self._last_resort.begin(self._out_of_time, at_once)
         if deadline is not None:
             self._began_s = deadline.clock()
             self._slices.begin(self._began_s)

@@ -172,7 +172,7 @@ def record_from_json(data: object) -> MatchRecord:
         play_clock_s=fields.get("play_clock_s", _optional(_number)),
         roles=fields.get("roles", _list_of(_text)),
         players=fields.get("players", _map_of(_text)),
-        turns=fields.get("turns", _list_of(_turn)),
+        turns=fields.get("turns", _list_of(turn_from_json)),
         goals=fields.get("goals", _map_of(_optional(_number))),
         states_visited=fields.get("states_visited", _map_of(_whole)),
         error=fields.get("error", _optional(_text)),
@@ -281,7 +281,12 @@ def _remote(data: object, where: str) -> RemoteSide:
     )
 
 
-def _turn(data: object, where: str) -> TurnRecord:
+def turn_from_json(data: object, where: str) -> TurnRecord:
+    """A turn from JSON values.
+
+    Raises:
+        MatchError: a field is missing or is not what it must be; says which, after `where`.
+    """
     fields = _Fields(data, where)
     return TurnRecord(
         joint_move=fields.get("joint_move", _map_of(_text)),

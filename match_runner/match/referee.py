@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ggp.errors import GGPError
+from ggp.errors import ConfigError, GGPError, MatchError
 from ggp.gdl import canonical_term
 from ggp.gdl.source import printable
 from ggp.machine.base import Machine, States
@@ -21,6 +22,7 @@ from ggp.players import Decision, Player
 from ggp.players.player import Learning
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
+from match_runner.match.guests import Guest, LeftError, NoAnswerError, Watcher
 from match_runner.match.records import Fault, MatchRecord, TurnRecord, as_number
 from match_runner.match.seats import Arena
 from match_runner.remote.remote_players import (
@@ -75,11 +77,22 @@ class Conditions:
 
 
 def play_match(
-    arena: Arena, seed: int, conditions: Conditions | None = None, *, counts: bool = True
+    arena: Arena,
+    seed: int,
+    conditions: Conditions | None = None,
+    *,
+    counts: bool = True,
+    watcher: Watcher | None = None,
+    earlier: Sequence[TurnRecord] = (),
 ) -> MatchRecord:
     """Play one match to its end.
 
     If it does not count, players are not told of its end: they learn nothing from it.
+
+    Args:
+        watcher: told of every state as it is reached, those of earlier turns too.
+        earlier: turns that were played before; players are told of them, and asked from there on.
+            Chance goes on as if the match had not been broken off.
 
     What players do wrong is recorded as a fault and costs them their move. What is wrong with
     the game (a role without a legal move, no end within the limit of turns, a reasoner's
@@ -87,9 +100,13 @@ def play_match(
     state, None where the rules cannot tell.
 
     Raises:
-        ConfigError: remote players cannot be spoken to under these conditions.
+        ConfigError: remote players cannot be spoken to under these conditions, or there are
+            earlier turns, which they cannot be told.
     """
-    return _Match(arena, seed, conditions or Conditions(), counts=counts).play()
+    if earlier and arena.remotes is not None:
+        raise ConfigError("a match with remote players cannot be continued: for them it is over")
+    match = _Match(arena, seed, conditions or Conditions(), counts=counts, watcher=watcher)
+    return match.play(earlier)
 
 
 def seed_of_match(series_seed: int, number: int) -> int:
@@ -130,9 +147,17 @@ class _News:
 class _Match:
     """One match while it is played."""
 
-    def __init__(self, arena: Arena, seed: int, conditions: Conditions, *, counts: bool) -> None:
+    def __init__(
+        self,
+        arena: Arena,
+        seed: int,
+        conditions: Conditions,
+        *,
+        counts: bool,
+        watcher: Watcher | None,
+    ) -> None:
         self._arena, self._seed, self._conditions = arena, seed, conditions
-        self._counts = counts
+        self._counts, self._watcher = counts, watcher
         self._machine: Machine = arena.machine
         self._rng = stream(seed, _REFEREE_STREAM)
         self._state: States = self._machine.initial(1)
@@ -143,6 +168,7 @@ class _Match:
         self._times_s: list[float] = []
         self._faults: list[Fault] = []
         self._error: str | None = None
+        self._is_left = False
         self._remote: RemotePlayers | None = None
         if arena.remotes is not None:
             self._remote = RemotePlayers(
@@ -153,7 +179,7 @@ class _Match:
                 stream(seed, _SCRAMBLER_STREAM),
             )
 
-    def play(self) -> MatchRecord:
+    def play(self, earlier: Sequence[TurnRecord]) -> MatchRecord:
         _log.info("match with seed %d begins", self._seed)
         whole = False
         try:
@@ -162,7 +188,9 @@ class _Match:
             if self._remote is not None:
                 for role, trouble in self._remote.start().items():
                     self._fault(role, trouble.kind, trouble.text)
-            self._times_s.append(time.time())
+            self._reached(None)
+            for turn in earlier:
+                self._play_again(turn)
             while not self._machine.terminal(self._state)[0]:
                 if len(self._turns) == self._conditions.max_turns:
                     self._error = f"the game did not end within {len(self._turns)} turns"
@@ -172,7 +200,9 @@ class _Match:
             if whole and self._counts:
                 self._tell_the_end()
         except GGPError as error:
-            _log.warning("match with seed %d ends: %s", self._seed, error)
+            self._is_left = isinstance(error, LeftError)
+            level = logging.INFO if self._is_left else logging.WARNING
+            _log.log(level, "match with seed %d ends: %s", self._seed, error)
             self._error = str(error)
         finally:
             if self._remote is not None:
@@ -185,38 +215,77 @@ class _Match:
         for role in roles:
             machine.legal(self._state, role)  # raises where a role is stuck
         time.sleep(self._conditions.pause_s)
+        # Guests think on clocks of their own, so they may begin before everybody else.
+        guests = {r: p for r, p in self._players.items() if isinstance(p, Guest)}
+        for role, guest in guests.items():
+            self._tell(role, guest, None)
+            legal = machine.legal(self._state, role)[0].tolist()
+            guest.invite(tuple(sorted(map(machine.move_text, legal))))
         # Remote players first, then ours one by one: nobody's clock runs while another thinks
         # in this process.
         answers = self._ask_remote()
-        answers |= {role: self._ask(role, player) for role, player in self._players.items()}
+        others = {r: p for r, p in self._players.items() if r not in guests}
+        answers |= {role: self._ask(role, player) for role, player in others.items()}
+        answers |= {role: self._ask_guest(role, guest) for role, guest in guests.items()}
         moves = [self._executed(role, answers.get(role)) for role in roles]
-        stepped = machine.step(self._state, np.array([moves], dtype=np.int64))
-        texts = tuple(machine.move_text(move) for move in moves)
-        percepts = [machine.percept_texts(int(p)) for p in stepped.percepts[0]]
-        self._state = stepped.states
+        told = self._step(moves)
+        texts = tuple(move for move, _ in told)
         for role in answers:
-            self._told[role] = LastTurn(texts[role], percepts[role], texts)
+            self._told[role] = LastTurn(*told[role], texts)
         for role in self._players:
             answer = answers[role]
-            self._news[role] = _News(
-                texts[role], percepts[role], answer.submitted, answer.may_count
-            )
-        self._times_s.append(time.time())
+            self._news[role] = _News(*told[role], answer.submitted, answer.may_count)
         answers = dict(sorted(answers.items()))
-        self._turns.append(
-            TurnRecord(
-                joint_move=dict(zip(machine.roles, texts, strict=True)),
-                submitted={machine.roles[r]: a.submitted for r, a in answers.items()},
-                percepts=dict(zip(machine.roles, percepts, strict=True)),
-                decisions={
-                    machine.roles[r]: a.decision
-                    for r, a in answers.items()
-                    if a.decision is not None
-                },
-                faults=tuple(sorted(self._faults, key=lambda f: machine.roles.index(f.role))),
-            )
+        turn = TurnRecord(
+            joint_move=dict(zip(machine.roles, texts, strict=True)),
+            submitted={machine.roles[r]: a.submitted for r, a in answers.items()},
+            percepts={name: seen for name, (_, seen) in zip(machine.roles, told, strict=True)},
+            decisions={
+                machine.roles[r]: a.decision for r, a in answers.items() if a.decision is not None
+            },
+            faults=tuple(sorted(self._faults, key=lambda f: machine.roles.index(f.role))),
         )
         self._faults = []
+        self._reached(turn)
+
+    def _play_again(self, turn: TurnRecord) -> None:
+        """Play a turn as it was played before."""
+        machine = self._machine
+        moves = []
+        for role, name in enumerate(machine.roles):
+            text = turn.joint_move[name]
+            move = machine.move_id(text)
+            if move is None or not is_legal(machine, self._state, role, np.array([move]))[0]:
+                number = len(self._turns) + 1
+                raise MatchError(f"turn {number} differs from the rules: {text} is not legal")
+            moves.append(move)
+            if name not in turn.submitted or _was_replaced(turn, name):
+                random_moves(machine, self._state, role, self._rng)  # drawn then, so drawn now
+        for role, player in self._players.items():
+            self._tell(role, player, self._deadline())
+        told = self._step(moves)
+        for role in self._players:
+            name = machine.roles[role]
+            in_time = not any(f.role == name and f.kind == "late" for f in turn.faults)
+            self._news[role] = _News(*told[role], turn.submitted.get(name), in_time)
+        self._reached(turn)
+
+    def _step(self, moves: list[int]) -> list[tuple[str, tuple[str, ...]]]:
+        """Make a joint move; the move of every role, and what it sees."""
+        machine = self._machine
+        stepped = machine.step(self._state, np.array([moves], dtype=np.int64))
+        self._state = stepped.states
+        seen = [machine.percept_texts(int(p)) for p in stepped.percepts[0]]
+        return list(zip(map(machine.move_text, moves), seen, strict=True))
+
+    def _reached(self, turn: TurnRecord | None) -> None:
+        """The initial state was reached, or that after a turn."""
+        self._times_s.append(time.time())
+        if turn is not None:
+            self._turns.append(turn)
+        if self._watcher is not None:
+            over = bool(self._machine.terminal(self._state)[0])
+            self._watcher.reached(turn, self._machine.fluents(self._state)[0], over=over)
 
     def _ask_remote(self) -> dict[int, _Answer]:
         """The answers of all remote players, asked together."""
@@ -229,27 +298,46 @@ class _Match:
             answers[role] = _Answer(answer.submitted, _decision(answer), answer.move is not None)
         return answers
 
+    def _deadline(self) -> Deadline | None:
+        """When a player that is asked now is to answer; None without a clock."""
+        if self._conditions.play_clock_s is None:
+            return None
+        clock = self._arena.clock
+        return Deadline(clock() + self._conditions.thinking_s, clock)
+
+    def _tell(self, role: int, player: Player, deadline: Deadline | None) -> None:
+        """Tell a player of the turn before."""
+        news = self._news.get(role)
+        if news is None:
+            return
+        # A player may be anybody's code: whatever it raises costs it its move, and no more.
+        try:
+            player.observe(
+                news.move,
+                news.percepts,
+                submitted=news.submitted,
+                in_time=news.in_time,
+                deadline=deadline,
+            )
+        except Exception as error:
+            self._fault(role, "raised", f"raised {_shown(error)} when told of the last turn", error)
+
+    def _ask_guest(self, role: int, guest: Guest) -> _Answer:
+        """The move of a guest that was invited; it keeps its own time."""
+        try:
+            decision = guest.choose(None)
+            return _Answer(canonical_term(decision.move), decision)
+        except NoAnswerError as error:
+            self._fault(role, "late", str(error))
+            return _Answer(None, None, may_count=False)
+
     def _ask(self, role: int, player: Player) -> _Answer:
         """A player's move, having told it of the turn before within the same play clock."""
         clock = self._arena.clock
         play_clock_s = self._conditions.play_clock_s
         started = clock()
-        deadline = None
-        if play_clock_s is not None:
-            deadline = Deadline(started + self._conditions.thinking_s, clock)
-        news = self._news.get(role)
-        # A player may be anybody's code: whatever it raises costs it its move, and no more.
-        try:
-            if news is not None:
-                player.observe(
-                    news.move,
-                    news.percepts,
-                    submitted=news.submitted,
-                    in_time=news.in_time,
-                    deadline=deadline,
-                )
-        except Exception as error:
-            self._fault(role, "raised", f"raised {_shown(error)} when told of the last turn", error)
+        deadline = self._deadline()
+        self._tell(role, player, deadline)
         try:
             decision = player.choose(deadline)
             submitted = canonical_term(decision.move)
@@ -328,12 +416,21 @@ class _Match:
 
     def _goals(self) -> dict[str, float | None]:
         roles = self._machine.roles
+        if self._is_left:
+            return dict.fromkeys(roles)
         try:
             values = self._machine.goals(self._state)[0].tolist()
         except GGPError as error:
             self._error = self._error or str(error)
             return dict.fromkeys(roles)
         return dict(zip(roles, map(as_number, values), strict=True))
+
+
+def _was_replaced(turn: TurnRecord, role: str) -> bool:
+    """Whether a role's move was drawn instead of the one it asked for."""
+    if turn.submitted[role] != turn.joint_move[role]:
+        return True
+    return any(fault.role == role and fault.kind == "late" for fault in turn.faults)
 
 
 def _decision(answer: RemoteAnswer) -> Decision | None:

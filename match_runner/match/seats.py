@@ -11,14 +11,18 @@ from functools import partial
 import numpy as np
 
 from ggp.errors import ConfigError
+from ggp.gdl.nearest import unknown
 from ggp.gdl.program import RANDOM, Program
 from ggp.machine import Limits, Machine, build_machine
-from ggp.players import Player, PlayerSpec, make_player, parse_spec
+from ggp.players import Decision, Player, PlayerSpec, make_player, parse_spec
 from match_runner.remote.post import Address, is_address, parse_address
 from match_runner.remote.remote_players import Remotes
 
 DEFAULT_PLAYER = "auto"
 """Plays the roles nobody was named for."""
+
+HUMAN = "human"
+"""What stands for a person where others have a player's spec."""
 
 Clock = Callable[[], float]
 
@@ -97,9 +101,8 @@ def read_roles(texts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, str]
                 f"the role random is played by chance; roles: {', '.join(possible) or 'none'}"
             )
         if role not in roles:
-            raise ConfigError(
-                f"unknown role {role!r}; roles of this game: {', '.join(possible) or 'none'}"
-            )
+            text = f"roles of this game: {', '.join(possible) or 'none'}"
+            raise ConfigError(unknown("role", role, possible, text))
         if role in named:
             raise ConfigError(f"the role {role} is given two players")
         named[role] = spec.strip()
@@ -134,6 +137,9 @@ def set_up(
     players: Mapping[str, str],
     machines: Sequence[Machine] | None = None,
     clock: Clock = time.monotonic,
+    *,
+    guests: Mapping[str, Seat] | None = None,
+    report: Callable[[str, Decision], None] | None = None,
 ) -> Arena:
     """The referee's machine, and a seat for every player.
 
@@ -143,10 +149,14 @@ def set_up(
     Args:
         game: what to call the game.
         program: its rules.
-        players: spec or address for every role but `random`, see `read_players`.
+        players: spec or address for every role but `random` and those of guests, see
+            `read_players`.
         machines: of these rules, see `build_machines`; one match at a time may use them. New
             ones where there are none.
         clock: tells the time.
+        guests: seats of players that are made elsewhere, by role; see `guests`.
+        report: told the role of a player of this process and its best decision so far, while it
+            decides.
 
     Raises:
         ConfigError: unknown player or option, or a malformed address.
@@ -160,13 +170,20 @@ def set_up(
         if is_address(text):
             addresses[role] = parse_address(text)
         else:
-            make = partial(_make, parse_spec(text), own[role], role, clock)
+            told = None if report is None else partial(report, name)
+            make = partial(_make, parse_spec(text), own[role], role, clock, told)
             seats[role] = Seat(text, make)
+    seats |= {machine.roles.index(name): seat for name, seat in (guests or {}).items()}
     remotes = Remotes(program, addresses) if addresses else None
     return Arena(game, program, machine, seats, clock, remotes)
 
 
 def _make(
-    spec: PlayerSpec, machine: Machine, role: int, clock: Clock, rng: np.random.Generator
+    spec: PlayerSpec,
+    machine: Machine,
+    role: int,
+    clock: Clock,
+    report: Callable[[Decision], None] | None,
+    rng: np.random.Generator,
 ) -> Player:
-    return make_player(spec, machine, role, rng, clock)
+    return make_player(spec, machine, role, rng, clock, report)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from match_runner.reproduce.duels import Duel
 
-SHORT_S, LONG_S = 0.1, 0.3
+SHORT_S, LONG_S = 0.05, 0.15
 """Seconds for a move: 1 to 3, as in paper 000."""
 
 RETRY_PERCENT = 7
@@ -32,7 +32,7 @@ def spec(game: str, player: str, **options: object) -> str:
     """A player as it plays a game.
 
     On boards of chess, states are valued by KS of paper 000 and drawn where no history is found,
-    and a refused try is a ply: else few histories fit into a tenth of a second.
+    and a refused try is a ply: else few histories fit into the time.
     """
     if game in (BOARD, SMALL_BOARD) and player != "random":
         options["retry"] = RETRY_PERCENT

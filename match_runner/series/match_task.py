@@ -57,16 +57,16 @@ def play(task: MatchTask) -> MatchRecord:
     """
     # Nothing is to be loaded or compiled while a clock runs.
     ready = task.conditions.play_clock_s is not None
-    program, machines = _machines(task.source, task.rules, task.backend, task.limits, ready)
+    program, machines = machines_of(task.source, task.rules, task.backend, task.limits, ready)
     arena = set_up(task.game, program, task.players, machines)
     if ready:
-        _rehearse(task, arena)
+        rehearse(arena, task.rules)
     return replace(play_match(arena, task.seed, task.conditions), rules="")
 
 
-def _rehearse(task: MatchTask, arena: Arena) -> None:
+def rehearse(arena: Arena, rules: str) -> None:
     """Play the beginning of a match that does not count; once with each game and players."""
-    key = (task.rules, task.backend, *task.players.values())
+    key = (rules, arena.machine.backend, *arena.players.values())
     if arena.remotes is not None or key in _rehearsed:
         return
     _rehearsed.add(key)
@@ -78,8 +78,9 @@ def _rehearse(task: MatchTask, arena: Arena) -> None:
 
 
 @lru_cache(maxsize=_MOST_GAMES)
-def _machines(
+def machines_of(
     source: str, rules: str, backend: str, limits: Limits, ready: bool
 ) -> tuple[Program, tuple[Machine, ...]]:
+    """The rules of a game and machines as `set_up` takes them; kept for the next match."""
     program = normalize(parse(rules, source))
     return program, build_machines(program, backend, limits, ready=ready)

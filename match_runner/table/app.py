@@ -1,0 +1,376 @@
+"""What the server answers: the page, its files, and JSON for it.
+
+    GET  /                              the page; /match/ID, /seat/TOKEN and /record/NAME too
+    GET  /static/FILE                   what the page needs
+    GET  /api/lobby, /api/series        what there is; /api/events tells what changes
+    POST /api/rules                     {game} or {name, rules}: what is wrong with a rulesheet
+    POST /api/matches                   see `requests`; answers with the links of all seats
+    GET  /api/matches/ID[?key=]         a match; /turns/N, /events; POST /end
+    GET  /api/matches/ID/mind?role=&turn=&move=    what a role may believe and think
+    GET  /api/records/NAME              a recorded match of the folder; /turns/N, /mind
+    GET  /api/seats/TOKEN               a seat; /turns/N, /events; POST /move
+
+Errors are `{"error": text}`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from ggp.console import installed_version
+from ggp.errors import GGPError
+from ggp.gdl.descriptions import describe
+from ggp.gdl.games import list_games
+from ggp.players import describe_player
+from ggp.players.spec import PLAYERS
+from match_runner.match.records import MatchRecord
+from match_runner.table.guard import App, Guard
+from match_runner.table.hall import LOBBY, Hall, TableOptions
+from match_runner.table.held_match import ALL, HeldMatch, seat_of
+from match_runner.table.mind import MindTask
+from match_runner.table.requests import (
+    MOST_TEXT,
+    fields_of,
+    number_of,
+    read_match,
+    read_move,
+    rules_text,
+)
+
+STATIC = Path(__file__).parent / "static"
+
+_STREAM = "text/event-stream"
+_Answer = Callable[[Request], Awaitable[Response]]
+
+
+def make_app(options: TableOptions) -> App:
+    """The application, with its guard.
+
+    Raises:
+        ConfigError: the folder cannot be used.
+    """
+    hall = Hall(options)
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        await hall.open()
+        try:
+            yield
+        finally:
+            await hall.close()
+
+    page = _answered(_page)
+    table = Table(hall)
+    routes = [
+        Route("/", page),
+        Route("/match/{id}", page),
+        Route("/seat/{token}", page),
+        Route("/record/{name:path}", page),
+        Mount("/static", StaticFiles(directory=STATIC)),
+    ]
+    gets: dict[str, _Answer] = {
+        "/lobby": table.lobby,
+        "/events": table.lobby_events,
+        "/series": table.series,
+        "/matches/{id}": table.match,
+        "/matches/{id}/events": table.match_events,
+        "/matches/{id}/turns/{turn}": table.match_turn,
+        "/matches/{id}/mind": table.match_mind,
+        "/records/{name:path}/turns/{turn}": table.record_turn,
+        "/records/{name:path}/mind": table.record_mind,
+        "/records/{name:path}": table.record,
+        "/seats/{token}": table.seat,
+        "/seats/{token}/events": table.seat_events,
+        "/seats/{token}/turns/{turn}": table.seat_turn,
+    }
+    posts: dict[str, _Answer] = {
+        "/rules": table.rules,
+        "/matches": table.create,
+        "/matches/{id}/end": table.end,
+        "/seats/{token}/move": table.move,
+    }
+    routes += [Route(f"/api{path}", _answered(answer)) for path, answer in gets.items()]
+    routes += [
+        Route(f"/api{path}", _answered(answer), methods=["POST"]) for path, answer in posts.items()
+    ]
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _failed})
+    return Guard(app, options.limits)
+
+
+class Table:
+    """The answers to what is below `/api`."""
+
+    def __init__(self, hall: Hall) -> None:
+        self._hall = hall
+
+    # ---------------------------------------------------------------- lobby
+
+    async def lobby(self, request: Request) -> Response:
+        """Games, players and everything that is or was played."""
+        hall = self._hall
+        names = list_games()
+        first = hall.options.game
+        if first is not None:
+            names = [first, *(name for name in names if name != first)]
+        matches = [match.summary() for match in reversed(hall.matches.values())]
+        return JSONResponse(
+            {
+                "version": installed_version(),
+                "folder": str(hall.options.folder),
+                "open_minds": hall.options.open_minds,
+                "game": first or names[0],
+                "games": [{"name": name, "title": self._title(name)} for name in names],
+                "players": [{"name": n, "about": describe_player(n).summary} for n in PLAYERS],
+                "matches": matches,
+                "records": hall.shelf.records(),
+                "last": hall.log.last,
+            }
+        )
+
+    async def lobby_events(self, request: Request) -> Response:
+        """What changes in it."""
+        return _stream(self._hall.log.follow(LOBBY, _after(request)))
+
+    async def series(self, request: Request) -> Response:
+        """How series stand."""
+        return JSONResponse({"series": await self._hall.series()})
+
+    async def rules(self, request: Request) -> Response:
+        """What is wrong with a rulesheet."""
+        fields = fields_of(await _json(request))
+        rules = fields.get("rules")
+        if rules is None:
+            name = str(fields.get("game"))
+            text = self._hall.rules_of(name, None)[0]
+        else:
+            name, text = str(fields.get("name", "rules"))[:MOST_TEXT], rules_text(rules)
+        found = await self._hall.look_at_rules(name, text)
+        return JSONResponse({**found, "rules": text} if rules is None else found)
+
+    async def create(self, request: Request) -> Response:
+        """New matches."""
+        made = await self._hall.create(read_match(await _json(request)))
+        return JSONResponse(
+            {
+                "matches": [
+                    {"id": m.setup.id, "seats": dict(m.setup.seats), "key": m.setup.key}
+                    for m in made
+                ]
+            }
+        )
+
+    # ---------------------------------------------------------------- matches
+
+    async def match(self, request: Request) -> Response:
+        """A match, as whoever asks may see it."""
+        match, audience = self._watched(request)
+        frames = await self._hall.frames(match, audience)
+        return JSONResponse(match.snapshot(audience, frames))
+
+    async def match_events(self, request: Request) -> Response:
+        """What happens in it."""
+        match, audience = self._watched(request)
+        return _stream(match.log.follow(audience, _after(request)))
+
+    async def match_turn(self, request: Request) -> Response:
+        """Everything there is to see after a turn."""
+        match, audience = self._watched(request)
+        return _turn(request, await self._hall.frames(match, audience))
+
+    async def match_mind(self, request: Request) -> Response:
+        """What a role may believe and think before a turn."""
+        match, audience = self._watched(request)
+        if audience != ALL:
+            raise HTTPException(403, "minds are open when the match is over")
+        setup = match.setup
+        side_file = None if setup.side_file is None else Path(setup.side_file)
+        frames = await self._hall.frames(match, audience)
+        return self._mind(request, frames, setup.game, setup.rules, side_file, setup.roles)
+
+    async def end(self, request: Request) -> Response:
+        """Break a match off."""
+        match = self._match(request)
+        key = str(fields_of(await _json(request)).get("key", ""))
+        if match.people and match.audience(key, open_minds=False) != ALL:
+            raise HTTPException(403, "a match with people is ended by those who began it")
+        await self._hall.end(match)
+        return JSONResponse({})
+
+    async def record(self, request: Request) -> Response:
+        """A recorded match."""
+        name = request.path_params["name"]
+        record, frames = await self._hall.replay_file(name)
+        return JSONResponse(_snapshot_of(name, record, frames))
+
+    async def record_turn(self, request: Request) -> Response:
+        """Everything there is to see after a turn."""
+        return _turn(request, (await self._hall.replay_file(request.path_params["name"]))[1])
+
+    async def record_mind(self, request: Request) -> Response:
+        """What a role may believe and think before a turn."""
+        record, frames = await self._hall.replay_file(request.path_params["name"])
+        return self._mind(request, frames, record.game, record.rules, None, record.roles)
+
+    # ---------------------------------------------------------------- seats
+
+    async def seat(self, request: Request) -> Response:
+        """What a person at the table sees."""
+        match, role = self._seat(request)
+        own = match.frames.get(seat_of(role), ()) if not match.is_over else ()
+        told = match.snapshot(seat_of(role), own)
+        return JSONResponse({**told, "open_minds": self._hall.options.open_minds})
+
+    async def seat_events(self, request: Request) -> Response:
+        """What happens there."""
+        match, role = self._seat(request)
+        return _stream(match.log.follow(seat_of(role), _after(request)))
+
+    async def seat_turn(self, request: Request) -> Response:
+        """What a person saw after a turn."""
+        match, role = self._seat(request)
+        return _turn(request, match.frames.get(seat_of(role), []))
+
+    async def move(self, request: Request) -> Response:
+        """A person moves."""
+        self._seat(request)
+        turn, move = read_move(await _json(request))
+        self._hall.move(request.path_params["token"], turn, move)
+        return JSONResponse({})
+
+    # ---------------------------------------------------------------- private
+
+    def _match(self, request: Request) -> HeldMatch:
+        match = self._hall.matches.get(request.path_params["id"])
+        if match is None:
+            raise HTTPException(404, "there is no such match")
+        return match
+
+    def _watched(self, request: Request) -> tuple[HeldMatch, str]:
+        match = self._match(request)
+        key = request.query_params.get("key", "")
+        audience = match.audience(key, open_minds=self._hall.options.open_minds)
+        if audience is None:
+            raise HTTPException(
+                403, "people play this match and must not see all of it; it is open when it is over"
+            )
+        return match, audience
+
+    def _seat(self, request: Request) -> tuple[HeldMatch, str]:
+        found = self._hall.seats.get(request.path_params["token"])
+        if found is None:
+            raise HTTPException(404, "there is no such seat")
+        return found
+
+    def _title(self, name: str) -> str:
+        try:
+            return describe(self._hall.rules_of(name, None)[0]).title
+        except GGPError:
+            return ""
+
+    def _mind(
+        self,
+        request: Request,
+        frames: list[str],
+        game: str,
+        rules: str,
+        side_file: Path | None,
+        roles: tuple[str, ...],
+    ) -> Response:
+        query = request.query_params
+        role, turn = query.get("role", ""), number_of(query.get("turn", "0"), "turn")
+        if role not in roles or turn >= len(frames):
+            raise HTTPException(404, "there is no such role or turn")
+        task = partial(
+            MindTask,
+            game=game,
+            rules=rules,
+            side_file=side_file,
+            role=role,
+            turns=self._hall.turns_of(frames, role, turn),
+            seed=number_of(query.get("seed", "0"), "seed"),
+            move=query.get("move"),
+            thinks=not json.loads(frames[turn])["over"],
+        )
+
+        async def told() -> AsyncIterator[str]:
+            async for message in self._hall.look_into(task):
+                yield f"event: {message['kind']}\ndata: {json.dumps(message)}\n\n"
+
+        return _stream(told())
+
+
+async def _page(request: Request) -> Response:
+    return FileResponse(STATIC / "index.html")
+
+
+def _snapshot_of(name: str, record: MatchRecord, frames: list[str]) -> dict[str, Any]:
+    """A recorded match as if it had been played here."""
+    brief = ("turn", "over", "moves", "percepts", "faults")
+    told = [json.loads(text) for text in frames]
+    return {
+        "match": {
+            "id": name,
+            "game": record.game,
+            "players": dict(record.players),
+            "roles": list(record.roles),
+            "seed": record.seed,
+            "status": "over",
+            "goals": dict(record.goals),
+            "error": record.error,
+        },
+        "turns": [{k: frame[k] for k in brief} for frame in told],
+        "frame": told[-1],
+        "sees": ALL,
+    }
+
+
+def _turn(request: Request, frames: list[str]) -> Response:
+    number = number_of(request.path_params["turn"], "turn")
+    if number >= len(frames):
+        raise HTTPException(404, "there is no such turn")
+    return Response(frames[number], media_type="application/json")
+
+
+def _after(request: Request) -> str:
+    return request.headers.get("last-event-id") or request.query_params.get("after", "")
+
+
+def _stream(texts: AsyncIterator[str]) -> Response:
+    return StreamingResponse(texts, media_type=_STREAM)
+
+
+async def _json(request: Request) -> object:
+    try:
+        found: object = await request.json()
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "what was posted is not JSON") from None
+    return found
+
+
+def _answered(answer: _Answer) -> _Answer:
+    """The answer; what is wrong with a request is said in a line."""
+
+    async def answered(request: Request) -> Response:
+        try:
+            return await answer(request)
+        except GGPError as error:
+            return JSONResponse({"error": str(error)}, 400)
+
+    return answered
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code)

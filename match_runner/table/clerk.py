@@ -1,0 +1,149 @@
+"""What worker processes do for the server besides playing: read rules, replay, sum up series.
+
+Nothing of a stranger's rulesheet is looked at in the server itself: it could take long.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from ggp.errors import ConfigError, GDLError
+from ggp.gdl import parse
+from ggp.gdl.descriptions import describe
+from ggp.gdl.normalize import normalize, validate
+from ggp.gdl.program import RANDOM, Program
+from ggp.gdl.source import Diagnostic, errors
+from ggp.gdl.telling import told_by
+from match_runner.match.record_files import read_record
+from match_runner.match.records import MatchRecord, record_from_json
+from match_runner.match.referee import Conditions
+from match_runner.series.holding import Held
+from match_runner.series.outcomes import Played
+from match_runner.series.plan import PLAY, PlannedMatch, Series, SeriesGame, check_series
+from match_runner.series.play import series_of_roles
+from match_runner.series.store import FILE
+from match_runner.table.frames import Json, frames_of
+from match_runner.table.seating import HUMAN
+from match_runner.tournament.summary import summarize
+
+MOST_DIAGNOSTICS = 50
+"""That are shown of one rulesheet."""
+
+
+def read_rules(name: str, text: str) -> Json:
+    """What is wrong with a rulesheet, and what the lobby needs to know of it."""
+    try:
+        found = validate(parse(text, name))
+    except GDLError as error:
+        found = error.diagnostics or (
+            Diagnostic("error", "unreadable", str(error), name, 0, 0, ""),
+        )
+    told: Json = {
+        "ok": not errors(found),
+        "num_diagnostics": len(found),
+        "diagnostics": [_shown(each) for each in found[:MOST_DIAGNOSTICS]],
+    }
+    if told["ok"]:
+        program = normalize(parse(text, name))
+        about = describe(text)
+        told |= {
+            "roles": [role for role in program.roles if role != RANDOM],
+            "has_chance": RANDOM in program.roles,
+            "is_told": told_by(program) is not None,
+            "title": about.title,
+            "about": about.text,
+            "sections": {name: list(lines) for name, lines in about.sections.items()},
+        }
+    return told
+
+
+def _shown(diagnostic: Diagnostic) -> Json:
+    caret = diagnostic.caret if diagnostic.caret >= 0 else diagnostic.column - 1
+    return {**asdict(diagnostic), "caret": caret, "text": str(diagnostic)}
+
+
+def check_match(
+    name: str, text: str, players: Mapping[str, str], conditions: Conditions
+) -> tuple[tuple[str, ...], bool]:
+    """See that a match can be played; its roles, and whether they are told every move.
+
+    Raises:
+        GDLError: the rules cannot be used.
+        ConfigError: there is a role without a player or a player without a role, or a player is
+            not known.
+    """
+    program = normalize(parse(text, name))
+    wanted = [role for role in program.roles if role != RANDOM]
+    if sorted(players) != sorted(wanted):
+        raise ConfigError(f"every role needs a player; roles: {', '.join(wanted) or 'none'}")
+    others = {r: "random" if each == HUMAN else each for r, each in players.items()}
+    check_series(series_of_roles(name, program, others, 1, conditions=conditions))
+    return program.roles, told_by(program) is not None
+
+
+def replay(record: MatchRecord | Path, side_file: Path | None) -> tuple[MatchRecord, list[Json]]:
+    """A record, and what there is to see of it after every turn.
+
+    Raises:
+        GGPError: the record cannot be read, or does not fit its rules.
+    """
+    if isinstance(record, Path):
+        record = read_record(record)
+    return record, list(frames_of(record, side_file))
+
+
+def standings(folder: Path) -> Json:
+    """How a series stands whose matches are kept in a folder; it may be played at the moment.
+
+    Raises:
+        ConfigError: there is no series, or it cannot be read.
+    """
+    path = folder / FILE
+    try:
+        with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+            held = _held(connection)
+    except (sqlite3.Error, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
+    summary = summarize(held)
+    return {
+        "played": summary.played,
+        "moves": summary.moves,
+        "games": [game.name for game in held.series.games],
+        "standings": [each.to_json() for each in summary.standings],
+    }
+
+
+def _held(connection: sqlite3.Connection) -> Held:
+    """What a store holds, without the file that the series was read from."""
+    rows = connection.execute("SELECT name, value FROM settings")
+    settings: dict[str, Any] = {name: json.loads(value) for name, value in rows}
+    programs: dict[str, Program] = {}
+    rules = dict(connection.execute("SELECT digest, text FROM rules"))
+    games = []
+    for name, game in settings["games"].items():
+        digest = game["rules"]
+        if digest in rules:
+            programs[digest] = normalize(parse(rules[digest], name))
+            games.append(SeriesGame(name, programs[digest], 1, fixed=game["fixed"]))
+    plays = settings["plays"]
+    series = Series(
+        {name: plays.get(name, name) for name in settings["players"]},
+        tuple(games),
+        rotate=settings["roles"] == "rotate",
+        seed=settings["seed"],
+    )
+    matches = []
+    for game, kind, number, round_, seed, seating, record in connection.execute(
+        "SELECT game, kind, number, round, seed, seating, record FROM matches WHERE kind = ?",
+        (PLAY,),
+    ):
+        planned = PlannedMatch(game, kind, number, round_, seed, json.loads(seating))
+        matches.append(Played(planned, record_from_json({"rules": "", **json.loads(record)})))
+    matches.sort(key=lambda m: (m.planned.round, m.planned.game, m.planned.number))
+    return Held(series, len(matches), matches, {})

@@ -1,0 +1,434 @@
+"""All matches of a table: made, played in worker processes, kept on disk, found again.
+
+A match with people has a worker of its own, which mostly waits. Other matches wait for one of
+`jobs` workers. Two more workers do what is asked for while nobody plays: one reads rulesheets, one
+replays matches and looks into minds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import secrets
+import shutil
+import tempfile
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ggp.errors import ConfigError, GGPError, MatchError
+from ggp.gdl.games import find_game
+from ggp.players.player import KnownTurn
+from ggp.server.settings import ServerLimits
+from match_runner.match.records import MatchRecord
+from match_runner.match.referee import Conditions
+from match_runner.remote.post import is_address
+from match_runner.remote.remote_players import RemoteConditions
+from match_runner.table.clerk import check_match, read_rules, replay, standings
+from match_runner.table.events import EventLog
+from match_runner.table.frames import Json
+from match_runner.table.held_match import ALL, HeldMatch
+from match_runner.table.link import Exchange, Message
+from match_runner.table.match_folder import MatchFolder, Setup
+from match_runner.table.mind import MindTask, look_into
+from match_runner.table.requests import MatchRequest
+from match_runner.table.seating import HUMAN, TableTask, play_at_table
+from match_runner.table.shelf import Shelf
+from match_runner.workers.executor import LocalPool, WorkerFailedError
+
+MOST_WITH_PEOPLE = 16
+"""Matches with people at once: each has a process."""
+
+MOST_WAITING = 1_000
+"""Matches that may wait for a worker."""
+
+MOST_REPLAYS = 8
+"""Matches that are over and whose frames are kept in memory."""
+
+READING_S, THINKING_S = 30.0, 60.0
+"""What a worker may take to read rules, and to replay or think."""
+
+LINGER_S = 60.0
+"""For which what was said of a match is kept after its end, for readers that are behind."""
+
+LOBBY = "lobby"
+
+_T = TypeVar("_T")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """How a table is held.
+
+    Attributes:
+        folder: where matches are kept.
+        game: name or path of the game that the lobby begins with; None for the first one.
+        jobs: matches without people that are played side by side.
+        open_minds: whether everybody may look into every mind at any time.
+        limits: on requests.
+    """
+
+    folder: Path
+    game: str | None = None
+    jobs: int = 1
+    open_minds: bool = False
+    limits: ServerLimits = field(default_factory=ServerLimits)
+
+
+class Hall:
+    """Everything the server knows. All but `__init__` needs a running loop.
+
+    Raises:
+        ConfigError: the folder cannot be used.
+    """
+
+    def __init__(self, options: TableOptions) -> None:
+        self.options = options
+        self.folder = MatchFolder(options.folder)
+        self.shelf = Shelf(options.folder)
+        self.matches: dict[str, HeldMatch] = {}
+        self.seats: dict[str, tuple[HeldMatch, str]] = {}
+        self.log = EventLog()
+        self._private = Path(tempfile.mkdtemp(prefix="ggp-table-"))
+        self._exchange = Exchange(self._private)
+        self._players = LocalPool(options.jobs)
+        self._reader = LocalPool(1, READING_S)
+        self._thinker = LocalPool(1, THINKING_S)
+        self._own: dict[str, LocalPool] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._replays: OrderedDict[str, Any] = OrderedDict()
+
+    async def open(self) -> None:
+        """Find the matches there are, and go on with those that are not over."""
+        await self._exchange.open()
+        for setup in self.folder.setups():
+            is_over = setup.goals is not None or setup.error is not None
+            match = self._hold(setup, "over" if is_over else "waiting")
+            if not is_over:
+                self._begin(match)
+        # The first question would wait for a process to start.
+        self._spawn(self._warm_up())
+
+    async def close(self) -> None:
+        """End everything; matches that are not over go on when a server is started again."""
+        for task in self._tasks:
+            task.cancel()
+        for match in self.matches.values():
+            match.log.close()
+        self.log.close()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._exchange.close()
+        pools = [self._players, self._reader, self._thinker, *self._own.values()]
+        await asyncio.gather(*(asyncio.to_thread(pool.close) for pool in pools))
+        shutil.rmtree(self._private, ignore_errors=True)
+
+    # ---------------------------------------------------------------- matches
+
+    async def create(self, request: MatchRequest) -> list[HeldMatch]:
+        """New matches, which begin as soon as there is room.
+
+        Raises:
+            GGPError: they cannot be played; says why.
+        """
+        with_people = HUMAN in request.players.values()
+        if with_people and len(self._own) >= MOST_WITH_PEOPLE:
+            raise ConfigError(
+                f"there are {len(self._own)} matches with people already; end one of them first"
+            )
+        waiting = sum(match.status == "waiting" for match in self.matches.values())
+        if waiting + request.matches > MOST_WAITING:
+            raise ConfigError(f"{waiting} matches are waiting already")
+        rules, side_file = self.rules_of(request.game, request.rules)
+        conditions = Conditions(request.play_clock_s, pause_s=request.pause_s)
+        roles, is_told = await self._ask(
+            self._reader, check_match, request.game, rules, request.players, conditions
+        )
+        made = []
+        for number in range(request.matches):
+            setup = Setup(
+                id=secrets.token_hex(5),
+                game=request.game,
+                rules=rules,
+                side_file=None if side_file is None else str(side_file),
+                roles=roles,
+                players=dict(request.players),
+                is_told=is_told,
+                play_clock_s=request.play_clock_s,
+                human_clock_s=request.human_clock_s,
+                pause_s=request.pause_s,
+                seed=request.seed + number,
+                created_s=time.time(),
+                seats={
+                    role: secrets.token_urlsafe(16)
+                    for role, player in request.players.items()
+                    if player == HUMAN
+                },
+                key=secrets.token_urlsafe(16),
+            )
+            self.folder.keep(setup)
+            match = self._hold(setup)
+            self._begin(match)
+            made.append(match)
+        return made
+
+    def move(self, token: str, turn: int, move: str) -> None:
+        """A person moves.
+
+        Raises:
+            ConfigError: it is not asked for that.
+        """
+        match, role = self.seats[token]
+        asked = match.asked.get(role)
+        if asked is None or asked["turn"] != turn:
+            raise ConfigError("you are not asked for a move in that turn")
+        if move not in [each["move"] for each in asked["moves"]]:
+            raise ConfigError("that move is not legal")
+        told = {"kind": "move", "role": role, "turn": turn, "move": move}
+        if not self._exchange.send(match.line_key, told):
+            raise ConfigError("the match is not being played at the moment")
+        match.moved(role)
+
+    async def end(self, match: HeldMatch) -> None:
+        """Break a match off."""
+        if not match.is_over:
+            self._exchange.forget(match.line_key)
+            pool = self._own.get(match.setup.id)
+            if pool is not None:
+                await asyncio.to_thread(pool.close)
+            self._finish(match, self._broken_off(match, "the match was ended"))
+
+    def rules_of(self, game: str, rules: str | None) -> tuple[str, Path | None]:
+        """The text of a rulesheet, and the file beside it that says how to draw it.
+
+        Args:
+            game: name of a game of the package, or what the server was started with, where there
+                is no text.
+
+        Raises:
+            ConfigError: there is no such game, or it may not be read from here.
+        """
+        if rules is not None:
+            return rules, None
+        if game != self.options.game and os.sep in game:
+            raise ConfigError("only games that come with ggp are known by name; paste the rules")
+        path = find_game(game)
+        try:
+            text = path.read_text(encoding="utf-8", errors="replace")
+        except OSError as error:
+            raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+        side_file = path.with_suffix(".picture.toml")
+        return text, side_file if side_file.is_file() else None
+
+    # ---------------------------------------------------------------- what workers find out
+
+    async def look_at_rules(self, name: str, text: str) -> Json:
+        """What is wrong with a rulesheet, see `read_rules`."""
+        try:
+            return await self._ask(self._reader, read_rules, name, text)
+        except GGPError as error:
+            return {"ok": False, "diagnostics": [], "num_diagnostics": 1, "error": str(error)}
+
+    async def frames(self, match: HeldMatch, audience: str) -> list[str]:
+        """What an audience may see of every turn, as JSON texts; of a match that is over, all.
+
+        Raises:
+            GGPError: the record cannot be replayed.
+        """
+        if not match.is_over:
+            return match.frames.get(audience, [])
+        found: list[str] = (await self._replay(match.setup.id, self._record_of(match)))[1]
+        return found
+
+    async def replay_file(self, name: str) -> tuple[MatchRecord, list[str]]:
+        """A record of the folder, and what there is to see of it.
+
+        Raises:
+            GGPError: there is none of that name, or it cannot be replayed.
+        """
+        path = self.shelf.record(name)
+        stamp = f"{path}:{path.stat().st_mtime_ns}"
+        found: tuple[MatchRecord, list[str]] = await self._replay(stamp, (path, None))
+        return found
+
+    async def series(self) -> list[Json]:
+        """How all series stand whose matches are kept in the folder."""
+        found = []
+        for name, path, stamp in self.shelf.series():
+            key = f"series {path}:{stamp}"
+            if key not in self._replays:
+                try:
+                    told = await self._ask(self._thinker, standings, path)
+                except GGPError as error:
+                    told = {"error": str(error)}
+                self._keep(key, told)
+            found.append({"name": name, **self._replays[key]})
+        return found
+
+    async def look_into(self, task: Callable[[str, str], MindTask]) -> AsyncIterator[Message]:
+        """What a worker finds in a mind, as it does; then `done`, or `failed` with a text.
+
+        Args:
+            task: made of a socket and a key.
+        """
+        key = secrets.token_hex(16)
+        heard: asyncio.Queue[Message] = asyncio.Queue()
+        self._exchange.expect(key, heard.put_nowait)
+        asked = self._thinker.submit(look_into, (task(self._exchange.path, key),))
+        try:
+            done = asyncio.ensure_future(asyncio.wrap_future(asked))
+            # Who asked may be gone before it ends, and then nobody looks at it.
+            done.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+            while True:
+                next_ = asyncio.ensure_future(heard.get())
+                await asyncio.wait((next_, done), return_when=asyncio.FIRST_COMPLETED)
+                if not next_.done():
+                    next_.cancel()
+                    break
+                yield next_.result()
+            await self._exchange.all_heard(key)
+            while not heard.empty():
+                yield heard.get_nowait()
+            error = done.exception()
+            yield {"kind": "done"} if error is None else {"kind": "failed", "text": str(error)}
+        finally:
+            asked.cancel()
+            self._exchange.forget(key)  # the worker stops when it has something to say
+
+    def turns_of(self, frames: list[str], role: str, turn: int) -> tuple[KnownTurn, ...]:
+        """What a role did and saw before it decided in a turn."""
+        each = [json.loads(text) for text in frames[1 : turn + 1]]
+        return tuple(KnownTurn(f["moves"][role], tuple(f["percepts"][role])) for f in each)
+
+    # ---------------------------------------------------------------- private
+
+    def _hold(self, setup: Setup, status: str = "waiting") -> HeldMatch:
+        match = HeldMatch(setup, status)
+        self.matches[setup.id] = match
+        for role, token in setup.seats.items():
+            self.seats[token] = match, role
+        self._announce(match)
+        return match
+
+    def _begin(self, match: HeldMatch) -> None:
+        self._exchange.expect(match.line_key, partial(self._heard, match))
+        self._spawn(self._play(match))
+
+    async def _play(self, match: HeldMatch) -> None:
+        setup = match.setup
+        earlier = self.folder.turns(setup.id)
+        if earlier and any(map(is_address, setup.players.values())):
+            text = "the server was ended, and players elsewhere cannot go on"
+            self._finish(match, self._broken_off(match, text))
+            return
+        pool = self._players
+        if match.people:
+            pool = self._own[setup.id] = LocalPool(1)
+        task = TableTask(
+            socket=self._exchange.path,
+            key=match.line_key,
+            game=setup.game,
+            rules=setup.rules,
+            side_file=None if setup.side_file is None else Path(setup.side_file),
+            players=setup.players,
+            seed=setup.seed,
+            conditions=Conditions(
+                setup.play_clock_s, pause_s=setup.pause_s, remote=RemoteConditions()
+            ),
+            human_clock_s=setup.human_clock_s,
+            earlier=earlier,
+        )
+        try:
+            record = await self._ask(pool, play_at_table, task)
+            await self._exchange.all_heard(match.line_key)
+        except GGPError as error:
+            record = self._broken_off(match, str(error))
+        finally:
+            self._own.pop(setup.id, None)
+            if match.people:
+                await asyncio.to_thread(pool.close)
+        self._finish(match, record)
+
+    def _heard(self, match: HeldMatch, message: Message) -> None:
+        was = match.status
+        turn = match.heard(message)
+        if turn is not None:
+            self.folder.add_turn(match.setup.id, turn)
+        if match.status != was:
+            self._announce(match)
+
+    def _finish(self, match: HeldMatch, record: MatchRecord) -> None:
+        if match.is_over:
+            return
+        self._exchange.forget(match.line_key)
+        setup = match.setup
+        if record.players:
+            record = replace(record, players={**record.players, **setup.players})
+        texts = match.frames.get(ALL, [])
+        if len(texts) == len(record.turns) + 1:
+            self._keep(setup.id, (record, texts))
+        match.ended(self.folder.finish(setup, record))
+        self._announce(match)
+        asyncio.get_running_loop().call_later(LINGER_S, match.forget)
+
+    def _broken_off(self, match: HeldMatch, why: str) -> MatchRecord:
+        """The record of a match that ended before the game was over."""
+        setup = match.setup
+        turns = self.folder.turns(setup.id)
+        return MatchRecord(
+            game=setup.game,
+            digest="",
+            backend="",
+            seed=setup.seed,
+            play_clock_s=setup.play_clock_s,
+            roles=setup.roles,
+            players=setup.players,
+            turns=turns,
+            goals=dict.fromkeys(setup.roles),
+            states_visited=dict.fromkeys(setup.roles, 0),
+            error=why,
+            rules=setup.rules,
+        )
+
+    def _record_of(self, match: HeldMatch) -> tuple[MatchRecord, Path | None]:
+        side_file = match.setup.side_file
+        return self.folder.record(match.setup.id), None if side_file is None else Path(side_file)
+
+    async def _replay(self, key: str, what: tuple[MatchRecord | Path, Path | None]) -> Any:
+        if key not in self._replays:
+            record, frames = await self._ask(self._thinker, replay, *what)
+            self._keep(key, (record, [json.dumps(frame) for frame in frames]))
+        self._replays.move_to_end(key)
+        return self._replays[key]
+
+    def _keep(self, key: str, value: object) -> None:
+        self._replays[key] = value
+        while len(self._replays) > MOST_REPLAYS:
+            self._replays.popitem(last=False)
+
+    def _announce(self, match: HeldMatch) -> None:
+        self.log.show(LOBBY, match.setup.id, "match", match.summary())
+
+    async def _ask(self, pool: LocalPool, function: Callable[..., _T], *args: Any) -> _T:
+        try:
+            return await asyncio.wrap_future(pool.submit(function, args))
+        except WorkerFailedError as error:
+            text = str(error).strip()
+            if "\n" in text:  # a bug of ours, with its traceback
+                _log.error("a worker failed: %s", text)
+                text = text.splitlines()[-1]
+            raise MatchError(text) from error
+
+    async def _warm_up(self) -> None:
+        await self.look_at_rules("nothing", "")
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,195 @@
+"""One match as the server holds it: what happened so far, who may know it, who is asked to move.
+
+There are three kinds of audiences. `ALL` sees everything, minds of players included. `BOARD` sees
+the state and the moves. Each seat has an audience of its own, named by its role, and sees what the
+worker made for that role alone.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from match_runner.table.events import EventLog
+from match_runner.table.match_folder import Setup
+from match_runner.table.seating import HUMAN
+
+ALL, BOARD = "all", "board"
+"""Audiences; seats are `seat:ROLE`."""
+
+_BRIEF = ("turn", "over", "moves", "percepts", "faults", "move", "known")
+"""What is told of the turns before the present one: pictures are asked for one by one."""
+
+Json = dict[str, Any]
+
+
+def seat_of(role: str) -> str:
+    """The audience of one seat."""
+    return f"seat:{role}"
+
+
+@dataclass
+class HeldMatch:
+    """A match.
+
+    Attributes:
+        setup: what was asked for.
+        status: `waiting` for a worker, `running`, or `over`.
+        line_key: what its worker says to the server; another for every worker.
+        log: what browsers are told.
+        frames: of every audience, by turn, JSON texts.
+        asked: what each person is asked at the moment, by role.
+    """
+
+    setup: Setup
+    status: str = "waiting"
+    line_key: str = field(default_factory=lambda: secrets.token_hex(16))
+    log: EventLog = field(default_factory=EventLog)
+    frames: dict[str, list[str]] = field(default_factory=dict)
+    asked: dict[str, Json] = field(default_factory=dict)
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Roles that people play."""
+        return tuple(r for r, player in self.setup.players.items() if player == HUMAN)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will happen."""
+        return self.status == "over"
+
+    @property
+    def turns(self) -> int:
+        """Turns played so far, as far as they are in memory."""
+        return max(0, len(self.frames.get(ALL, ())) - 1)
+
+    def audience(self, key: str, *, open_minds: bool) -> str | None:
+        """What somebody without a seat may see; None for nothing.
+
+        Args:
+            key: that it showed.
+            open_minds: whether everybody may see everything.
+        """
+        if self.is_over or not self.people or open_minds:
+            return ALL
+        if secrets.compare_digest(key.encode(), self.setup.key.encode()):
+            return ALL
+        return BOARD if self.setup.is_told else None
+
+    # ---------------------------------------------------------------- what a worker says
+
+    def heard(self, message: Mapping[str, Any]) -> Json | None:
+        """Take note of what the worker says; a turn that is to be written down, if it is one."""
+        match message["kind"]:
+            case "frame":
+                return self._frame(message)
+            case "ask":
+                self._ask(message)
+            case "thought":
+                told = {name: message[name] for name in ("role", "turn", "decision")}
+                self.log.show(ALL, f"thought {message['role']}", "thought", told)
+        return None
+
+    def moved(self, role: str) -> None:
+        """A person has moved."""
+        self.asked.pop(role, None)
+        self.log.add(seat_of(role), "moved", {})
+        self._show_waiting()
+
+    def ended(self, setup: Setup) -> None:
+        """The match is over."""
+        self.setup, self.status = setup, "over"
+        self.asked.clear()
+        for audience in self._audiences():
+            self.log.add(audience, "end", self.result())
+        self.log.close()
+
+    def forget(self) -> None:
+        """Keep nothing of a match that is over; its record has it all."""
+        self.frames = {}
+        self.log = EventLog()
+        self.log.close()
+
+    def _frame(self, message: Mapping[str, Any]) -> Json | None:
+        number, everything = message["number"], message["all"]
+        self.status = "running"
+        for place in [f"thought {role}" for role in self.setup.players]:
+            self.log.clear(place)
+        self.asked.clear()
+        texts = {seat_of(role): own for role, own in message["seats"].items()}
+        texts |= {ALL: everything, BOARD: {**everything, "decisions": {}}}
+        for audience, frame in texts.items():
+            frame["sent_s"] = time.time()
+            kept = self.frames.setdefault(audience, [])
+            if number == len(kept):
+                kept.append(json.dumps(frame))
+                self.log.add(audience, "frame", kept[-1])
+        record: Json | None = message["record"]
+        return record
+
+    def _ask(self, message: Mapping[str, Any]) -> None:
+        role, clock_s = message["role"], message["clock_s"]
+        until_s = None if clock_s is None else time.time() + clock_s
+        self.asked[role] = {"turn": message["turn"], "moves": message["moves"], "until_s": until_s}
+        self.log.add(seat_of(role), "ask", self.question(role))
+        self._show_waiting()
+
+    def _show_waiting(self) -> None:
+        waiting = {"for": sorted(self.asked)}
+        for audience in self._audiences():
+            self.log.show(audience, "waiting", "waiting", waiting)
+
+    def _audiences(self) -> list[str]:
+        return [ALL, BOARD, *map(seat_of, self.people)]
+
+    # ---------------------------------------------------------------- what browsers ask
+
+    def question(self, role: str) -> Json | None:
+        """What a person is asked, and until when, in seconds since 1970."""
+        return self.asked.get(role)
+
+    def result(self) -> Json:
+        """How it ended."""
+        goals = self.setup.goals
+        return {"goals": None if goals is None else dict(goals), "error": self.setup.error}
+
+    def summary(self) -> Json:
+        """A match in the lobby; no secret is in it."""
+        setup = self.setup
+        return {
+            "id": setup.id,
+            "game": setup.game,
+            "players": dict(setup.players),
+            "roles": list(setup.roles),
+            # Who knows the seed can find out what chance has hidden.
+            "seed": setup.seed if self.is_over or not self.people else None,
+            "created_s": setup.created_s,
+            "status": self.status,
+            "open": bool(self.is_over or not self.people or setup.is_told),
+            **self.result(),
+        }
+
+    def snapshot(self, audience: str, texts: Sequence[str]) -> Json:
+        """Everything an audience needs to begin with; what comes after it is in the log.
+
+        Args:
+            texts: the frames of that audience.
+        """
+        frames = [json.loads(text) for text in texts]
+        found: Json = {
+            "match": self.summary(),
+            "rules": {"is_told": self.setup.is_told},
+            "clocks": {"play_s": self.setup.play_clock_s, "human_s": self.setup.human_clock_s},
+            "turns": [{k: frame[k] for k in _BRIEF if k in frame} for frame in frames],
+            "frame": frames[-1] if frames else None,
+            "sees": audience,
+            "last": self.log.last,
+        }
+        if audience.startswith("seat:"):
+            role = audience.removeprefix("seat:")
+            found |= {"role": role, "ask": self.question(role)}
+        return found

@@ -1,0 +1,91 @@
+"""What a role knows: what holds in every state that agrees with what it did and saw.
+
+It is computed from the role's own path on a machine of its own, so nothing else can get into it.
+Where there are too many states, some are sampled: then it says "in all of so many", which may be
+more than is known for certain. The page says which of the two it is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.belief import HyperPlaySampler, PathTree
+from ggp.errors import GGPError
+from ggp.machine.base import Machine
+from ggp.players.tracker import Submission, Tracker
+from ggp.search.anytime import Deadline
+
+PARTICLES, EXACT, ATTEMPTS = 200, 2_000, 200_000
+"""How many states are looked at: the game waits meanwhile."""
+
+MOST_S = 1.0
+"""What a turn may take."""
+
+
+class Known(NamedTuple):
+    """What a role knows at a moment.
+
+    Attributes:
+        shares: in which share of the states looked at a fluent holds; 1 where it is in all.
+        states: how many were looked at; with 0 nothing is known.
+        exact: whether these are all there can be.
+        legal: moves that are legal in all of them.
+    """
+
+    shares: Mapping[str, float]
+    states: int
+    exact: bool
+    legal: frozenset[str]
+
+
+class Knowledge:
+    """Follows one match as one role.
+
+    Args:
+        machine: nobody else's.
+        role: index of the role.
+        seed: of what is sampled.
+    """
+
+    def __init__(self, machine: Machine, role: int, seed: int) -> None:
+        self._machine, self._role = machine, role
+        belief = HyperPlaySampler(
+            machine, PathTree(machine), capacity=PARTICLES, exact=EXACT, max_attempts=ATTEMPTS
+        )
+        self._tracker = Tracker(belief, machine, role, np.random.default_rng(seed))
+        self._is_lost = False
+
+    def observe(
+        self, move: str, percepts: Sequence[str], submitted: str | None, *, in_time: bool
+    ) -> None:
+        """A turn is over."""
+        deadline = Deadline(time.monotonic() + MOST_S, time.monotonic)
+        try:
+            self._tracker.observe(move, percepts, Submission(submitted, in_time), deadline)
+            self._is_lost = False
+        except GGPError:
+            self._is_lost = True  # until a later turn finds states again
+
+    def known(self) -> Known:
+        """What is known now."""
+        bag = self._tracker.bag
+        if self._is_lost or bag.depleted[0]:
+            return Known({}, 0, False, frozenset())
+        states = bag.states_of(0)
+        machine = self._machine
+        counts_of = Counter(fluent for held in machine.fluents(states) for fluent in held)
+        num = len(states)
+        legal = machine.legal(states, self._role, allow_stuck=True)
+        moves, counts = np.unique(legal.values, return_counts=True)
+        sure = moves[counts == num].tolist()
+        return Known(
+            {fluent: count / num for fluent, count in sorted(counts_of.items())},
+            num,
+            bool(bag.exact[0]),
+            frozenset(map(machine.move_text, sure)),
+        )

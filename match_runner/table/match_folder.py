@@ -1,0 +1,195 @@
+"""Matches of the table on disk: a folder for each, so that a server finds what one before it held.
+
+    FOLDER/matches/ID/match.json    what was asked for, with the secrets of its links
+    FOLDER/matches/ID/turns.jsonl   the turns so far, a line each, while it is played
+    FOLDER/matches/ID/record.json   the whole match, when it is over; see docs/records.md
+
+The folder of matches may be entered by this user only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from platformdirs import user_data_path
+
+from ggp.errors import ConfigError, MatchError
+from match_runner.match.record_files import make_folder
+from match_runner.match.records import MatchRecord, TurnRecord, record_from_json, turn_from_json
+
+MOST_REMEMBERED = 500
+"""Matches that are looked for when a server starts, the newest ones."""
+
+_T = TypeVar("_T")
+
+_ID = re.compile(r"[0-9a-f]{10}")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What was asked for.
+
+    Attributes:
+        id: of the match.
+        game: what the game is called.
+        rules: text of the rulesheet.
+        side_file: path of the file that says how to draw it, or None.
+        roles: in the order of the rulesheet.
+        players: spec, address or `human` for every role but `random`.
+        is_told: whether the rules tell every role every move, so that everybody knows the state.
+        play_clock_s: of players that are no people; None for none.
+        human_clock_s: of people; None for none.
+        pause_s: waited before each turn.
+        seed: of the match.
+        created_s: when it was asked for, in seconds since 1970.
+        seats: secret of each person's link, by role.
+        key: secret of the link by which all of a match with people may be watched.
+        goals: what everybody got; None until it is over.
+        error: why it ended early.
+    """
+
+    id: str
+    game: str
+    rules: str
+    side_file: str | None
+    roles: tuple[str, ...]
+    players: Mapping[str, str]
+    is_told: bool
+    play_clock_s: float | None
+    human_clock_s: float | None
+    pause_s: float
+    seed: int
+    created_s: float
+    seats: Mapping[str, str]
+    key: str
+    goals: Mapping[str, float | None] | None = None
+    error: str | None = None
+
+
+class MatchFolder:
+    """All matches on disk.
+
+    Args:
+        folder: of the table; made if there is none.
+
+    Raises:
+        ConfigError: it cannot be used.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._matches = folder / "matches"
+        make_folder(self._matches)
+        with contextlib.suppress(OSError):
+            self._matches.chmod(0o700)
+
+    def keep(self, setup: Setup) -> None:
+        """Write down what was asked for, or what became of it.
+
+        Raises:
+            ConfigError: it cannot be written.
+        """
+        self._write(setup.id, "match.json", asdict(setup))
+
+    def add_turn(self, match: str, turn: Mapping[str, Any]) -> None:
+        """Write down a turn, as JSON values."""
+        try:
+            with (self._matches / match / "turns.jsonl").open("ab") as file:
+                file.write(json.dumps(turn).encode() + b"\n")
+        except OSError as error:
+            _log.warning("a turn of match %s cannot be kept: %s", match, error)
+
+    def finish(self, setup: Setup, record: MatchRecord) -> Setup:
+        """Write down how a match ended; what is known of it from now on."""
+        setup = replace(setup, goals=dict(record.goals), error=record.error)
+        try:
+            self._write(setup.id, "record.json", record.to_json())
+            self.keep(setup)
+            (self._matches / setup.id / "turns.jsonl").unlink(missing_ok=True)
+        except (ConfigError, OSError) as error:
+            _log.warning("the end of match %s cannot be kept: %s", setup.id, error)
+        return setup
+
+    def record(self, match: str) -> MatchRecord:
+        """The record of a match that is over.
+
+        Raises:
+            ConfigError: there is none, or it is damaged.
+        """
+        return _read(self._matches / match / "record.json", record_from_json)
+
+    def turns(self, match: str) -> tuple[TurnRecord, ...]:
+        """The turns that were written down of a match that is not over."""
+        path = self._matches / match / "turns.jsonl"
+        text = b""
+        found: list[TurnRecord] = []
+        whole = b""
+        try:
+            text = path.read_bytes()
+            for line in text.splitlines(keepends=True):
+                found.append(turn_from_json(json.loads(line), "turn"))
+                whole += line if line.endswith(b"\n") else line + b"\n"
+        except FileNotFoundError:
+            return ()
+        except (OSError, ValueError, MatchError) as error:
+            _log.warning("match %s goes on after turn %d: %s", match, len(found), error)
+        if whole != text:  # what was cut off would spoil the turns to come
+            path.write_bytes(whole)
+        return tuple(found)
+
+    def setups(self) -> Iterator[Setup]:
+        """All matches, the oldest first; what cannot be read is left out."""
+        found = []
+        for folder in self._matches.iterdir():
+            if not _ID.fullmatch(folder.name):
+                continue
+            try:
+                found.append(_read(folder / "match.json", _setup))
+            except ConfigError as error:
+                _log.warning("a match is left out: %s", error)
+        found.sort(key=lambda setup: setup.created_s)
+        yield from found[-MOST_REMEMBERED:]
+
+    def remove(self, match: str) -> None:
+        """Forget a match."""
+        shutil.rmtree(self._matches / match, ignore_errors=True)
+
+    def _write(self, match: str, name: str, data: object) -> None:
+        path = self._matches / match / name
+        unfinished = path.with_suffix(".tmp")
+        try:
+            path.parent.mkdir(exist_ok=True)
+            unfinished.write_text(json.dumps(data) + "\n", encoding="utf-8")
+            os.replace(unfinished, path)
+        except OSError as error:
+            raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def usual_folder() -> Path:
+    """Where the table keeps matches unless another folder is named."""
+    return user_data_path("ggp") / "table"
+
+
+def _setup(data: Any) -> Setup:
+    try:
+        return Setup(**{**data, "roles": tuple(data["roles"])})
+    except (TypeError, KeyError) as error:
+        raise MatchError(f"this is no match of the table: {error}") from error
+
+
+def _read(path: Path, read: Callable[[Any], _T]) -> _T:
+    try:
+        return read(json.loads(path.read_bytes()))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError, MatchError) as error:
+        raise ConfigError(f"{path}: {error}") from error

@@ -1,0 +1,193 @@
+"""A player's mind: what a role may believe after what it did and saw, and what it thinks of moves.
+
+It is made from the role's incomplete path and a seed alone, in a worker process, within a time:
+particles and what holds in them; what HyperPlay and HyperPlay-II think of the moves; and a few
+lines of play after one move, played at random as HyperPlay's playouts are.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ggp.belief import Bags
+from ggp.errors import GGPError
+from ggp.machine import Limits, Machine
+from ggp.machine.base import FloatArray
+from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
+from ggp.players.player import KnownTurn
+from ggp.search.anytime import Deadline
+from ggp.search.moves import random_moves
+from ggp.server.lines import decision_json
+from match_runner.series.match_task import machines_of
+from match_runner.table.frames import Artist, Json
+from match_runner.table.link import WorkerLink
+
+THINKERS = {"hyperplay": "hyperplay:exact=10000", "hyperplay2": "hyperplay2"}
+"""Whose thoughts are shown side by side."""
+
+THINKING_S = 1.5
+"""For each of them; and for following the path, together."""
+
+MOST_LANES = 2_000
+"""Particles whose fluents are looked at; of more, so many are drawn."""
+
+LINES, LINE_TURNS = 4, 60
+"""Lines of play that are shown of a move, and turns of each."""
+
+REPORT_EVERY_S = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class MindTask:
+    """Whose mind is to be looked into, and when.
+
+    Attributes:
+        socket, key: where the thoughts are told while they are thought.
+        game, rules, side_file: see `TableTask`.
+        role: whose.
+        turns: what it did and saw so far.
+        seed: of all that is drawn.
+        move: of which lines of play are wanted, or None.
+        thinks: whether it has a move to make: after the last turn it has not.
+    """
+
+    socket: str
+    key: str
+    game: str
+    rules: str
+    side_file: Path | None
+    role: str
+    turns: tuple[KnownTurn, ...]
+    seed: int
+    move: str | None = None
+    thinks: bool = True
+
+
+def look_into(task: MindTask) -> None:
+    """Find out what there is to show, and tell the server: `belief`, `values`, `lines`.
+
+    Raises:
+        GGPError: the path does not fit the rules.
+    """
+    link = WorkerLink(task.socket, task.key, lambda message: None)
+    try:
+        program, machines = machines_of(task.game, task.rules, "auto", Limits(), True)
+        role = program.roles.index(task.role)
+        machine = machines[1 + role]
+        artist = Artist(program, task.side_file)
+        for name, spec in THINKERS.items():
+            report = _Report(link, name)
+            player = make_player(
+                parse_spec(spec), machine, role, np.random.default_rng(task.seed), report=report
+            )
+            _follow(player, task.turns)
+            if name == "hyperplay" and isinstance(player, BeliefPlayer):
+                bag = player.tracker.bag
+                link.send({"kind": "belief", **_belief(machine, artist, bag, task.seed)})
+                if task.move is not None and not bag.depleted[0]:
+                    lines = _lines(machine, role, bag, task.move, task.seed)
+                    link.send({"kind": "lines", "move": task.move, "lines": lines})
+            if task.thinks:
+                decision = player.choose(_soon(THINKING_S), value_forced=True)
+                report.tell(decision, final=True)
+    finally:
+        link.close()
+
+
+class _Report:
+    """Tells the server what a player thinks, now and then."""
+
+    def __init__(self, link: WorkerLink, name: str) -> None:
+        self._link, self._name = link, name
+        self._told_s = 0.0
+
+    def __call__(self, decision: Decision) -> None:
+        if time.monotonic() - self._told_s >= REPORT_EVERY_S:
+            self.tell(decision, final=False)
+
+    def tell(self, decision: Decision, *, final: bool) -> None:
+        """Tell a decision at once."""
+        self._told_s = time.monotonic()
+        told = decision_json(decision)
+        self._link.send({"kind": "values", "player": self._name, "final": final, "decision": told})
+
+
+def _follow(player: object, turns: Sequence[KnownTurn]) -> None:
+    """Tell a player what its role did and saw; all of it within a time."""
+    assert isinstance(player, BeliefPlayer)
+    deadline = _soon(THINKING_S)
+    for number, turn in enumerate(turns):
+        share = deadline.part(1 / (len(turns) - number))
+        player.observe(turn.move, turn.percepts, deadline=share)
+
+
+def _belief(machine: Machine, artist: Artist, bag: Bags, seed: int) -> Json:
+    """Particles and what holds in them with which probability."""
+    if bag.depleted[0]:
+        return {"particles": 0, "exact": bool(bag.exact[0]), "picture": None, "most": []}
+    states, weights = bag.states_of(0), bag.weights_of(0)
+    if len(weights) > MOST_LANES:
+        rng = np.random.default_rng(seed)
+        drawn = rng.choice(len(weights), size=MOST_LANES, p=weights)
+        states, shown = states.take(drawn), np.full(MOST_LANES, 1 / MOST_LANES)
+    else:
+        shown = weights
+    held = machine.fluents(states)
+    shares: dict[str, float] = {}
+    for weight, fluents in zip(shown.tolist(), held, strict=True):
+        for fluent in fluents:
+            shares[fluent] = shares.get(fluent, 0.0) + weight
+    return {
+        "particles": len(weights),
+        "exact": bool(bag.exact[0]),
+        "effective": _effective(weights),
+        "picture": artist.heat({name: min(share, 1.0) for name, share in shares.items()}),
+    }
+
+
+def _effective(weights: FloatArray) -> float:
+    """How many particles of equal weight would say as much."""
+    return float(1 / np.square(weights).sum())
+
+
+def _lines(machine: Machine, role: int, bag: Bags, move: str, seed: int) -> list[Json]:
+    """Matches played on at random from particles in which a move is legal, after that move."""
+    rng = np.random.default_rng(seed)
+    wanted = machine.move_id(move)
+    states, weights = bag.states_of(0), bag.weights_of(0)
+    legal = machine.legal(states, role, allow_stuck=True)
+    lanes = np.repeat(np.arange(len(weights)), legal.counts)[legal.values == wanted]
+    if not len(lanes):
+        return []
+    shares = weights[lanes] / weights[lanes].sum()
+    drawn = rng.choice(lanes, size=LINES, p=shares)
+    return [_line(machine, role, int(lane), bag, int(wanted or 0), rng) for lane in drawn]
+
+
+def _line(
+    machine: Machine, role: int, lane: int, bag: Bags, move: int, rng: np.random.Generator
+) -> Json:
+    state = bag.states_of(0).take(np.array([lane]))
+    turns: list[dict[str, str]] = []
+    while not machine.terminal(state)[0] and len(turns) < LINE_TURNS:
+        joint = [int(random_moves(machine, state, r, rng)[0]) for r in range(len(machine.roles))]
+        if not turns:
+            joint[role] = move
+        state = machine.step(state, np.array([joint], dtype=np.int64)).states
+        turns.append(dict(zip(machine.roles, map(machine.move_text, joint), strict=True)))
+    goal = None
+    if machine.terminal(state)[0]:
+        try:
+            goal = float(machine.goals(state)[0, role])
+        except GGPError:
+            goal = None
+    return {"turns": turns, "goal": goal}
+
+
+def _soon(seconds: float, clock: Callable[[], float] = time.monotonic) -> Deadline:
+    return Deadline(clock() + seconds, clock)

@@ -1,0 +1,308 @@
+// The lobby: new matches, matches that are or were played, records, and how series stand.
+
+import { ask, counted, el, fill, follow, name, own, say, scores, show, trouble } from "./dom.js";
+
+const OWN = "\u0000own";
+const CHECK_AFTER_MS = 300;
+const SERIES_EVERY_MS = 5000;
+
+export async function lobby() {
+  const told = await ask("/api/lobby");
+  const matches = new Map(told.matches.map((match) => [match.id, match]));
+  const list = el("div", { class: "stack" });
+  const series = el("div", { class: "stack" });
+  show("",
+    el("div", { class: "lobby" },
+      newMatch(told),
+      el("div", { class: "stack" },
+        el("section", { "aria-labelledby": "matches" },
+          el("h2", { id: "matches" }, "Matches"), list),
+        series,
+        records(told.records))));
+  const draw = () => fill(list, ...matchList([...matches.values()]));
+  draw();
+  let waits = false;
+  follow(`/api/events?after=${told.last}`, {
+    reset: () => location.reload(),
+    match: (match) => {
+      matches.delete(match.id);
+      matches.set(match.id, match);
+      if (waits) return;
+      waits = true;
+      setTimeout(() => { waits = false; draw(); }, 100);
+    },
+  });
+  await standings(series);
+}
+
+// ---------------------------------------------------------------- a new match
+
+function newMatch(told) {
+  const state = { roles: [], ok: false, rules: null, title: "" };
+  const problem = el("div", { "aria-live": "polite" });
+  const about = el("div", { class: "about" });
+  const seats = el("fieldset", {}, el("legend", {}, "Who plays"));
+  const found = el("div", { class: "diagnostics", "aria-live": "polite" });
+  const start = el("button", { class: "primary", type: "submit" }, "Begin");
+  const links = el("div");
+
+  const game = el("select", { id: "game", onChange: () => choose() },
+    ...told.games.map((each) => el("option", { value: each.name }, label(each))),
+    el("option", { value: OWN }, "Your own rules …"));
+  game.value = told.game;
+
+  const text = el("textarea", {
+    id: "rules", rows: "14", spellcheck: "false", autocapitalize: "off",
+    "aria-describedby": "rules-help", onInput: () => later(),
+  });
+  const own = el("div", { class: "stack own-rules", hidden: true },
+    el("label", { for: "rules" }, "Rules (GDL or GDL-II)"), text,
+    el("p", { id: "rules-help", class: "quiet" }, "Paste a rulesheet, or drop a file here."),
+    found);
+  own.addEventListener("dragover", (event) => event.preventDefault());
+  own.addEventListener("drop", async (event) => {
+    const file = event.dataTransfer.files[0];
+    if (!file) return;
+    event.preventDefault();
+    text.value = await file.text();
+    later();
+  });
+
+  const option = (id, title, attributes, help) => el("div", { class: "field" },
+    el("label", { for: id }, title),
+    el("input", { id, type: "number", "aria-describedby": `${id}-help`, ...attributes }),
+    el("p", { id: `${id}-help`, class: "quiet" }, help));
+  const options = el("details", {},
+    el("summary", {}, "Clocks, seed, number of matches"),
+    el("div", { class: "fields" },
+      option("play-clock", "Players' clock", { min: "0", step: "any", value: "2" },
+        "Seconds for each decision; 0: as long as their counts take."),
+      option("human-clock", "Your clock", { min: "0", step: "any", value: "0" },
+        "Seconds; 0: no clock. When it runs out, a random move is made."),
+      option("pause", "Pause", { min: "0", max: "60", step: "any", value: "0" },
+        "Seconds before each turn, so that a match can be watched."),
+      option("seed", "Seed", { min: "0", step: "1", value: `${Math.floor(Math.random() * 1e6)}` },
+        "The same seed plays the same match, but for clocks and people."),
+      option("number", "Matches", { min: "1", max: "100", step: "1", value: "1" },
+        "One after the other in seed; with people only one.")));
+
+  const form = el("form", { class: "stack", onSubmit: (event) => begin(event) },
+    el("div", { class: "field" }, el("label", { for: "game" }, "Game"), game),
+    own, about, seats, options, problem, el("div", { class: "row" }, start), links);
+
+  let timer = null;
+  let asked = 0;
+
+  function later() {
+    clearTimeout(timer);
+    timer = setTimeout(check, CHECK_AFTER_MS);
+  }
+
+  function choose() {
+    own.hidden = game.value !== OWN;
+    if (game.value === OWN && !text.value && state.rules) text.value = state.rules;
+    check();
+  }
+
+  async function check() {
+    const isOwn = game.value === OWN;
+    const number = ++asked;
+    let told;
+    try {
+      told = await ask("/api/rules", isOwn ? { name: "rules", rules: text.value } : { game: game.value });
+    } catch (error) {
+      told = { ok: false, diagnostics: [], num_diagnostics: 1, error: error.message };
+    }
+    if (number !== asked) return;
+    state.ok = told.ok;
+    if (!isOwn) state.rules = told.rules ?? null;
+    start.disabled = !told.ok;
+    fill(found, ...(isOwn ? diagnostics(told) : []));
+    fill(about, ...description(told));
+    if (told.ok && told.roles.join(" ") !== state.roles.join(" ")) {
+      state.roles = told.roles;
+      drawSeats();
+    }
+  }
+
+  function drawSeats() {
+    fill(seats, el("legend", {}, "Who plays"), el("div", { class: "seats" },
+      ...state.roles.map((role, number) => seatField(role, number, told.players))));
+  }
+
+  async function begin(event) {
+    event.preventDefault();
+    fill(problem);
+    const value = (id) => Number(document.getElementById(id).value || 0);
+    const isOwn = game.value === OWN;
+    const request = {
+      game: isOwn ? "your own rules" : game.value,
+      rules: isOwn ? text.value : null,
+      players: Object.fromEntries(state.roles.map((role, number) => [role, playerIn(number)])),
+      play_clock_s: value("play-clock"),
+      human_clock_s: value("human-clock"),
+      pause_s: value("pause"),
+      seed: value("seed"),
+      matches: value("number"),
+    };
+    start.disabled = true;
+    try {
+      const { matches } = await ask("/api/matches", request);
+      go(matches, links);
+    } catch (error) {
+      fill(problem, trouble(error.message));
+    }
+    start.disabled = false;
+  }
+
+  check();
+  return el("section", { "aria-labelledby": "new" }, el("h2", { id: "new" }, "New match"), form);
+}
+
+const label = (game) =>
+  game.title && game.title.toLowerCase() !== game.name.replaceAll("_", " ") ? `${game.title} (${game.name})` : game.title || game.name;
+
+/** Who plays a role: a choice, and a field for whatever else there is. */
+function seatField(role, number, players) {
+  const other = el("input", {
+    id: `other-${number}`, class: "other", hidden: true, spellcheck: "false",
+    placeholder: "hyperplay2:n=8 or http://localhost:9147", "aria-label": `Player of ${role}`,
+  });
+  const choice = el("select", {
+    id: `seat-${number}`,
+    onChange: () => { other.hidden = choice.value !== "other"; },
+  },
+    el("option", { value: "human" }, "you, or another person"),
+    ...[...players].reverse().map(({ name, about }) => el("option", { value: name, title: about }, name)),
+    el("option", { value: "other" }, "another player …"));
+  choice.value = number === 0 ? "human" : "auto";
+  return el("div", { class: "field seat" },
+    el("label", { for: `seat-${number}` }, name(role, 60)), choice, other);
+}
+
+function playerIn(number) {
+  const choice = document.getElementById(`seat-${number}`).value;
+  return choice === "other" ? document.getElementById(`other-${number}`).value : choice;
+}
+
+/** Everything wrong with a rulesheet, each with its line and a caret under the place. */
+function diagnostics(told) {
+  if (told.error) return [trouble(told.error)];
+  if (!told.num_diagnostics) return [el("p", { class: "good" }, "These rules can be played.")];
+  const each = told.diagnostics.map((d) => el("li", { class: d.severity },
+    el("p", {}, el("b", {}, d.severity), d.line ? ` in line ${d.line}, column ${d.column}: ` : ": ",
+      name(d.message, 1000)),
+    d.line ? el("pre", {}, `${d.context}\n${d.context.slice(0, d.caret).replace(/[^\t]/g, " ")}^`) : null));
+  const more = told.num_diagnostics - told.diagnostics.length;
+  return [
+    told.ok ? el("p", { class: "good" }, "These rules can be played, with warnings.") : null,
+    el("ol", {}, ...each),
+    more > 0 ? el("p", {}, `and ${more} more`) : null,
+  ];
+}
+
+function description(told) {
+  if (!told.ok) return [];
+  const sections = Object.entries(told.sections ?? {}).filter(([title]) => title !== "Source");
+  const kind = told.is_told ? "Everybody sees everything." : "Hidden information: roles see only what the rules tell them.";
+  return [
+    ...(told.about ?? "").split("\n").filter(Boolean).map((text) => el("p", {}, name(text, 3000))),
+    el("p", { class: "quiet" }, `${kind}${told.has_chance ? " Chance takes part." : ""}`),
+    sections.length ? el("details", {}, el("summary", {}, "Moves, percepts and scores"),
+      el("dl", {}, ...sections.flatMap(
+        ([title, lines]) => [el("dt", {}, name(title)), el("dd", {}, name(lines.join("\n"), 3000))]))) : null,
+  ];
+}
+
+/** To the seat, to the match, or to a choice of links. */
+function go(matches, links) {
+  own.keep(matches);
+  const seats = matches.flatMap((match) => Object.entries(match.seats));
+  if (matches.length === 1 && seats.length === 1) location.assign(`/seat/${seats[0][1]}`);
+  else if (matches.length === 1 && !seats.length) location.assign(`/match/${matches[0].id}`);
+  else if (!seats.length) say(`${counted(matches.length, "match")} began`);
+  else {
+    const every = Object.entries(matches[0].seats).map(([role, token]) => {
+      const link = `${location.origin}/seat/${token}`;
+      return el("li", {}, el("a", { href: `/seat/${token}`, target: "_blank" }, "Seat of ", name(role, 60)),
+        " ", el("button", {
+          type: "button",
+          onClick: (event) => navigator.clipboard?.writeText(link)
+            .then(() => { event.target.textContent = "Copied"; }),
+        }, "Copy the link"));
+    });
+    fill(links, el("div", { class: "card", role: "group", "aria-label": "Seats of the new match" },
+      el("p", {}, "The match began. Whoever has a seat's link plays that role; keep each to its player."),
+      el("ul", {}, ...every)));
+    links.querySelector("a").focus();
+  }
+}
+
+// ---------------------------------------------------------------- what there is
+
+const MOST_SHOWN = 100;
+
+function matchList(matches) {
+  if (!matches.length) return [el("p", { class: "quiet" }, "None yet.")];
+  matches.sort((a, b) => b.created_s - a.created_s);
+  const rows = matches.slice(0, MOST_SHOWN).map(matchRow);
+  const more = matches.length - rows.length;
+  return [el("ul", { class: "matches" }, ...rows), more > 0 ? el("p", {}, `and ${more} older ones`) : null];
+}
+
+function matchRow(match) {
+  const mine = own.of(match.id);
+  const isOver = match.status === "over";
+  const links = [];
+  if (!isOver) {
+    for (const [role, token] of Object.entries(mine?.seats ?? {})) {
+      links.push(el("a", { href: `/seat/${token}` }, "Play ", name(role, 40)));
+    }
+  }
+  if (isOver || match.open || mine) {
+    const query = !isOver && mine && Object.keys(mine.seats).length ? `?key=${mine.key}` : "";
+    links.push(el("a", { href: `/match/${match.id}${query}` }, isOver ? "Replay" : "Watch"));
+  }
+  return el("li", { class: "card match" },
+    el("div", { class: "match-head" },
+      el("b", {}, name(match.game, 60)),
+      el("span", { class: `badge ${match.status}` }, match.error ? "ended early" : match.status)),
+    el("p", { class: "players" }, ...Object.entries(match.players).map(
+      ([role, player]) => el("span", {}, name(role, 40), ": ", name(player, 60)))),
+    isOver && match.goals && !match.error ? el("p", {}, ...scores(match.goals)) : null,
+    el("p", { class: "links" }, ...links));
+}
+
+function records(names) {
+  if (!names.length) return null;
+  return el("section", { "aria-labelledby": "records" },
+    el("h2", { id: "records" }, "Records in the folder"),
+    el("ul", {}, ...names.map((each) => el("li", {},
+      el("a", { href: `/record/${each.split("/").map(encodeURIComponent).join("/")}` }, name(each))))));
+}
+
+async function standings(place) {
+  for (;;) {
+    const { series } = await ask("/api/series");
+    fill(place, ...series.map((each) => el("section", {},
+      el("h2", {}, "Series ", name(each.name)),
+      each.error ? trouble(each.error) : standingsOf(each))));
+    await new Promise((resolve) => setTimeout(resolve, SERIES_EVERY_MS));
+  }
+}
+
+function standingsOf(series) {
+  const number = (value) => (value === null || value === undefined ? "–" : value.toFixed(1));
+  const interval = ({ value, low, high }) =>
+    low === null ? number(value) : `${number(value)} (${number(low)} to ${number(high)})`;
+  return el("div", { class: "scrolls", tabindex: "0", role: "region", "aria-label": `Standings of ${series.name}` },
+    el("p", { class: "quiet" }, `${counted(series.played, "match")}: `, ...series.games.map((game) => name(`${game} `))),
+    el("table", { class: "standings" },
+      el("thead", {}, el("tr", {}, ...["player", "rating (99 %)", "mean score (99 %)", "matches"].map(
+        (title) => el("th", { scope: "col" }, title)))),
+      el("tbody", {}, ...series.standings.map((each) => el("tr", {},
+        el("th", { scope: "row" }, name(each.player, 60)),
+        el("td", {}, each.rating ? `${number(each.rating.mean)} (${number(each.rating.low)} to ${number(each.rating.high)})` : "–"),
+        el("td", {}, interval(each.score)),
+        el("td", {}, `${each.matches}`))))));
+}

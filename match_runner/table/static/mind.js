@@ -1,0 +1,151 @@
+// A player's mind: what a role may believe, what it thinks of its moves, and where they may lead.
+
+import { drawPicture } from "./board.js";
+import { counted, el, fill, follow, name, term, trouble } from "./dom.js";
+
+const SVG = "http://www.w3.org/2000/svg";
+const MOST_MOVES = 10;
+/** Whether somebody has asked for all moves: tables are drawn again and again while a player thinks. */
+let isWide = false;
+
+const TITLES = { hyperplay: "HyperPlay", hyperplay2: "HyperPlay-II" };
+
+/**
+ * Values of moves, best first, for one player or several side by side.
+ *
+ * @param thoughts a list of {player, decision}.
+ * @param onLines called with a move whose lines of play are wanted; null if there are none.
+ */
+export function decisionTable(thoughts, onLines = null) {
+  const moves = new Map();
+  for (const { player, decision } of thoughts) {
+    for (const value of decision.values) {
+      if (!moves.has(value.move)) moves.set(value.move, {});
+      moves.get(value.move)[player] = value;
+    }
+  }
+  const most = isWide ? Infinity : MOST_MOVES;
+  const best = ([, values]) => Math.max(...thoughts.map(({ player }) => values[player]?.value ?? -1));
+  const rows = [...moves].sort((a, b) => best(b) - best(a));
+  const chosen = (player, move) => thoughts.find((each) => each.player === player).decision.move === move;
+  const hidden = rows.length - most;
+  const showAll = (event) => {
+    isWide = true;
+    event.target.previousElementSibling.querySelectorAll("tr[hidden]").forEach((row) => { row.hidden = false; });
+    event.target.remove();
+  };
+  return el("div", { class: "scrolls" },
+    el("table", { class: "values" },
+      el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "move"),
+        ...thoughts.map(({ player }) => el("th", { scope: "col" }, TITLES[player] ?? "value")),
+        onLines ? el("th", { scope: "col" }, el("span", { class: "unseen" }, "lines of play")) : null)),
+      el("tbody", {}, ...rows.map(([move, values], number) => el("tr", { hidden: number >= most },
+        el("th", { scope: "row" }, term(move)),
+        ...thoughts.map(({ player }) => el("td", { class: chosen(player, move) ? "chosen" : "" },
+          bar(values[player]), valueText(values[player], chosen(player, move)))),
+        onLines ? el("td", {}, el("button", { type: "button", class: "quiet-button", "aria-label": `Lines of play after ${move}`, onClick: () => onLines(move) }, "lines")) : null)))),
+    hidden > 0 ? el("button", { type: "button", class: "quiet-button", onClick: showAll }, `${counted(hidden, "move")} of less value`) : null);
+}
+
+function valueText(value, isChosen) {
+  if (!value || value.value === null) return el("span", { class: "number" }, isChosen ? "chosen" : "–");
+  const error = value.stderr === null ? "" : ` ± ${value.stderr.toFixed(1)}`;
+  return el("span", { class: "number", title: counted(value.visits, "trial") }, `${value.value.toFixed(1)}${error}`,
+    isChosen ? el("span", { class: "unseen" }, " chosen") : null);
+}
+
+/** A bar from 0 to 100 with a whisker of one standard error. */
+function bar(value) {
+  if (!value || value.value === null) return null;
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", "0 0 100 10");
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("class", "bar");
+  svg.setAttribute("aria-hidden", "true");
+  const rect = (x, y, width, height, kind) => {
+    const shape = document.createElementNS(SVG, "rect");
+    for (const [key, given] of Object.entries({ x, y, width: Math.max(0, width), height, class: kind })) shape.setAttribute(key, given);
+    svg.append(shape);
+  };
+  const within = (x) => Math.min(100, Math.max(0, x));
+  rect(0, 0, 100, 10, "bar-ground");
+  rect(0, 1, within(value.value), 8, "bar-value");
+  if (value.stderr) {
+    const low = within(value.value - value.stderr);
+    const high = within(value.value + value.stderr);
+    rect(low, 4, high - low, 2, "bar-error");
+  }
+  return svg;
+}
+
+/** A panel that asks the server when it is opened. */
+export function mindPanel(role, pathOf) {
+  const belief = el("div", { class: "stack" });
+  const values = el("div", { class: "stack" });
+  const lines = el("div", { class: "stack", "aria-live": "polite" });
+  const problem = el("div");
+  let thoughts = {};
+  let stream = null;
+  const element = el("details", { class: "mind", onToggle: () => (element.open ? look() : stop()) },
+    el("summary", {}, "Look into the mind of ", name(role, 40)),
+    el("div", { class: "mind-parts" }, belief, el("div", { class: "stack" }, values, lines, problem)));
+
+  function stop() {
+    stream?.close();
+    stream = null;
+  }
+
+  function look(move = null) {
+    stop();
+    fill(problem);
+    if (move === null) {
+      thoughts = {};
+      fill(values);
+      fill(lines);
+      fill(belief, el("p", { class: "quiet" }, "Thinking …"));
+    } else fill(lines, el("p", { class: "quiet" }, "Playing on …"));
+    stream = follow(pathOf(move), {
+      belief: (told) => fill(belief, ...drawBelief(told)),
+      values: (told) => {
+        if (move !== null) return;
+        thoughts[told.player] = told.decision;
+        const each = Object.entries(thoughts).map(([player, decision]) => ({ player, decision }));
+        fill(values, el("h4", {}, "What it would think of its next move"), decisionTable(each, look));
+      },
+      lines: (told) => {
+        fill(lines, ...drawLines(told, role));
+        stop();
+      },
+      done: stop,
+      failed: (told) => {
+        stop();
+        fill(problem, trouble(told.text));
+      },
+    });
+  }
+
+  return { element, stop, isOpen: () => element.open, open: () => { element.open = true; } };
+}
+
+function drawBelief(told) {
+  if (!told.picture) {
+    return [el("p", {}, told.exact ? "No state fits what it did and saw: the match is over for it."
+      : "No particle was found that fits what it did and saw.")];
+  }
+  const whole = told.exact ? "all the states it may be in" : `sampled; as good as ${Math.round(told.effective)} of equal weight`;
+  return [
+    el("h4", {}, "What it may believe"),
+    el("p", {}, `${counted(told.particles, "particle")}: ${whole}.`),
+    drawPicture(told.picture, {}),
+  ];
+}
+
+function drawLines(told, role) {
+  const each = told.lines.map((line) => el("li", {},
+    ...line.turns.map((turn) => el("span", { class: "line-turn" }, ...Object.values(turn).map((move) => term(move)))),
+    el("b", {}, line.goal === null ? " no end yet" : ` ${line.goal} points`)));
+  return [
+    el("h4", {}, "Matches played on at random after ", term(told.move), " of ", name(role, 40)),
+    each.length ? el("ol", { class: "lines" }, ...each) : el("p", {}, "It is legal in no particle."),
+  ];
+}

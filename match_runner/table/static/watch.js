@@ -1,0 +1,176 @@
+// A match for those who may see all of it: the state and every role's view, turn by turn.
+
+import { drawPicture } from "./board.js";
+import { ask, el, fill, follow, name, own, say, scores, show, term } from "./dom.js";
+import { decisionTable, mindPanel } from "./mind.js";
+
+export async function watch(path, id, key) {
+  const query = key ? `?key=${encodeURIComponent(key)}` : "";
+  const told = await ask(path + query);
+  const isRecord = path.startsWith("/api/records");
+  const frames = new Map();
+  const thoughts = new Map();
+  const minds = new Map();
+  let shown = 0;
+  let isLive = true;
+  if (told.frame) frames.set(told.frame.turn, told.frame);
+
+  const last = () => Math.max(0, told.turns.length - 1);
+  const slider = el("input", { type: "range", id: "turn", min: "0", step: "1", onInput: () => go(Number(slider.value)) });
+  const number = el("output", { for: "turn" });
+  const step = (title, sign, to) => el("button", { type: "button", "aria-label": title, title, onClick: () => go(to()) }, sign);
+  const controls = el("div", { class: "controls", role: "group", "aria-label": "Turns" },
+    step("First turn", "|◀", () => 0), step("Turn before", "◀", () => shown - 1),
+    el("label", { for: "turn", class: "unseen" }, "Turn"), slider,
+    step("Next turn", "▶", () => shown + 1), step("Last turn", "▶|", last), number);
+  const status = el("p", { class: "status" });
+  const state = el("div", { class: "picture-place" });
+  const faults = el("ul", { class: "faults" });
+  const cards = el("div", { class: "roles" });
+  const endButton = el("button", { type: "button", class: "quiet-button", onClick: endMatch }, "End the match");
+  show(told.match.game,
+    controls,
+    el("div", { class: "watch-page" },
+      el("section", { class: "stack", "aria-labelledby": "state" },
+        el("h2", { id: "state" }, "The state"), status, state, faults,
+        isRecord || told.match.status === "over" ? null : endButton),
+      el("section", { class: "stack", "aria-labelledby": "roles" },
+        el("h2", { id: "roles" }, "What every role does and sees"), cards)));
+
+  async function endMatch() {
+    const mine = own.of(id);
+    try {
+      await ask(`${path}/end`, { key: key ?? mine?.key ?? "" });
+    } catch (error) {
+      fill(status, name(error.message));
+    }
+  }
+
+  async function frameOf(turn) {
+    if (!frames.has(turn)) frames.set(turn, await ask(`${path}/turns/${turn}${query}`));
+    return frames.get(turn);
+  }
+
+  async function go(turn, fromAddress = false) {
+    shown = Math.min(Math.max(0, turn), last());
+    isLive = shown === last() && told.match.status !== "over";
+    if (!fromAddress) history.replaceState(null, "", isLive ? location.pathname + location.search : `#turn=${shown}`);
+    await draw();
+  }
+
+  async function draw() {
+    slider.max = last();
+    slider.value = shown;
+    slider.setAttribute("aria-valuetext", `turn ${shown} of ${last()}`);
+    fill(number, `turn ${shown} of ${last()}`);
+    drawStatus();
+    if (!told.turns.length) return;
+    const wanted = shown;
+    const frame = await frameOf(wanted);
+    if (wanted !== shown) return;
+    fill(state, drawPicture(frame.state, {}));
+    fill(faults, ...frame.faults.map((fault) => el("li", { class: "fault" }, name(fault.role, 40), ": ", name(fault.text, 400))));
+    fill(cards, ...told.match.roles.map((role) => card(role, frame)));
+  }
+
+  function drawStatus() {
+    const { match } = told;
+    if (shown < last()) fill(status, shown ? "" : "The beginning.");
+    else if (match.status === "over") {
+      fill(status, match.error ? `The match ended early: ${match.error}` : "The match is over: ",
+        match.goals && !match.error ? el("span", {}, ...scores(match.goals)) : "");
+    } else if (told.waiting?.length) fill(status, "Waiting for ", name(told.waiting.join(", "), 80), " …");
+    else fill(status, told.turns.length ? "The players are thinking …" : "The match waits for its turn …");
+  }
+
+  function card(role, frame) {
+    const player = told.match.players[role];
+    const decision = frame.decisions[role];
+    const thought = isLive ? thoughts.get(role) : null;
+    const move = frame.moves[role];
+    const mind = player === undefined || told.sees !== "all" ? null : mindOf(role);
+    return el("article", { class: "card role", "aria-label": `Role ${role}` },
+      el("h3", {}, name(role, 60), " ", el("span", { class: "quiet" }, name(player ?? "chance", 80))),
+      move === undefined ? null : el("p", {}, "moved ", term(move)),
+      frame.turn ? el("p", { class: "seen" }, frame.percepts[role].length ? "saw " : "saw nothing",
+        ...frame.percepts[role].flatMap((seen) => [term(seen), " "])) : null,
+      frame.views[role] ? drawPicture(frame.views[role], {}) : null,
+      thought ? thinking("Thinking now", thought.decision) : decision && decision.values.some((v) => v.visits) ? thinking("It had thought", decision) : null,
+      mind);
+  }
+
+  const thinking = (title, decision) => el("details", { open: true },
+    el("summary", {}, title), decisionTable([{ player: "", decision }]));
+
+  /** The panel of a role's mind; it stays what it is until another turn is looked at. */
+  function mindOf(role) {
+    const known = minds.get(role);
+    if (known && (known.turn === shown || !known.panel.isOpen())) {
+      known.turn = shown;
+      return known.panel.element;
+    }
+    const panel = mindPanel(role, (move) => {
+      const asked = new URLSearchParams({ role, turn: `${minds.get(role).turn}`, seed: "0" });
+      if (key) asked.set("key", key);
+      if (move !== null) asked.set("move", move);
+      return `${path}/mind?${asked}`;
+    });
+    minds.set(role, { panel, turn: shown });
+    known?.panel.stop();
+    if (known) panel.open();
+    return panel.element;
+  }
+
+  const fromAddress = () => {
+    const found = /^#turn=(\d+)$/.exec(location.hash);
+    return found ? Number(found[1]) : null;
+  };
+  window.addEventListener("hashchange", () => { if (fromAddress() !== null) go(fromAddress(), true); });
+  document.addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.target.closest("input, select, textarea, [data-cell]")) return;
+    const to = { ArrowLeft: shown - 1, ArrowRight: shown + 1, Home: 0, End: last() }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    go(to);
+  });
+  await go(fromAddress() ?? last(), true);
+  if (told.match.status === "over") return;
+
+  let isDue = false;
+  const soon = () => {
+    if (isDue) return;
+    isDue = true;
+    requestAnimationFrame(async () => { isDue = false; await draw(); });
+  };
+  const stream = follow(`${path}/events?after=${told.last}${key ? `&key=${encodeURIComponent(key)}` : ""}`, {
+    reset: () => location.reload(),
+    frame: (frame) => {
+      frames.set(frame.turn, frame);
+      told.turns.push(frame);
+      thoughts.clear();
+      told.waiting = [];
+      if (isLive) {
+        shown = last();
+        say(`Turn ${frame.turn}: ${Object.entries(frame.moves).map(([role, move]) => `${role} ${move}`).join(", ")}`);
+      }
+      soon();
+    },
+    thought: (thought) => {
+      thoughts.set(thought.role, thought);
+      if (isLive && thought.turn === last()) soon();
+    },
+    waiting: (waiting) => {
+      told.waiting = waiting.for;
+      drawStatus();
+    },
+    end: (result) => {
+      stream.close();
+      told.match = { ...told.match, ...result, status: "over" };
+      endButton.remove();
+      isLive = false;
+      soon();
+      say("The match is over");
+    },
+  });
+}

@@ -1,0 +1,174 @@
+"""A table that runs in a thread, and what one asks it."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ggp.server.http_server import listen
+from ggp.server.settings import ServerLimits
+from match_runner.table.hall import TableOptions
+from match_runner.table.server import table_server
+
+PATIENCE_S = 60.0
+"""Machine code may have to be compiled."""
+
+SECRETS = """
+; Secrets: chance gives each player a word that only that player sees; each names a word.
+(role alice) (role bob) (role random)
+(word alice aardvark) (word alice antelope) (word alice armadillo)
+(word bob badger) (word bob bandicoot) (word bob beaver)
+(init (step 0))
+(<= (next (step 1)) (true (step 0)))
+(<= (next (step 2)) (true (step 1)))
+(<= (next (has ?p ?w)) (does random (deal ?a ?b)) (given ?p ?w ?a ?b))
+(<= (next (has ?p ?w)) (true (has ?p ?w)))
+(<= (given alice ?a ?a ?b) (word alice ?a) (word bob ?b))
+(<= (given bob ?b ?a ?b) (word alice ?a) (word bob ?b))
+(<= (legal random (deal ?a ?b)) (true (step 0)) (word alice ?a) (word bob ?b))
+(<= (legal random noop) (true (step 1)))
+(<= (legal ?p noop) (role ?p) (distinct ?p random) (true (step 0)))
+(<= (legal ?p (name high)) (role ?p) (distinct ?p random) (true (step 1)))
+(<= (legal ?p (name low)) (role ?p) (distinct ?p random) (true (step 1)))
+(<= (sees ?p (your ?w)) (does random (deal ?a ?b)) (given ?p ?w ?a ?b))
+(<= terminal (true (step 2)))
+(goal alice 100) (goal bob 0) (goal random 0)
+"""
+"""Nobody can find out the other's word before the end."""
+
+WORDS = {
+    "alice": ("aardvark", "antelope", "armadillo"),
+    "bob": ("badger", "bandicoot", "beaver"),
+}
+
+
+class LiveTable:
+    """A running table.
+
+    Attributes:
+        port: where it listens.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    @property
+    def url(self) -> str:
+        """Its address, for browsers."""
+        return f"http://localhost:{self.port}"
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Status, headers and body of any answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        try:
+            connection.putrequest(method, path, skip_host=True)
+            sent = {"host": f"localhost:{self.port}", **(headers or {})}
+            if body is not None and "content-length" not in sent:
+                sent["content-length"] = str(len(body))
+            for name, value in sent.items():
+                connection.putheader(name, value)
+            connection.endheaders(body)
+            answer = connection.getresponse()
+            return answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read()
+        finally:
+            connection.close()
+
+    def get(self, path: str, status: int = 200) -> Any:
+        """What a path answers, as JSON."""
+        found, _, body = self.request("GET", path)
+        assert found == status, body
+        return json.loads(body)
+
+    def post(self, path: str, data: object, status: int = 200) -> Any:
+        """What comes of posting JSON."""
+        body = json.dumps(data).encode()
+        found, _, answer = self.request("POST", path, body, {"content-type": "application/json"})
+        assert found == status, answer
+        return json.loads(answer)
+
+    def begin(self, game: str, players: Mapping[str, str], **more: Any) -> Any:
+        """A new match: its id, its seats and its key."""
+        return self.post("/api/matches", {"game": game, "players": players, **more})["matches"][0]
+
+    def until(self, path: str, holds: Callable[[Any], object]) -> Any:
+        """What a path answers as soon as something holds of it."""
+        end_s = time.monotonic() + PATIENCE_S
+        while True:
+            status, _, body = self.request("GET", path)
+            told = json.loads(body)
+            if status == 200 and holds(told):
+                return told
+            assert time.monotonic() < end_s, told
+            time.sleep(0.02)
+
+    def over(self, match: str) -> Any:
+        """A match when it is over."""
+        return self.until(f"/api/matches/{match}", lambda told: told["match"]["status"] == "over")
+
+    def play(self, token: str, move: str | None = None) -> Any:
+        """Make a seat's next move, the first legal one if none is named; what it was asked."""
+        told = self.until(f"/api/seats/{token}", lambda told: told["ask"])
+        chosen = move or told["ask"]["moves"][0]["move"]
+        self.post(f"/api/seats/{token}/move", {"turn": told["ask"]["turn"], "move": chosen})
+        return told
+
+    @contextmanager
+    def stream(self, path: str, last: str | None = None) -> Iterator[Iterator[dict[str, Any]]]:
+        """Server-sent events: id, event and data of each."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        headers = {"host": f"localhost:{self.port}"}
+        if last is not None:
+            headers["last-event-id"] = last
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        assert answer.status == 200, answer.read()
+        try:
+            yield _events(answer)
+        finally:
+            answer.close()
+            connection.close()
+
+
+def _events(answer: http.client.HTTPResponse) -> Iterator[dict[str, Any]]:
+    event: dict[str, Any] = {}
+    while line := answer.readline():
+        name, colon, value = line.decode().rstrip("\n").partition(": ")
+        if colon and name:
+            event[name] = json.loads(value) if name == "data" else value
+        elif not line.strip() and event:
+            yield event
+            event = {}
+
+
+@contextmanager
+def live_table(
+    folder: Path, limits: ServerLimits | None = None, *, open_minds: bool = False
+) -> Iterator[LiveTable]:
+    """A table in a folder, until the block ends."""
+    options = TableOptions(
+        folder=folder, jobs=1, open_minds=open_minds, limits=limits or ServerLimits()
+    )
+    with listen("127.0.0.1", 0) as listening:
+        server = table_server(options)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            table = LiveTable(listening.getsockname()[1])
+            while not server.started:
+                time.sleep(0.01)
+            yield table
+        finally:
+            server.should_exit = True
+            thread.join()

@@ -1,0 +1,327 @@
+"""The page in a real browser: with mouse and keyboard, read by machines, on small screens."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.table.browsers import PATIENCE_MS, fits, open_browser, why_no_browser
+from tests.table.live import SECRETS, WORDS, LiveTable
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, Page
+
+pytestmark = pytest.mark.skipif(why_no_browser() is not None, reason=str(why_no_browser()))
+
+SMALL = {"width": 360, "height": 740}
+
+
+@pytest.fixture(scope="module")
+def browser(table: LiveTable) -> Iterator[Browser]:
+    with open_browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with window(browser) as opened:
+        yield opened
+
+
+@contextmanager
+def window(browser: Browser, **options: Any) -> Iterator[Page]:
+    """A window of its own, in which nothing may go wrong."""
+    context = browser.new_context(**options)
+    opened = context.new_page()
+    opened.set_default_timeout(PATIENCE_MS)
+    wrong: list[str] = []
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("dialog", lambda dialog: wrong.append(dialog.message))
+
+    def note(said: ConsoleMessage) -> None:
+        if said.type == "error":
+            wrong.append(said.text)
+
+    opened.on("console", note)
+    try:
+        yield opened
+        assert wrong == []
+    finally:
+        context.close()
+
+
+def focus(page: Page, selector: str) -> None:
+    """Press Tab until something has the focus."""
+    for _ in range(60):
+        if page.evaluate("s => document.activeElement.matches(s)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not lead to {selector}")
+
+
+def until_over(page: Page) -> bool:
+    """Wait until there is a move to make; false if the match is over instead."""
+    page.wait_for_selector("button.move, .status:has-text('The match is over')")
+    return page.locator(".status", has_text="The match is over").count() == 0
+
+
+def test_a_person_plays_a_whole_match_with_the_mouse(page: Page, table: LiveTable) -> None:
+    page.goto(table.url)
+    page.select_option("#game", "tic_tac_toe")
+    page.select_option("#seat-1", "random")
+    page.click("button.primary")
+    page.wait_for_url(re.compile("/seat/"))
+    moves = 0
+    while until_over(page):
+        cells = page.locator("button[data-cell]")
+        turn = page.locator(".status").inner_text()
+        if cells.count():
+            cells.first.click()
+        else:
+            page.locator("button.move").first.click()
+        page.wait_for_function("t => document.querySelector('.status').innerText !== t", arg=turn)
+        moves += 1
+        assert moves < 10
+    assert "you got" in page.locator(".status").inner_text()
+    page.click("text=Replay, with everything that was hidden")
+    page.wait_for_selector("text=What every role does and sees")
+
+
+def test_a_person_plays_a_whole_match_with_the_keyboard(page: Page, table: LiveTable) -> None:
+    page.goto(table.url)
+    page.wait_for_selector("#seat-0")
+    focus(page, "#game")
+    page.keyboard.type("Monty")
+    page.wait_for_selector("label:has-text('candidate')")
+    focus(page, "button.primary")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/seat/"))
+    moves = 0
+    while until_over(page):
+        turn = page.locator(".status").inner_text()
+        focus(page, "button.move")
+        page.keyboard.press("Enter")
+        page.wait_for_function("t => document.querySelector('.status').innerText !== t", arg=turn)
+        moves += 1
+    assert moves == 3
+    focus(page, "a[href^='/match/']")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("text=turn 3 of 3")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_selector("text=turn 2 of 3")
+
+
+class Listener:
+    """Everything that reaches a page: bodies of answers, events of streams, and what it shows."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._answers: list[Any] = []
+        self._events: list[str] = []
+        page.on("response", lambda answer: self._answers.append(answer))
+        link = page.context.new_cdp_session(page)
+        link.send("Network.enable")
+        link.on(
+            "Network.eventSourceMessageReceived", lambda told: self._events.append(told["data"])
+        )
+
+    def heard(self) -> str:
+        bodies = [
+            answer.text()
+            for answer in self._answers
+            if "event-stream" not in answer.headers.get("content-type", "")
+        ]
+        assert self._events
+        return "\n".join([*bodies, *self._events, self._page.content()])
+
+
+def test_two_people_in_two_windows_never_get_the_others_secret(
+    browser: Browser, table: LiveTable
+) -> None:
+    players = {"alice": "human", "bob": "human"}
+    begun = table.begin("secrets", players, rules=SECRETS, seed=6)
+    with window(browser) as alice, window(browser) as bob:
+        windows = {"alice": alice, "bob": bob}
+        listeners = {role: Listener(page) for role, page in windows.items()}
+        for role, page in windows.items():
+            page.goto(f"{table.url}/seat/{begun['seats'][role]}")
+        for page in windows.values():
+            page.locator("button.move", has_text="noop").click()
+        for page in windows.values():
+            page.wait_for_selector("button.move:has-text('high')")
+        heard = {role: listener.heard() for role, listener in listeners.items()}
+        for role, other in (("alice", "bob"), ("bob", "alice")):
+            assert any(word in heard[role] for word in WORDS[role])
+            assert not any(word in heard[role] for word in WORDS[other])
+            assert begun["seats"][other] not in heard[role]
+        for page in windows.values():
+            page.locator("button.move", has_text="low").click()
+        for page in windows.values():
+            page.wait_for_selector(".status:has-text('The match is over')")
+
+
+def test_a_page_that_is_reloaded_in_a_match_shows_the_same(page: Page, table: LiveTable) -> None:
+    begun = table.begin("secrets", {"alice": "human", "bob": "random"}, rules=SECRETS, seed=2)
+    page.goto(f"{table.url}/seat/{begun['seats']['alice']}")
+    page.locator("button.move").click()
+    page.wait_for_selector("button.move:has-text('high')")
+    before = page.locator("main").inner_text()
+    page.reload()
+    page.wait_for_selector("button.move:has-text('high')")
+    assert page.locator("main").inner_text() == before
+    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+    page.wait_for_selector(".status:has-text('ended early')")
+
+
+def test_a_replay_is_stepped_through(page: Page, table: LiveTable) -> None:
+    match = table.begin("tic_tac_toe", {"xplayer": "random", "oplayer": "random"}, seed=1)["id"]
+    last = len(table.over(match)["turns"]) - 1
+    page.goto(f"{table.url}/match/{match}#turn=2")
+    page.wait_for_selector(f"output:text('turn 2 of {last}')")
+    assert page.locator(".item").count() >= 2
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector(f"output:text('turn 3 of {last}')")
+    assert page.url.endswith("#turn=3")
+    page.click("button[aria-label='Turn before']")
+    page.wait_for_selector(f"output:text('turn 2 of {last}')")
+    page.keyboard.press("End")
+    page.wait_for_selector(f"output:text('turn {last} of {last}')")
+    page.wait_for_selector(".status:has-text('The match is over')")
+    page.locator("#turn").fill("0")
+    page.wait_for_selector(f"output:text('turn 0 of {last}')")
+    page.evaluate("location.hash = '#turn=1'")
+    page.wait_for_selector(f"output:text('turn 1 of {last}')")
+
+
+def test_a_match_is_followed_while_it_is_played(page: Page, table: LiveTable) -> None:
+    begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
+    page.goto(f"{table.url}/match/{begun['id']}?key={begun['key']}")
+    (token,) = begun["seats"].values()
+    for turn in (1, 2):
+        table.play(token)
+        page.wait_for_selector(f"output:text('turn {turn} of {turn}')")
+    page.click("text=End the match")
+    # Only who began it, in that browser or with the key, may.
+    page.wait_for_selector(".status:has-text('ended early')")
+
+
+def test_a_rulesheet_with_a_mistake_is_typed_mended_and_played(
+    page: Page, table: LiveTable
+) -> None:
+    page.goto(table.url)
+    page.select_option("#game", label="Your own rules …")
+    rules = "(role solo) (init here) (<= terminal (true there))\n(<= (legal solo go) (ture here))"
+    page.locator("#rules").fill(rules)
+    page.wait_for_selector(".diagnostics li pre")
+    said = page.locator(".diagnostics").inner_text()
+    assert "line 2" in said
+    assert page.locator(".diagnostics pre").first.inner_text().rstrip().endswith("^")
+    assert page.locator("button.primary").is_disabled()
+    page.locator("#rules").focus()
+    page.keyboard.press("Control+End")
+    for _ in "(ture here))":
+        page.keyboard.press("Backspace")
+    page.keyboard.type("(true here)) (<= (next there) (does solo go)) (goal solo 77)")
+    page.wait_for_selector(".diagnostics .good")
+    page.click("button.primary")
+    page.wait_for_url(re.compile("/seat/"))
+    page.locator("button.move", has_text="go").click()
+    page.wait_for_selector(".status:has-text('you got 77 points')")
+
+
+def test_names_are_text_and_never_markup(page: Page, table: LiveTable) -> None:
+    odd = ["<b>bold</b>", "<script>alert`1`</script>", "<img/src=x/onerror=alert`1`>"]
+    odd += ["\u202eright-to-left", "x" * 10_000]
+    legal = " ".join(f"(legal solo {word})" for word in odd)
+    facts = " ".join(f"(init (holds {word}))" for word in odd)
+    rules = f"; <b>Title</b>\n;\n; <i>About</i>\n(role solo) {legal} {facts} (goal solo 1)"
+    rules += " (<= terminal (true over)) (<= (next over) (does solo ?x))"
+    begun = table.begin("<b>odd</b>", {"solo": "human"}, rules=rules)
+    page.goto(f"{table.url}/seat/{begun['seats']['solo']}")
+    page.wait_for_selector("button.move")
+    for shown in (page, None):
+        if shown is None:
+            page.locator("button.move", has_text="bold").click()
+            page.wait_for_selector(".status:has-text('The match is over')")
+            page.goto(f"{table.url}/match/{begun['id']}")
+            page.wait_for_selector("text=What every role does and sees")
+        assert page.locator("main script, main img, main i").count() == 0
+        assert page.get_by_text("<b>bold</b>").count() > 0
+        assert fits(page)
+    page.goto(table.url)
+    page.wait_for_selector("text=<b>odd</b>")
+    assert page.locator("b", has_text=re.compile("^odd$")).count() == 0
+
+
+def test_a_mind_shows_why_hyperplay_does_not_ask(page: Page, table: LiveTable) -> None:
+    match = table.begin("exploding_bomb", {"agent": "hyperplay2"}, seed=3)["id"]
+    table.over(match)
+    page.goto(f"{table.url}/match/{match}#turn=1")
+    page.click("summary:has-text('mind of agent')")
+    page.wait_for_selector("text=2 particles: all the states it may be in")
+    page.wait_for_selector("th:text('HyperPlay-II')")
+    page.wait_for_selector(".mind td.chosen:has-text('90.0')")
+    assert page.locator(".mind .bar").count() == 4
+    rows = page.locator(".mind tbody tr").all_inner_texts()
+    ask = next(row for row in rows if row.startswith("ask"))
+    assert "90.0" in ask
+    chosen = page.locator(".mind tr:has(td.chosen)").all_inner_texts()
+    assert {text.split()[0] for text in chosen} == {"ask", "wait"}
+    page.click("button[aria-label='Lines of play after ask']")
+    page.wait_for_selector(".lines li")
+    assert "points" in page.locator(".lines li").first.inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_machines_that_read_pages_find_no_serious_fault(
+    browser: Browser, table: LiveTable, scheme: Any
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    match = table.begin("krieg_tic_tac_toe", {"xplayer": "random", "oplayer": "random"})["id"]
+    table.over(match)
+    begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
+    (token,) = begun["seats"].values()
+    with window(browser, bypass_csp=True, color_scheme=scheme) as page:
+        for path, ready in (
+            ("/", "#seat-0"),
+            (f"/seat/{token}", "button.move"),
+            (f"/match/{match}#turn=3", "output:has-text('turn 3')"),
+        ):
+            page.goto(table.url + path)
+            page.wait_for_selector(ready)
+            if path == "/":
+                page.click("summary:has-text('Clocks')")
+            found = Axe().run(page).response["violations"]
+            serious = [each for each in found if each["impact"] in ("serious", "critical")]
+            shown = [(each["id"], each["nodes"][0]["html"]) for each in serious]
+            assert shown == [], json.dumps(shown)
+    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+
+
+def test_small_screens_show_everything(browser: Browser, table: LiveTable) -> None:
+    match = table.begin("breakthrough", {"white": "random", "black": "random"})["id"]
+    table.over(match)
+    begun = table.begin("breakthrough", {"white": "human", "black": "random"})
+    (token,) = begun["seats"].values()
+    with window(browser, viewport=SMALL) as page:
+        for path, ready in (
+            ("/", "#seat-0"),
+            (f"/seat/{token}", "button.move"),
+            (f"/match/{match}#turn=3", "output:has-text('turn 3')"),
+        ):
+            page.goto(table.url + path)
+            page.wait_for_selector(ready)
+            assert fits(page), path
+            board = page.locator(".board-grid")
+            if board.count():
+                box = board.first.bounding_box()
+                assert box is not None
+                assert box["x"] >= 0
+                assert box["x"] + box["width"] <= SMALL["width"]
+    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})

@@ -1,0 +1,86 @@
+"""What browsers are told, and that they can ask for what they missed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from match_runner.table.events import EventLog
+
+
+async def _take(stream: AsyncIterator[str], count: int) -> list[str]:
+    return [await anext(stream) for _ in range(count)]
+
+
+def test_each_audience_gets_its_own_entries_in_order() -> None:
+    async def check() -> None:
+        log = EventLog()
+        log.add("all", "frame", {"n": 0})
+        log.add("seat:a", "frame", {"own": 0})
+        log.add("all", "frame", {"n": 1})
+        first, second = await _take(log.follow("all", ""), 2)
+        assert first.endswith('event: frame\ndata: {"n": 0}\n\n')
+        assert second.endswith('event: frame\ndata: {"n": 1}\n\n')
+        (own,) = await _take(log.follow("seat:a", ""), 1)
+        assert '{"own": 0}' in own
+
+    asyncio.run(check())
+
+
+def test_who_was_away_gets_what_came_after_the_last_it_has_seen() -> None:
+    async def check() -> None:
+        log = EventLog()
+        for number in range(5):
+            log.add("all", "frame", {"n": number})
+        seen = (await _take(log.follow("all", ""), 3))[-1]
+        last = seen.partition("\n")[0].removeprefix("id: ")
+        missed = await _take(log.follow("all", last), 2)
+        assert [text.rpartition('{"n": ')[2][0] for text in missed] == ["3", "4"]
+
+    asyncio.run(check())
+
+
+def test_who_has_seen_another_servers_log_is_told_to_begin_again() -> None:
+    async def check() -> None:
+        before, log = EventLog(), EventLog()
+        before.add("all", "frame", {})
+        log.add("all", "frame", {})
+        (text,) = await _take(log.follow("all", before.last), 1)
+        assert "event: reset" in text
+        assert text.startswith(f"id: {log.last}\n")
+
+    asyncio.run(check())
+
+
+def test_news_of_the_moment_are_told_as_they_are_when_somebody_looks() -> None:
+    async def check() -> None:
+        log = EventLog()
+        for number in range(3):
+            log.show("all", "thought a", "thought", {"n": number})
+        stream = log.follow("all", "")
+        (only,) = await _take(stream, 1)
+        assert only == 'event: thought\ndata: {"n": 2}\n\n'
+        log.clear("thought a")
+        log.add("all", "frame", {"n": 9})
+        assert "frame" in await anext(stream)
+
+    asyncio.run(check())
+
+
+def test_a_reader_that_waits_wakes_up_and_ends_with_the_log() -> None:
+    async def check() -> None:
+        log = EventLog()
+        heard: list[str] = []
+
+        async def read() -> None:
+            heard.extend([text async for text in log.follow("all", "")])
+
+        reading = asyncio.create_task(read())
+        await asyncio.sleep(0)
+        log.add("all", "frame", {})
+        await asyncio.sleep(0)
+        log.close()
+        await asyncio.wait_for(reading, 5)
+        assert len(heard) == 1
+
+    asyncio.run(check())

@@ -1,0 +1,122 @@
+"""Who may ask the table anything, and what its answers carry."""
+
+from __future__ import annotations
+
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from ggp.server.settings import ServerLimits
+from tests.table.live import LiveTable, live_table
+
+JSON = {"content-type": "application/json"}
+
+
+@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]", "LocalHost"])
+def test_this_machine_has_three_names(table: LiveTable, name: str) -> None:
+    status, _, _ = table.request("GET", "/api/lobby", headers={"host": f"{name}:{table.port}"})
+    assert status == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost", "localhost.evil.example:{port}", ""])
+def test_a_name_that_was_made_to_point_here_is_refused(table: LiveTable, host: str) -> None:
+    headers = {"host": host.format(port=table.port)}
+    status, _, body = table.request("GET", "/api/lobby", headers=headers)
+    assert status == 421
+    assert b"games" not in body
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": "https://localhost:{port}"},
+        {"origin": "http://localhost:1"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_a_page_from_elsewhere_is_refused(table: LiveTable, headers: dict[str, str]) -> None:
+    told = {name: value.format(port=table.port) for name, value in headers.items()}
+    for method, body in (("POST", b"{}"), ("GET", None)):
+        status, _, _ = table.request(method, "/api/lobby", body, {**JSON, **told})
+        assert status == 403
+
+
+def test_a_link_from_elsewhere_leads_to_the_page(table: LiveTable) -> None:
+    headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+    assert table.request("GET", "/", headers=headers)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""]
+)
+def test_what_a_form_can_post_is_refused(table: LiveTable, kind: str) -> None:
+    status, _, _ = table.request("POST", "/api/rules", b"{}", {"content-type": kind})
+    assert status == 415
+
+
+def test_other_methods_are_refused(table: LiveTable) -> None:
+    assert [table.request(m, "/api/lobby")[0] for m in ("PUT", "DELETE", "OPTIONS")] == [405] * 3
+
+
+def test_every_answer_says_what_a_browser_may_do_with_it(table: LiveTable) -> None:
+    for path in ("/", "/static/table.js", "/api/lobby", "/nothing", "/api/seats/nobody"):
+        _, headers, _ = table.request("GET", path)
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["cross-origin-resource-policy"] == "same-origin"
+        assert "server" not in headers
+
+
+def test_nothing_is_inline_and_nothing_comes_from_elsewhere(table: LiveTable) -> None:
+    page = table.request("GET", "/")[2].decode()
+    assert "<script type" in page
+    assert "style=" not in page
+    assert "//" not in page.replace("<!doctype html>", "")
+
+
+def test_files_beside_the_pages_are_not_served(table: LiveTable) -> None:
+    for path in ("/static/../app.py", "/static/%2e%2e/app.py", "/static/..%2fapp.py"):
+        assert table.request("GET", path)[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "said"),
+    [
+        ("/api/matches", b"[]", "object"),
+        ("/api/matches", b"{", "not JSON"),
+        ("/api/matches", b'{"game": "tic_tac_toe", "players": {}}', "players"),
+        ("/api/matches", b'{"game": "../x", "players": {"a": "random"}}', "by name"),
+        ("/api/matches", b'{"game": "nothing", "players": {"a": "random"}}', "unknown game"),
+        ("/api/matches", b'{"game": "tic_tac_toe", "players": {"xplayer": "human"}}', "role"),
+        ("/api/rules", b'{"rules": 7}', "string"),
+    ],
+)
+def test_what_is_wrong_with_a_request_is_said(
+    table: LiveTable, path: str, body: bytes, said: str
+) -> None:
+    status, _, answer = table.request("POST", path, body, JSON)
+    assert status == 400
+    assert said in answer.decode()
+
+
+def test_a_body_that_is_too_long_or_too_slow_is_refused(tmp_path: Path) -> None:
+    with live_table(tmp_path, ServerLimits(body_bytes=1000, request_s=0.3)) as table:
+        status, _, _ = table.request("POST", "/api/rules", b" " * 1001, JSON)
+        assert status == 413
+        headers = {**JSON, "content-length": "500"}
+        status, _, _ = table.request("POST", "/api/rules", b"{", headers)
+        assert status == 408
+        with socket.create_connection(("127.0.0.1", table.port)) as silent:
+            silent.sendall(b"GET / HTTP/1.1\r\n")
+            began_s = time.monotonic()
+            assert silent.recv(100) == b""
+            assert time.monotonic() - began_s < 5

@@ -1,0 +1,46 @@
+"""What is shown of a state to a role that does not know all of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ggp.gdl.normalize import load
+from ggp.machine import build_machine
+from match_runner.table.frames import Artist
+from match_runner.table.knowledge import Knowledge
+
+GAME = "krieg_tic_tac_toe"
+
+
+def cells_of(picture: Any) -> dict[str, str]:
+    """What stands in each cell of the only board."""
+    (board,) = picture["boards"]
+    return {
+        f"{board['columns'][cell['column']]} {board['rows'][cell['row']]}": " ".join(
+            item["text"] for item in cell["items"]
+        )
+        for cell in board["cells"]
+    }
+
+
+def test_a_cell_that_may_hold_something_is_marked_and_nothing_else_is_told() -> None:
+    program = load(GAME)
+    knowledge = Knowledge(build_machine(program), program.roles.index("xplayer"), 0)
+    knowledge.observe("(mark 2 2)", (), "(mark 2 2)", in_time=True)
+    knowledge.observe("noop", ("your_move",), "noop", in_time=True)
+    known = knowledge.known()
+    assert (known.states, known.exact) == (8, True)
+    artist = Artist(program)
+    cells = cells_of(artist.certain(known.shares))
+    assert "xplayer" in cells.pop("2 2")
+    assert set(cells.values()) == {"unknown"}
+    sure = artist.certain(dict.fromkeys(known.shares, 1.0))
+    assert "unknown" not in cells_of(sure).values()
+
+
+def test_what_cannot_have_happened_leaves_nothing_known() -> None:
+    program = load(GAME)
+    knowledge = Knowledge(build_machine(program), 0, 0)
+    knowledge.observe("noop", ("refused",), "noop", in_time=True)
+    assert knowledge.known().states == 0
+    assert knowledge.known().shares == {}

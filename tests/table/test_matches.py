@@ -1,0 +1,271 @@
+"""Matches at the table: what people are asked and shown, what stays hidden, what is found again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from match_runner.match.record_files import read_record
+from match_runner.match.replay import check_record, rules_of
+from tests.table.live import SECRETS, WORDS, LiveTable, live_table
+
+COMPUTERS = {"xplayer": "random", "oplayer": "random"}
+
+
+def record_of(table: LiveTable, folder: Path, match: str) -> Any:
+    table.over(match)
+    return read_record(folder / "matches" / match / "record.json")
+
+
+def test_a_match_of_computers_is_played_recorded_and_replayed(tmp_path: Path) -> None:
+    with live_table(tmp_path) as table:
+        begun = table.begin("krieg_tic_tac_toe", COMPUTERS, seed=5)
+        told = table.over(begun["id"])
+        record = record_of(table, tmp_path, begun["id"])
+        states = check_record(record, rules_of(record))
+        assert len(told["turns"]) == len(states) == len(record.turns) + 1
+        assert told["match"]["goals"] == dict(record.goals)
+        first = table.get(f"/api/matches/{begun['id']}/turns/1")
+        assert first["moves"] == dict(record.turns[0].joint_move)
+        table.get(f"/api/matches/{begun['id']}/turns/{len(states)}", status=404)
+    with live_table(tmp_path) as table:  # another server finds it, and plays it again
+        assert table.get("/api/lobby")["matches"][0]["id"] == begun["id"]
+        again = table.get(f"/api/matches/{begun['id']}")
+        assert [turn["moves"] for turn in again["turns"]] == [t["moves"] for t in told["turns"]]
+
+
+def test_the_same_seed_plays_the_same_match(table: LiveTable) -> None:
+    def turns(seed: int) -> Any:
+        match = table.begin("krieg_tic_tac_toe", COMPUTERS, seed=seed)["id"]
+        return [turn["moves"] for turn in table.over(match)["turns"]]
+
+    assert turns(11) == turns(11)
+    assert turns(11) != turns(12)
+
+
+def test_many_matches_count_their_seeds_on(table: LiveTable) -> None:
+    data = {"game": "tic_tac_toe", "players": COMPUTERS, "seed": 40, "matches": 3}
+    ids = [each["id"] for each in table.post("/api/matches", data)["matches"]]
+    assert [table.over(match)["match"]["seed"] for match in ids] == [40, 41, 42]
+
+
+def test_a_person_plays_a_whole_match(table: LiveTable) -> None:
+    begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
+    (token,) = begun["seats"].values()
+    for turn in range(9):
+        told = table.until(f"/api/seats/{token}", lambda t: t["ask"] or t["match"]["goals"])
+        if told["ask"] is None:
+            break
+        assert told["ask"]["turn"] == turn
+        assert len(told["turns"]) == turn + 1
+        table.play(token)
+    assert table.over(begun["id"])["match"]["error"] is None
+
+
+def test_a_move_must_be_asked_for_and_legal(table: LiveTable) -> None:
+    begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
+    (token,) = begun["seats"].values()
+    table.until(f"/api/seats/{token}", lambda told: told["ask"])
+    path = f"/api/seats/{token}/move"
+    assert "not legal" in table.post(path, {"turn": 0, "move": "(mark 9 9)"}, 400)["error"]
+    assert "not asked" in table.post(path, {"turn": 1, "move": "(mark 1 1)"}, 400)["error"]
+    table.post(path, {"turn": 0, "move": "(mark 1 1)"})
+    assert "not asked" in table.post(path, {"turn": 0, "move": "(mark 1 2)"}, 400)["error"]
+    table.post("/api/seats/nobody/move", {"turn": 0, "move": "noop"}, 404)
+    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+
+
+def secrets_match(table: LiveTable) -> Any:
+    players = {"alice": "human", "bob": "human"}
+    return table.begin("secrets", players, rules=SECRETS, seed=3)
+
+
+def test_what_is_sent_to_a_seat_never_holds_what_another_knows(table: LiveTable) -> None:
+    begun = secrets_match(table)
+    seats = begun["seats"]
+    heard: dict[str, bytes] = {}
+    for token in seats.values():
+        table.play(token)
+    for role, token in seats.items():
+        told = table.until(
+            f"/api/seats/{token}", lambda t: t["ask"] is not None and t["ask"]["turn"] == 1
+        )
+        assert told["turns"][1]["percepts"][0].startswith("(your ")
+        with table.stream(f"/api/seats/{token}/events") as events:
+            said = [next(events) for _ in range(4)]
+        paths = [f"/api/seats/{token}", *(f"/api/seats/{token}/turns/{n}" for n in (0, 1))]
+        paths += ["/api/lobby", f"/api/matches/{begun['id']}"]
+        heard[role] = json.dumps(said).encode()
+        heard[role] += b"".join(table.request("GET", path)[2] for path in paths)
+    for role, other in (("alice", "bob"), ("bob", "alice")):
+        assert any(word.encode() in heard[role] for word in WORDS[role])
+        assert not any(word.encode() in heard[role] for word in WORDS[other])
+        assert seats[other].encode() not in heard[role]
+        assert begun["key"].encode() not in heard[role]
+    for token in seats.values():
+        table.play(token)
+    told = table.over(begun["id"])  # and afterwards everybody may know
+    shown = json.dumps(told)
+    assert all(any(word in shown for word in WORDS[role]) for role in WORDS)
+
+
+def test_a_match_with_people_is_watched_by_its_key_only(table: LiveTable) -> None:
+    begun = secrets_match(table)
+    path = f"/api/matches/{begun['id']}"
+    table.until(f"{path}?key={begun['key']}", lambda told: told["frame"])
+    for asked in ("", "?key=", "?key=guess", f"/turns/0?key={begun['seats']['alice']}"):
+        assert table.get(f"{path}{asked}", 403)["error"].startswith("people play")
+    assert table.request("GET", f"{path}/events")[0] == 403
+    assert table.request("GET", f"{path}/mind?role=alice&turn=0")[0] == 403
+    table.post(f"{path}/end", {"key": "guess"}, 403)
+    assert table.get("/api/lobby")["matches"][0]["seed"] is None
+    table.post(f"{path}/end", {"key": begun["key"]})
+    assert table.over(begun["id"])["match"]["error"] == "the match was ended"
+
+
+def test_where_everybody_sees_everything_spectators_see_all_but_minds(table: LiveTable) -> None:
+    begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "hyperplay:n=2"})
+    (token,) = begun["seats"].values()
+    table.play(token)
+    table.play(token, "noop")  # now the other has thought
+    path = f"/api/matches/{begun['id']}"
+    seen = table.until(path, lambda told: len(told["turns"]) == 3)
+    assert seen["sees"] == "board"
+    assert seen["frame"]["decisions"] == {}
+    whole = table.get(f"{path}?key={begun['key']}")
+    assert whole["frame"]["decisions"]["oplayer"]["values"]
+    assert whole["frame"]["state"] == seen["frame"]["state"]
+    table.post(f"{path}/end", {"key": begun["key"]})
+
+
+def test_minds_are_open_where_the_server_says_so(tmp_path: Path) -> None:
+    with live_table(tmp_path, open_minds=True) as table:
+        begun = secrets_match(table)
+        told = table.until(f"/api/matches/{begun['id']}", lambda told: told["frame"])
+        assert told["sees"] == "all"
+
+
+def test_a_clock_that_runs_out_makes_a_random_legal_move(table: LiveTable) -> None:
+    players = {"xplayer": "human", "oplayer": "random"}
+    begun = table.begin("tic_tac_toe", players, human_clock_s=0.2)
+    told = table.over(begun["id"])
+    assert told["match"]["error"] is None
+    late = [turn["faults"] for turn in told["turns"][1:]]
+    assert all(faults[0]["text"] == "gave no answer within 0.2 s" for faults in late)
+
+
+def test_a_seat_says_which_moves_it_can_know_to_be_legal(table: LiveTable) -> None:
+    """White's own men are known; whether a try is possible hidden men decide."""
+    begun = table.begin("krieg_tic_tac_toe", {"xplayer": "human", "oplayer": "random"}, seed=1)
+    (token,) = begun["seats"].values()
+    told = table.play(token)
+    assert all(move["sure"] for move in told["ask"]["moves"])
+    assert told["frame"]["known"] == {"states": 1, "exact": True}
+    told = table.until(f"/api/seats/{token}", lambda t: t["ask"] and t["ask"]["turn"] == 1)
+    assert all(move["sure"] for move in told["ask"]["moves"])
+    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+
+
+def test_a_server_that_is_started_anew_goes_on_with_a_match(tmp_path: Path) -> None:
+    """Chance and the other player go on as in a match that was not broken off."""
+    players = {"alice": "human", "bob": "human"}
+
+    def play_on(table: LiveTable, begun: Any) -> None:
+        for token in begun["seats"].values():
+            table.play(token, "(name high)")
+
+    with live_table(tmp_path / "whole") as table:
+        whole = table.begin("secrets", players, rules=SECRETS, seed=8)
+        for token in whole["seats"].values():
+            table.play(token)
+        play_on(table, whole)
+        expected = record_of(table, tmp_path / "whole", whole["id"])
+    with live_table(tmp_path / "broken") as table:
+        begun = table.begin("secrets", players, rules=SECRETS, seed=8)
+        token = begun["seats"]["alice"]
+        for each in begun["seats"].values():
+            table.play(each)
+        before = table.until(f"/api/seats/{token}", lambda t: t["ask"] and t["ask"]["turn"] == 1)
+    with live_table(tmp_path / "broken") as table:
+        again = table.until(f"/api/seats/{token}", lambda told: told["ask"])
+        for name in ("turns", "ask", "role", "match"):
+            assert again[name] == before[name]
+        with table.stream(f"/api/seats/{token}/events", before["last"]) as events:
+            assert next(events)["event"] == "reset"
+        play_on(table, begun)
+        found = record_of(table, tmp_path / "broken", begun["id"])
+    assert [t.joint_move for t in found.turns] == [t.joint_move for t in expected.turns]
+    assert found.goals == expected.goals
+
+
+def test_turns_that_were_cut_off_are_played_again(tmp_path: Path) -> None:
+    with live_table(tmp_path) as table:
+        begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
+        (token,) = begun["seats"].values()
+        table.play(token)
+        table.until(f"/api/seats/{token}", lambda t: t["ask"] and t["ask"]["turn"] == 1)
+    kept = tmp_path / "matches" / begun["id"] / "turns.jsonl"
+    kept.write_bytes(kept.read_bytes() + b'{"joint_move": {"xpl')
+    with live_table(tmp_path) as table:
+        told = table.until(f"/api/seats/{token}", lambda told: told["ask"])
+        assert told["ask"]["turn"] == 1
+        table.play(token, "noop")
+        table.until(f"/api/seats/{token}", lambda t: t["ask"] and t["ask"]["turn"] == 2)
+    assert len(kept.read_bytes().splitlines()) == 2
+
+
+def test_nothing_that_happens_is_missed_when_a_connection_breaks(table: LiveTable) -> None:
+    begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "human"})
+    seats = begun["seats"]
+    path = f"/api/matches/{begun['id']}/events?key={begun['key']}"
+    seen: list[int] = []
+    last = None
+    for _ in range(3):
+        for token in seats.values():
+            table.play(token)
+        with table.stream(path, last) as events:
+            for event in events:
+                last = event.get("id", last)
+                if event["event"] == "frame":
+                    seen.append(event["data"]["turn"])
+                    if len(seen) in (2, 3, 4):
+                        break
+    assert seen == [0, 1, 2, 3]
+    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+
+
+def test_the_lobby_hears_of_matches_as_they_begin_and_end(table: LiveTable) -> None:
+    last = table.get("/api/lobby")["last"]
+    with table.stream(f"/api/events?after={last}") as events:
+        match = table.begin("tic_tac_toe", COMPUTERS)["id"]
+        for event in events:
+            if event["data"]["id"] == match and event["data"]["status"] == "over":
+                break
+    assert event["data"]["goals"] is not None
+
+
+def test_secrets_on_disk_are_for_this_user_only(tmp_path: Path) -> None:
+    with live_table(tmp_path) as table:
+        table.begin("tic_tac_toe", COMPUTERS)
+        assert (tmp_path / "matches").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("text", ["(role", "", "(<= (legal a b) (nothing)) (role a)", "\x00" * 9])
+def test_rules_that_cannot_be_played_say_why(table: LiveTable, text: str) -> None:
+    told = table.post("/api/rules", {"rules": text})
+    assert not told["ok"]
+    assert told["diagnostics"][0]["message"]
+    data = {"game": "mine", "rules": text, "players": {"a": "random"}}
+    assert table.post("/api/matches", data, 400)["error"]
+
+
+def test_rules_with_a_mistake_say_where(table: LiveTable) -> None:
+    told = table.post(
+        "/api/rules", {"rules": SECRETS.replace("(true (step 1))", "(ture (step 1))")}
+    )
+    (found, *_) = told["diagnostics"]
+    assert found["line"] > 0
+    assert "ture" in found["context"][found["caret"] :]
