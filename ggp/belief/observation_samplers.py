@@ -289,8 +289,9 @@ class LastObservation(HistorySampler):
         return self._known[path]
 
     def _forget_all_before(self, path: int) -> None:
-        """Keep only what is known since the last observation."""
-        first = self.tree.depth(self._beginnings(path)[0])
+        """Keep only what is known since the last two observations."""
+        base = self._beginnings(path)[0]
+        first = self.tree.depth(self._beginnings(base)[0])
         depths = {node: self.tree.depth(node) for node in self._known}
         self._known = {n: known for n, known in self._known.items() if depths[n] >= first}
 
@@ -319,9 +320,34 @@ class LastObservation(HistorySampler):
         rng: np.random.Generator,
         legal: IntArray | None,
     ) -> Segments:
-        """Boards that are drawn for the turn before the last observation, which agree with it."""
+        """Boards that are drawn for the turn before the last observation, which agree with it.
+
+        Where there are none, what the other did before may matter, as where a pawn was captured in
+        passing: then they are drawn for the observation before.
+        """
+        nodes = self._beginnings(path)
+        found = self._drawn_at(maker, role, nodes, wanted, rng, legal)
+        if not len(found.states) and self.tree.depth(nodes[0]):
+            nodes = [*self._beginnings(nodes[0])[:-1], *nodes]
+            found = self._drawn_at(maker, role, nodes, wanted, rng, legal)
+        return found
+
+    def _drawn_at(
+        self,
+        maker: BoardMaker,
+        role: int,
+        nodes: list[int],
+        wanted: int,
+        rng: np.random.Generator,
+        legal: IntArray | None,
+    ) -> Segments:
+        """Boards that are drawn for a path, which agree with some turns after it.
+
+        Args:
+            nodes: the path, and after each turn.
+        """
+        base, *turns = nodes
         found = depleted_segments(self.machine, 1, keep_views=False)
-        base, *turns = self._beginnings(path)
         known = self._known.get(base) if self.tree.depth(base) else self.start(role)
         if known is None or known.depleted[0]:
             return found
@@ -339,7 +365,7 @@ class LastObservation(HistorySampler):
             spent = self.machine.states_visited - began
             if len(found.states) >= wanted or fruitless == MOST_FRUITLESS:
                 break
-            if spent >= self._max_attempts:
+            if spent >= self._max_attempts / 2:
                 break
             number = min(2 * number, MOST_DRAWN)
         return found

@@ -207,6 +207,27 @@ def test_refused_tries_and_the_turn_before_are_one_observation() -> None:
         assert [each for each in cells(board, "black") if each.startswith(between)]
 
 
+def test_a_capture_in_passing_is_possible() -> None:
+    machine = machine_of_game("kriegspiel", "propnet")
+    tree = PathTree(machine)
+    maker = board_maker_of("kriegspiel", machine)
+    sampler = LastObservation(machine, tree, capacity=8, maker=maker, walk=False)
+    rng = np.random.default_rng(0)
+    bag = sampler.start(0)
+    told = [
+        ("(move e 2 e 4)", ()),
+        ("noop", ()),
+        ("(move e 4 e 5)", ()),
+        ("noop", ()),
+        ("(move e 5 d 6)", ("(captured d 5)",)),
+    ]
+    for move, percepts in told:
+        moves = np.array([machine.move_id(move)])
+        bag = sampler.advance(bag, moves, np.array([machine.percept_id(percepts)]), rng)
+    assert len(bag.states_of(0)) == 8
+    assert all("(cell d 6 white pawn)" in board for board in machine.fluents(bag.states_of(0)))
+
+
 def made(machine: Machine, spec: str, role: int) -> BeliefPlayer:
     player = make_player(parse_spec(spec), machine, role, np.random.default_rng(role))
     assert isinstance(player, BeliefPlayer)
