@@ -49,6 +49,9 @@ FEWEST_DRAWN, MOST_DRAWN = 64, 1024
 MOST_FRUITLESS = 3
 """So many draws in a row without a new board say that there are no more."""
 
+KNOWN_BOARDS = 64
+"""Boards that are remembered to tell what the role itself has, where boards are drawn."""
+
 FULL = 4
 """Boards that agree with a part of the last observation are kept, so many times as many as are
 wanted."""
@@ -256,10 +259,12 @@ class LastObservation(HistorySampler):
             # Longer histories agree even less.
             self._walked_in_vain = True
         found = self._drawn(self._maker, role, path, wanted, rng, legal)
-        if known.depleted[0] and len(found.states):
-            few = found.thinned(OWN_PARTICLES, rng)
+        if len(known.sets.states) < OWN_PARTICLES and len(found.states):
+            both = united(self.machine, [known.sets, found]) if len(known.sets.states) else found
+            few = both.thinned(KNOWN_BOARDS, rng)
             self._known[path] = Bags(role, known.paths, known.segment, few, len(few.states))
-        return found
+        # Of many tries in a row there may be no board that was not found some tries ago.
+        return (found if len(found.states) else known.sets).thinned(wanted, rng)
 
     def _knowledge(self, role: int, path: int, rng: np.random.Generator) -> Bags:
         """A few boards on which the role's own pieces are right; none where nothing is known."""
@@ -272,7 +277,7 @@ class LastObservation(HistorySampler):
                 # Boards that are drawn stand for these when they have died: no need to search.
                 sets = depleted_segments(self.machine, 1, keep_views=False)
                 if before is not None and not before.depleted[0]:
-                    sets = self._played(role, before.sets, path, OWN_PARTICLES, rng)
+                    sets = self._played(role, before.sets, path, KNOWN_BOARDS, rng)
                 known = Bags(role, node, np.zeros(1, dtype=np.int64), sets, len(sets.states))
             elif before is None or before.depleted[0]:
                 known = self._own.at(node, role, rng)
@@ -326,7 +331,7 @@ class LastObservation(HistorySampler):
             sets = one_set(maker.draw(known.states_of(0), role, number, rng))
             for node in turns:
                 if len(sets.states):
-                    sets = self._played(role, sets, node, FULL * wanted, rng)
+                    sets = self._played(role, sets, node, max(FULL * wanted, MOST_DRAWN), rng)
             sets = self._agreeing(maker, sets, role, legal)
             before = len(found.states)
             found = united(self.machine, [found, sets])
@@ -337,7 +342,7 @@ class LastObservation(HistorySampler):
             if spent >= self._max_attempts:
                 break
             number = min(2 * number, MOST_DRAWN)
-        return found.thinned(wanted, rng)
+        return found
 
     def _agreeing(
         self, maker: BoardMaker, sets: Segments, role: int, legal: IntArray | None
