@@ -239,8 +239,10 @@ class LastObservation(HistorySampler):
         }
 
     def learn(self, known: Bags) -> None:
-        """Take note of boards of a path that agree with everything."""
-        self._known[int(known.paths[0])] = known
+        """Take note of boards of a path on which the role's own pieces are right."""
+        path = int(known.paths[0])
+        self._known[path] = known
+        self._forget_all_before(path)
 
     def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
         known = self._knowledge(role, path, rng)
@@ -356,8 +358,11 @@ class LastObservation(HistorySampler):
         while not self.stop():
             sets = one_set(maker.draw(known.states_of(0), role, number, rng))
             for node in turns:
-                if len(sets.states):
-                    sets = self._played(role, sets, node, max(FULL * wanted, MOST_DRAWN), rng)
+                if not len(sets.states) or self.stop():
+                    sets = depleted_segments(self.machine, 1, keep_views=False)
+                    break
+                sets = self._played(role, sets, node, max(FULL * wanted, MOST_DRAWN), rng)
+                self._remember(role, node, sets, rng)
             sets = self._agreeing(maker, sets, role, legal)
             before = len(found.states)
             found = united(self.machine, [found, sets])
@@ -369,6 +374,14 @@ class LastObservation(HistorySampler):
                 break
             number = min(2 * number, MOST_DRAWN)
         return found
+
+    def _remember(self, role: int, node: int, sets: Segments, rng: np.random.Generator) -> None:
+        """Boards on the way to the last observation: where time is up, the next begin there."""
+        known = self._known.get(node)
+        if len(sets.states) and (known is None or known.depleted[0]):
+            few = sets.thinned(OWN_PARTICLES, rng)
+            at = np.array([node]), np.zeros(1, dtype=np.int64)
+            self._known[node] = Bags(role, *at, few, len(few.states))
 
     def _agreeing(
         self, maker: BoardMaker, sets: Segments, role: int, legal: IntArray | None

@@ -63,9 +63,7 @@ class LastResort:
 
     def learn(self, bag: Bags) -> None:
         """Take note of particles that agree with everything: no other states are needed."""
-        few = bag.sets.take(bag.segment).thinned(OWN_PARTICLES, self._rng)
-        few = replace(few, views=None)
-        self._last.learn(Bags(self._role, bag.paths, np.zeros(1, dtype=np.int64), few))
+        self._learn(bag)
         self._bag = None
 
     def follow(self, paths: IntArray, turn: tuple[IntArray, IntArray, IntArray]) -> None:
@@ -79,6 +77,8 @@ class LastResort:
             move, percepts, refused = turn
             after = self._follower.advance(self._bag, move, percepts, self._rng, refused)
             self._bag = None if after.depleted[0] else self._guessed(after)
+            if self._bag is not None:
+                self._learn(self._bag)
 
     def at(self, paths: IntArray) -> Bags | None:
         """States for a path of which there is no particle; None where none are found.
@@ -103,6 +103,11 @@ class LastResort:
         self._follower.renumber(numbers)
         if self._bag is not None:
             self._bag = self._bag.renumbered(numbers)
+
+    def _learn(self, bag: Bags) -> None:
+        few = bag.sets.take(bag.segment).thinned(OWN_PARTICLES, self._rng)
+        at = bag.paths, np.zeros(1, dtype=np.int64)
+        self._last.learn(Bags(self._role, *at, replace(few, views=None), bag.guessed))
 
     def _guessed(self, bag: Bags) -> Bags:
         return replace(bag, guessed=len(bag.sets.states))

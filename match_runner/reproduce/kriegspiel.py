@@ -42,6 +42,14 @@ def duels() -> list[Duel]:
     return [cell.duel for cell in cells()]
 
 
+def quickly(duel: Duel) -> int:
+    """Of the whole board a quick run has one duel, which is the question of paper 000."""
+    if duel.game != BOARD:
+        return 2
+    (asked, *_) = (cell.duel for cell in cells() if cell.game == BOARD)
+    return 10 if duel == asked else 0
+
+
 def show(played: Cells) -> Shown:
     """What is expected of each, tables by game beside the papers' numbers, and pictures."""
     tables = [_table(game, played) for game in GAMES]
@@ -227,4 +235,5 @@ KRIEGSPIEL = Grid(
     show,
     matches=100,
     quick_matches=2,
+    quickly=quickly,
 )

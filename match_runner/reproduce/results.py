@@ -38,6 +38,7 @@ class Settings:
         limits: on building machines.
         only: players and games whose duels of a grid are played; all without any.
         seconds: after which no other duel of a grid is begun.
+        quick: whether a grid chooses what to leave out, and how many matches to play.
     """
 
     matches: int
@@ -48,6 +49,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     only: tuple[str, ...] = ()
     seconds: float = math.inf
+    quick: bool = False
 
 
 @dataclass(frozen=True, slots=True)

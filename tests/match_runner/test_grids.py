@@ -129,6 +129,18 @@ def test_what_the_papers_on_kriegspiel_expect_is_judged(tmp_path: Path) -> None:
     assert [chart.name for chart in result.charts] == ["growth"]
 
 
+def test_a_quick_run_has_one_duel_on_the_whole_board() -> None:
+    found = {duel: kriegspiel.quickly(duel) for duel in kriegspiel.duels()}
+    (asked,) = (d for d, n in found.items() if n and d.game == kriegspiel_cells.BOARD)
+    assert [player.split(":")[0] for player in asked.players] == ["over", "para"]
+    assert found[asked] == 10
+    assert set(found.values()) == {0, 2, 10}
+    some = [asked, *(duel for duel in found if duel.game == "krieg_tic_tac_toe")][:3]
+    grid = replace(kriegspiel.KRIEGSPIEL, duels=lambda: some)
+    assert grid.size(settings(Path(), 4)) == 12
+    assert grid.size(settings(Path(), 4, quick=True)) == 10 + 2 + 2
+
+
 def test_games_of_kriegspiel_are_drawn(tmp_path: Path) -> None:
     game = kriegspiel_cells.SMALL_BOARD
     cell = kriegspiel_cells.Cell(game, ("random", "legal"), 1.0)
