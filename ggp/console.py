@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, ParamSpec, TextIO, 
 import click
 
 from ggp.errors import ConfigError, GDLError, GGPError
+from ggp.gdl.nearest import unknown
 from ggp.gdl.source import Diagnostic, errors, printable
 from ggp.launch import EXIT_INTERRUPTED as EXIT_INTERRUPTED
 from ggp.launch import preload
@@ -125,8 +126,8 @@ class CommandGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
-            possible = ", ".join(self.list_commands(ctx))
-            ctx.fail(f"unknown command {args[0]!r}; commands: {possible}")
+            names = self.list_commands(ctx)
+            ctx.fail(unknown("command", args[0], names, f"commands: {', '.join(names)}"))
         return super().resolve_command(ctx, args)
 
 
@@ -142,12 +143,9 @@ def guarded(command: Callable[_P, _T]) -> Callable[_P, _T]:
     def run(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
             return command(*args, **kwargs)
-        except GDLError as error:
-            _show_gdl_error(error)
-            sys.exit(EXIT_BAD_INPUT)
         except GGPError as error:
-            show_error(str(error))
-            sys.exit(EXIT_BAD_INPUT if isinstance(error, ConfigError) else EXIT_FAILED)
+            show_failure(error)
+            sys.exit(EXIT_BAD_INPUT if isinstance(error, GDLError | ConfigError) else EXIT_FAILED)
         except click.ClickException as error:
             show_error(_usage_text(error))
             sys.exit(error.exit_code)
@@ -286,8 +284,9 @@ def _discard_output() -> None:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
-def _show_gdl_error(error: GDLError) -> None:
-    found = errors(error.diagnostics)
+def show_failure(error: GGPError) -> None:
+    """An error of ours on standard error; of a rulesheet, its places with carets."""
+    found = errors(error.diagnostics) if isinstance(error, GDLError) else []
     if not found:
         show_error(str(error))
         return

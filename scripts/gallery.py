@@ -15,6 +15,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -35,6 +36,8 @@ SWITCHES = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
+
+Scheme = Literal["light", "dark"]
 
 MOST_TURNS = 40
 """Turns of a match that are played before the picture is taken, at most."""
@@ -80,7 +83,8 @@ def main(games: tuple[str, ...], out: Path, each: int, width: int, scheme: str, 
     """Draw GAMES, or else all that come with the package, EACH on a sheet."""
     out.mkdir(parents=True, exist_ok=True)
     shots = [shot(name, seed) for name in games or list_games()]
-    schemes = ["light", "dark"] if scheme == "both" else [scheme]
+    schemes: list[Scheme] = ["light", "dark"]
+    schemes = [one for one in schemes if scheme in (one, "both")]
     for path in draw(shots, out, schemes, each, width):
         click.echo(path)
 
@@ -105,7 +109,7 @@ def state_in_the_middle(game: Game, seed: int) -> list[Term]:
 
 
 def draw(
-    shots: Sequence[Shot], out: Path, schemes: Sequence[str], each: int, width: int
+    shots: Sequence[Shot], out: Path, schemes: Sequence[Scheme], each: int, width: int
 ) -> Iterator[Path]:
     """Write sheets of so many games each; yields their files."""
     try:

@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "ggp.belief": {"ggp.errors", "ggp.machine"},
     "ggp.search": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.solve": {"ggp.errors", "ggp.belief", "ggp.machine"},
-    "ggp.study": {"ggp.errors", "ggp.search", "ggp.belief", "ggp.machine"},
+    "ggp.study": {"ggp.errors", "ggp.gdl", "ggp.search", "ggp.belief", "ggp.machine"},
     "ggp.players": {
         "ggp.errors",
         "ggp.gdl",

@@ -30,17 +30,23 @@ class Bags:
         paths: `[B]` tree nodes of the incomplete paths.
         segment: `[B]` which of the S sets each bag is; exact sets are shared.
         sets: the entries.
-        sound: whether every entry agrees with its path: no state outside the information set.
+        guessed: how many entries need not agree with their paths: states that may be outside the
+            information set.
     """
 
     role: int
     paths: IntArray
     segment: IntArray
     sets: Segments
-    sound: bool = True
+    guessed: int = 0
 
     def __len__(self) -> int:
         return len(self.paths)
+
+    @property
+    def sound(self) -> bool:
+        """Whether every entry agrees with its path: no state is outside the information set."""
+        return self.guessed == 0
 
     @property
     def depleted(self) -> BoolArray:

@@ -14,7 +14,7 @@ what they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -24,6 +24,9 @@ import numpy as np
 from ggp.errors import ConfigError
 from ggp.machine.base import UNKNOWN, BoolArray, FluentSetter, IntArray, Machine, States
 from ggp.machine.boards import BoardRelation, BoardSquares
+
+Attacks = Callable[[States, int], BoolArray]
+"""`[L, X, Y]` squares that some piece of a role attacks in L states."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +76,18 @@ class BoardMaker:
 
     Squares are numbered along the ranks. Shapes: N boards, S squares, K kinds of pieces.
 
+    Args:
+        attacked: tells what a role attacks. Then there is no board on which whoever is on turn
+            could take a king: nobody would have left it there.
+
     Raises:
         ConfigError: the game has no such fluents, or the machine cannot make states of them.
     """
 
-    def __init__(self, machine: Machine, terms: DrawnPieces) -> None:
+    def __init__(
+        self, machine: Machine, terms: DrawnPieces, attacked: Attacks | None = None
+    ) -> None:
+        self._attacked = attacked
         self._squares = BoardSquares(machine, terms.relation, terms.pieces)
         players = [r for r in range(len(machine.roles)) if r != machine.random_role]
         if not isinstance(machine, FluentSetter) or len(players) != 2:
@@ -98,7 +108,7 @@ class BoardMaker:
 
         Args:
             known: boards with what the role knows; one of them is taken for each that is drawn.
-            count: boards to draw; those with more pieces than squares are left out.
+            count: boards to draw; those that cannot be are left out.
         """
         other = self._other[role]
         table = self._fluents_of[other]
@@ -125,7 +135,9 @@ class BoardMaker:
             on = np.flatnonzero(present & complete)
             bits[on, table[kinds[on], place[on]]] = True
             free[on, place[on]] = False
-        return self._setter.from_fluent_bits(bits[complete])
+        states = self._setter.from_fluent_bits(bits[complete])
+        states = states.take(np.flatnonzero(~self._machine.terminal(states)))
+        return states.take(np.flatnonzero(~self._hanging(states)))
 
     def possible(self, states: States) -> BoolArray:
         """`[L]` boards on which no king was taken."""
@@ -135,6 +147,24 @@ class BoardMaker:
             kings = [k for k, name in enumerate(self._kinds) if name in self._terms.kings]
             table = self._fluents_of[role][kings]
             found &= bits[:, table[table >= 0]].sum(axis=1) == army.num_kings
+        return found
+
+    def _hanging(self, states: States) -> BoolArray:
+        """`[L]` boards on which the king of a role that is not on turn is attacked."""
+        found = np.zeros(len(states), dtype=np.bool_)
+        if self._attacked is None or not len(states):
+            return found
+        bits = self._squares.bits.fluent_bits(states)
+        for role, other in self._other.items():
+            # Whoever is not on turn has no choice.
+            on_turn = self._machine.legal(states, role, allow_stuck=True).counts > 1
+            hit = self._attacked(states, role).transpose(0, 2, 1).reshape(len(states), -1)
+            for kind, name in enumerate(self._kinds):
+                if name in self._terms.kings:
+                    table = self._fluents_of[other][kind]
+                    there = np.flatnonzero(table >= 0)
+                    taken = bits[:, table[there]] & hit[:, there]
+                    found |= on_turn & taken.any(axis=1)
         return found
 
     def _survivors(self, army: _Army, number: IntArray, rng: np.random.Generator) -> BoolArray:

@@ -337,11 +337,12 @@ class HyperPlaySampler:
         entries, until it is half full; what is left of it, if that is more."""
         room = max(self.room, self.capacity)
         limit = self._max_attempts if not len(sets.states) else RETRACED * room
-        capacity, spent = room, 0
+        # Ever more, but not so many that a turn takes longer than there may be time for.
+        capacity, most, spent = room, max(room, REFILL_FACTOR * self.capacity), 0
         for back, start in starts:
             if spent >= limit or 2 * len(sets.states) >= self.capacity or self.stop():
                 break
-            capacity *= 2
+            capacity = min(2 * capacity, most)
             try:
                 drawn, stepped = self._on_from(role, paths, start, back, capacity, rng)
             except GivenUp:

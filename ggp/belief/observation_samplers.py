@@ -40,11 +40,17 @@ MOST_STEPPED = 100_000
 OWN_PARTICLES, OWN_ATTEMPTS = 8, 20_000
 """Resources for finding out which moves the role itself has."""
 
+MOST_WALKED = 20_000
+"""Lanes stepped in search of histories where boards can be drawn instead."""
+
 FEWEST_DRAWN, MOST_DRAWN = 64, 1024
 """Boards that are drawn at once."""
 
 MOST_FRUITLESS = 3
 """So many draws in a row without a new board say that there are no more."""
+
+KNOWN_BOARDS = 64
+"""Boards that are remembered to tell what the role itself has, where boards are drawn."""
 
 FULL = 4
 """Boards that agree with a part of the last observation are kept, so many times as many as are
@@ -116,9 +122,13 @@ class ObservationSampler(ABC):
     def _found(self, role: int, path: int, rng: np.random.Generator) -> Segments:
         """The boards for a path."""
 
+    def _num_guessed(self, sets: Segments) -> int:
+        """How many entries of sets made last need not agree with their paths."""
+        return 0
+
     def _bags(self, role: int, paths: IntArray, sets: list[Segments]) -> Bags:
         joined = join(self.machine, sets)
-        return Bags(role, paths, np.arange(len(paths)), joined, sound=self.sound)
+        return Bags(role, paths, np.arange(len(paths)), joined, self._num_guessed(joined))
 
 
 class HistorySampler(ObservationSampler):
@@ -149,6 +159,7 @@ class HistorySampler(ObservationSampler):
         *,
         last_only: bool,
         legal: IntArray | None = None,
+        most: int | None = None,
     ) -> Segments:
         return walks(
             self.machine,
@@ -159,7 +170,7 @@ class HistorySampler(ObservationSampler):
             rng,
             last_only=last_only,
             keep_views=self._keep_views,
-            most=self._max_attempts,
+            most=most or self._max_attempts,
             stop=self.stop,
             at_once=self.lanes_at_once,
             model=self._model,
@@ -188,10 +199,17 @@ class LastObservation(HistorySampler):
     Args:
         maker: draws boards where no history agrees; None where the game has none. Boards that are
             drawn have no views, so with `keep_views` there are none.
+        walk: whether to look for histories before boards are drawn.
     """
 
     def __init__(
-        self, machine: Machine, tree: PathTree, *, maker: BoardMaker | None = None, **options: Any
+        self,
+        machine: Machine,
+        tree: PathTree,
+        *,
+        maker: BoardMaker | None = None,
+        walk: bool = True,
+        **options: Any,
     ) -> None:
         super().__init__(machine, tree, **options)
         # What the role knows of its own moves.
@@ -200,11 +218,14 @@ class LastObservation(HistorySampler):
         )
         self._known: dict[int, Bags] = {}
         self._maker = None if self._keep_views else maker
-        self._walked_in_vain = False
+        self._walked_in_vain = not walk
 
     @property
     def sound(self) -> bool:
         return False
+
+    def _num_guessed(self, sets: Segments) -> int:
+        return len(sets.states)
 
     @property
     def views(self) -> IntArray:
@@ -218,8 +239,10 @@ class LastObservation(HistorySampler):
         }
 
     def learn(self, known: Bags) -> None:
-        """Take note of boards of a path that agree with everything."""
-        self._known[int(known.paths[0])] = known
+        """Take note of boards of a path on which the role's own pieces are right."""
+        path = int(known.paths[0])
+        self._known[path] = known
+        self._forget_all_before(path)
 
     def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
         known = self._knowledge(role, path, rng)
@@ -230,16 +253,20 @@ class LastObservation(HistorySampler):
         if self._maker is None:
             return self._walks(role, path, wanted, rng, last_only=True, legal=legal)
         if not self._walked_in_vain:
-            found = self._walks(role, path, wanted, rng, last_only=True, legal=legal)
+            found = self._walks(
+                role, path, wanted, rng, last_only=True, legal=legal, most=MOST_WALKED
+            )
             if len(found.states):
                 return found
             # Longer histories agree even less.
-            self._walked_in_vain = self.tree.depth(path) > 0 and not self.stop()
+            self._walked_in_vain = True
         found = self._drawn(self._maker, role, path, wanted, rng, legal)
-        if known.depleted[0] and len(found.states):
-            few = found.thinned(OWN_PARTICLES, rng)
-            self._known[path] = Bags(role, known.paths, known.segment, few, sound=False)
-        return found
+        if len(known.sets.states) < OWN_PARTICLES and len(found.states):
+            both = united(self.machine, [known.sets, found]) if len(known.sets.states) else found
+            few = both.thinned(KNOWN_BOARDS, rng)
+            self._known[path] = Bags(role, known.paths, known.segment, few, len(few.states))
+        # Of many tries in a row there may be no board that was not found some tries ago.
+        return (found if len(found.states) else known.sets).thinned(wanted, rng)
 
     def _knowledge(self, role: int, path: int, rng: np.random.Generator) -> Bags:
         """A few boards on which the role's own pieces are right; none where nothing is known."""
@@ -247,32 +274,42 @@ class LastObservation(HistorySampler):
             self._own.stop = self.stop
             node = np.array([path])
             before = self._known.get(int(self.tree.parents(node)[0]))
-            if before is None or before.depleted[0]:
+            alive = any(not bags.depleted[0] for bags in self._known.values())
+            if self._maker is not None and alive:
+                # Boards that are drawn stand for these when they have died: no need to search.
+                sets = depleted_segments(self.machine, 1, keep_views=False)
+                if before is not None and not before.depleted[0]:
+                    sets = self._played(role, before.sets, path, KNOWN_BOARDS, rng)
+                known = Bags(role, node, np.zeros(1, dtype=np.int64), sets, len(sets.states))
+            elif before is None or before.depleted[0]:
                 known = self._own.at(node, role, rng)
-            elif before.sound:
-                (move, percepts, refused) = self.tree.last_turns(node).T
-                known = self._own.advance(before, move, percepts, rng, refused)
             else:
-                after = self._played(role, before.sets, path, OWN_PARTICLES, rng)
-                known = Bags(role, node, before.segment, after, sound=False)
+                move, percepts, refused = self.tree.last_turns(node).T
+                known = self._own.advance(before, move, percepts, rng, refused)
             self._known[path] = known
             self._forget_all_before(path)
         return self._known[path]
 
     def _forget_all_before(self, path: int) -> None:
-        """Keep only what is known of the last observation."""
-        first = self.tree.depth(self._beginnings(path)[0])
+        """Keep only what is known since the last two observations."""
+        base = self._beginnings(path)[0]
+        first = self.tree.depth(self._beginnings(base)[0])
         depths = {node: self.tree.depth(node) for node in self._known}
         self._known = {n: known for n, known in self._known.items() if depths[n] >= first}
 
     def _beginnings(self, path: int) -> list[int]:
-        """The path before its last observation, and after each turn of it."""
+        """The path before its last observation, and after each turn of it.
+
+        Where nothing is known of the role's own pieces there, it begins earlier.
+        """
         nodes = [path]
         while self.tree.depth(nodes[0]) > 0:
             node = np.array([nodes[0]])
             nodes.insert(0, int(self.tree.parents(node)[0]))
             percepts = int(self.tree.last_turns(node)[0, 1])
-            if self._maker is None or not self._maker.goes_on(percepts):
+            goes_on = self._maker is not None and self._maker.goes_on(percepts)
+            known = self._known.get(nodes[0])
+            if not goes_on and known is not None and not known.depleted[0]:
                 break
         return nodes
 
@@ -285,9 +322,34 @@ class LastObservation(HistorySampler):
         rng: np.random.Generator,
         legal: IntArray | None,
     ) -> Segments:
-        """Boards that are drawn for the turn before the last observation, which agree with it."""
+        """Boards that are drawn for the turn before the last observation, which agree with it.
+
+        Where there are none, what the other did before may matter, as where a pawn was captured in
+        passing: then they are drawn for the observation before.
+        """
+        nodes = self._beginnings(path)
+        found = self._drawn_at(maker, role, nodes, wanted, rng, legal)
+        if not len(found.states) and self.tree.depth(nodes[0]):
+            nodes = [*self._beginnings(nodes[0])[:-1], *nodes]
+            found = self._drawn_at(maker, role, nodes, wanted, rng, legal)
+        return found
+
+    def _drawn_at(
+        self,
+        maker: BoardMaker,
+        role: int,
+        nodes: list[int],
+        wanted: int,
+        rng: np.random.Generator,
+        legal: IntArray | None,
+    ) -> Segments:
+        """Boards that are drawn for a path, which agree with some turns after it.
+
+        Args:
+            nodes: the path, and after each turn.
+        """
+        base, *turns = nodes
         found = depleted_segments(self.machine, 1, keep_views=False)
-        base, *turns = self._beginnings(path)
         known = self._known.get(base) if self.tree.depth(base) else self.start(role)
         if known is None or known.depleted[0]:
             return found
@@ -296,8 +358,11 @@ class LastObservation(HistorySampler):
         while not self.stop():
             sets = one_set(maker.draw(known.states_of(0), role, number, rng))
             for node in turns:
-                if len(sets.states):
-                    sets = self._played(role, sets, node, FULL * wanted, rng)
+                if not len(sets.states) or self.stop():
+                    sets = depleted_segments(self.machine, 1, keep_views=False)
+                    break
+                sets = self._played(role, sets, node, max(FULL * wanted, MOST_DRAWN), rng)
+                self._remember(role, node, sets, rng)
             sets = self._agreeing(maker, sets, role, legal)
             before = len(found.states)
             found = united(self.machine, [found, sets])
@@ -305,10 +370,18 @@ class LastObservation(HistorySampler):
             spent = self.machine.states_visited - began
             if len(found.states) >= wanted or fruitless == MOST_FRUITLESS:
                 break
-            if spent >= self._max_attempts:
+            if spent >= self._max_attempts / 2:
                 break
             number = min(2 * number, MOST_DRAWN)
-        return found.thinned(wanted, rng)
+        return found
+
+    def _remember(self, role: int, node: int, sets: Segments, rng: np.random.Generator) -> None:
+        """Boards on the way to the last observation: where time is up, the next begin there."""
+        known = self._known.get(node)
+        if len(sets.states) and (known is None or known.depleted[0]):
+            few = sets.thinned(OWN_PARTICLES, rng)
+            at = np.array([node]), np.zeros(1, dtype=np.int64)
+            self._known[node] = Bags(role, *at, few, len(few.states))
 
     def _agreeing(
         self, maker: BoardMaker, sets: Segments, role: int, legal: IntArray | None

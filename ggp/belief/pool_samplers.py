@@ -165,6 +165,9 @@ class Hybrid(Pool):
         """Not where boards of the last observation had to be taken."""
         return self.num_last == 0
 
+    def _num_guessed(self, sets: Segments) -> int:
+        return self.num_last
+
     @property
     def views(self) -> IntArray:
         return np.concatenate([super().views, self._last.views])

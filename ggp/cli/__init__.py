@@ -14,6 +14,7 @@ from ggp.cli.bench import bench
 from ggp.cli.evaluate import evaluate
 from ggp.cli.exploit import exploit
 from ggp.cli.game_list import games
+from ggp.cli.new import new
 from ggp.cli.players import players
 from ggp.cli.properties import properties
 from ggp.cli.rulesheets import convert, info, validate
@@ -39,8 +40,8 @@ def main(ctx: click.Context) -> None:
 
 
 _COMMANDS = (
-    games, players, validate, info, properties, advise, convert, trace, evaluate, solve, exploit,
-    bench, serve,
+    games, players, new, validate, info, properties, advise, convert, trace, evaluate, solve,
+    exploit, bench, serve,
 )  # fmt: skip
 
 for _command in _COMMANDS:

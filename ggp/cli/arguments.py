@@ -63,6 +63,7 @@ def open_game(
     *,
     ready: bool = False,
     plays: bool = True,
+    hints: bool = True,
 ) -> Opened:
     """Read a game and build its machine; says on standard error if rules were repaired.
 
@@ -70,11 +71,13 @@ def open_game(
         game: name, or path of its rulesheet.
         backend, threads, limits, ready: see `build_machine`.
         plays: whether more will be asked of the machine than facts about the game.
+        hints: whether to say that rules were repaired.
     """
     from ggp.gdl.normalize import load
 
     program = load(game)
-    hint_at_warnings(game, program.diagnostics)
+    if hints:
+        hint_at_warnings(game, program.diagnostics)
     preload(*_SLOW[backend])
     if plays and backend != "prolog":
         preload("ggp.machine.bare_numba")

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from ggp.console import console_on
 
 
+class Advance(Protocol):
+    """Is called when so many parts are done."""
+
+    def __call__(self, parts: int = 1, /) -> None: ...
+
+
 @contextmanager
-def bar_of(total: int, text: str) -> Iterator[Callable[[], None]]:
+def bar_of(total: int, text: str) -> Iterator[Advance]:
     """Shown only if standard error is a terminal; yields what is called when a part is done."""
     from rich.progress import (
         BarColumn,
@@ -29,4 +36,8 @@ def bar_of(total: int, text: str) -> Iterator[Callable[[], None]]:
     )
     with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
         task = bar.add_task(text, total=total)
-        yield lambda: bar.advance(task)
+
+        def advance(parts: int = 1, /) -> None:
+            bar.advance(task, parts)
+
+        yield advance

@@ -15,9 +15,11 @@ from ggp.cli.arguments import (
     json_option,
     limits_option,
     open_game,
+    seed_option,
     verbose_option,
 )
 from ggp.cli.circuit_table import describe_circuit, print_circuit
+from ggp.cli.rehearsing import MOST_PLAYED, is_wrong, rehearsed, show_rehearsal
 from ggp.console import (
     EXIT_BAD_INPUT,
     EXIT_FAILED,
@@ -25,10 +27,11 @@ from ggp.console import (
     print_rich,
     show_diagnostics,
     show_error,
+    show_failure,
     spinner,
     table_of,
 )
-from ggp.errors import ConfigError, GDLSyntaxError
+from ggp.errors import ConfigError, GDLSyntaxError, GGPError
 from ggp.gdl.source import Diagnostic, errors, printable
 from ggp.launch import preload
 
@@ -42,14 +45,33 @@ _SHOWN_FIELDS = ("severity", "rule", "message", "line", "column", "context")
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option("--strict", is_flag=True, help="Hold the rules to the letter of the specification.")
+@click.option(
+    "--play",
+    "matches",
+    type=click.IntRange(min=1, max=MOST_PLAYED),
+    metavar="N",
+    help="Also play N random matches of each sheet without errors, and say what goes wrong.",
+)
+@seed_option("the random matches")
 @json_option
 @verbose_option
 @click.pass_context
-def validate(ctx: click.Context, files: tuple[str, ...], strict: bool, as_json: bool) -> None:
+def validate(
+    ctx: click.Context,
+    files: tuple[str, ...],
+    strict: bool,
+    matches: int | None,
+    seed: int,
+    as_json: bool,
+) -> None:
     """Say everything that is wrong with rulesheets.
 
-    Mistakes that can be repaired are warnings. With --strict, those that break the
-    specification are errors. Exits with 1 if there is an error, with 2 if a file cannot be read.
+    Mistakes that can be repaired are warnings. With --strict, they are errors, and so is what no
+    author can have meant, such as a `true` that is never made. Exits with 1 if there is an error,
+    with 2 if a file cannot be read.
+
+    With --play: roles without a legal move, matches that do not end, goals that are missing,
+    several or wrong, and legal moves that a role cannot know from what it did and saw.
     """
     code = 0
     results: list[dict[str, Any]] = []
@@ -66,13 +88,25 @@ def validate(ctx: click.Context, files: tuple[str, ...], strict: bool, as_json: 
             if not as_json:
                 show_diagnostics(found, err=False)
                 click.echo(f"{printable(file)}: {counted(found)}")
-        results.append(
-            {
-                "file": file,
-                "ok": not errors(found),
-                "diagnostics": [{k: asdict(d)[k] for k in _SHOWN_FIELDS} for d in found],
-            }
-        )
+        result: dict[str, Any] = {
+            "file": file,
+            "ok": not errors(found),
+            "diagnostics": [{k: asdict(d)[k] for k in _SHOWN_FIELDS} for d in found],
+        }
+        if matches is not None and result["ok"]:
+            try:
+                seen = rehearsed(file, matches, seed)
+            except GGPError as error:  # rules that loop or explode
+                show_failure(error)
+                code, result["ok"] = code or EXIT_FAILED, False
+                result["play"] = {"error": str(error)}
+            else:
+                if is_wrong(seen, strict=strict):
+                    code, result["ok"] = code or EXIT_FAILED, False
+                result["play"] = seen.to_json()
+                if not as_json:
+                    show_rehearsal(file, seen)
+        results.append(result)
     if as_json:
         print_json(results)
     ctx.exit(code)

@@ -19,8 +19,10 @@ from ggp.cli.arguments import (
     seed_option,
     verbose_option,
 )
+from ggp.cli.watching import game_file, keep_watching
 from ggp.console import print_json
 from ggp.errors import ConfigError, IllegalMoveError
+from ggp.gdl.nearest import unknown
 from ggp.gdl.source import printable
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ _JOINT_MOVE = 'an object with a move for each role: {"ROLE": "MOVE", ...}'
     show_default=True,
     help="Most steps of random play.",
 )
+@click.option("--watch", is_flag=True, help="Trace again whenever the file is saved.")
 @seed_option()
 @backend_option
 @limits_option
@@ -57,6 +60,7 @@ def trace(
     game: str,
     moves: Path | None,
     max_steps: int,
+    watch: bool,
     seed: int,
     backend: str,
     limits: Limits,
@@ -65,19 +69,30 @@ def trace(
     """Play given or random joint moves and show every step.
 
     Steps count from 0. The percepts of a step are what its joint move produces.
-    """
-    given = None if moves is None else read_json_list(moves, _MOVES_FILE)
-    machine = open_game(game, backend, limits=limits).machine
-    import numpy as np
 
-    if given is None:
-        result = random_trace(machine, np.random.default_rng(seed), max_steps)
+    With --watch, problems of the rules are shown as by validate, and Ctrl-C ends.
+    """
+
+    def once() -> None:
+        given = None if moves is None else read_json_list(moves, _MOVES_FILE)
+        machine = open_game(game, backend, limits=limits, hints=not watch).machine
+        import numpy as np
+
+        if given is None:
+            result = random_trace(machine, np.random.default_rng(seed), max_steps)
+        else:
+            result = given_trace(machine, given, str(moves))
+        machine.close()
+        if as_json:
+            print_json(result)
+        else:
+            click.echo(_text(result))
+
+    if watch:
+        files = (game_file(game), *(() if moves is None else (moves,)))
+        keep_watching(files, once)
     else:
-        result = given_trace(machine, given, str(moves))
-    if as_json:
-        print_json(result)
-    else:
-        click.echo(_text(result))
+        once()
 
 
 def random_trace(machine: Machine, rng: np.random.Generator, max_steps: int) -> dict[str, Any]:
@@ -123,7 +138,8 @@ def _read_joint_move(machine: Machine, state: States, joint_move: object) -> lis
     roles = ", ".join(machine.roles)
     for role in given:
         if role not in machine.roles:
-            raise ConfigError(f"unknown role {role!r}; roles of this game: {roles}")
+            possible = f"roles of this game: {roles}"
+            raise ConfigError(unknown("role", role, machine.roles, possible))
     row = []
     for number, role in enumerate(machine.roles):
         legal = machine.legal(state, number).values.tolist()

@@ -132,7 +132,7 @@ class RuleGraph:
             for i, literal in enumerate(self.rules[rule].body):
                 atom = literal.atom
                 for callee in self._by_head.get(signature(atom), ()):
-                    if _may_unify(atom, self.rules[callee].head):
+                    if may_unify(atom, self.rules[callee].head):
                         found.append(_Call(i, callee, literal.negated))
             self._calls[rule] = found
         return found
@@ -201,7 +201,8 @@ class RuleGraph:
         return nodes, edges
 
 
-def _may_unify(left: Term, right: Term) -> bool:
+def may_unify(left: Term, right: Term) -> bool:
+    """Whether a condition and a head, whose variables are not the same, can be made equal."""
     if isinstance(left, Symbol) or isinstance(right, Symbol):
         return signature(left) == signature(right)
     return unify(_tag(left, "<"), _tag(right, ">")) is not None

@@ -57,6 +57,12 @@ class Diagnosis:
             self._once.add((rule, message))
             self.warn(rule, message, offset)
 
+    def breach_once(self, rule: str, message: str, offset: int) -> None:
+        """Like `breach`, but only at the first place."""
+        if (rule, message) not in self._once:
+            self._once.add((rule, message))
+            self.breach(rule, message, offset)
+
     def line_of(self, offset: int) -> int:
         """The 1-based line of a character offset."""
         return self._source.position(offset)[0]

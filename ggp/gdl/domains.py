@@ -9,6 +9,7 @@ nothing changes; where a variable occurs several times, its first bound occurren
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import product
 
 from ggp.gdl.program import KEYWORD_ARITY, Literal, NormalRule
@@ -67,8 +68,8 @@ class Domains:
 
     Args:
         rules: all that have a say in it.
-        most_flows: how often values may flow from one position to another, as functions inside of
-            functions can make a great many positions; None for no bound.
+        most_flows: how often values may flow from one position to another, a hundred at a time, as
+            functions inside of functions can make a great many positions; None for no bound.
 
     Attributes:
         whole: false if that was not enough, so that values are missing.
@@ -79,6 +80,7 @@ class Domains:
         self._constants: dict[Position, dict[str, None]] = {}
         self._functions: dict[Position, dict[Signature, None]] = {}
         self._flows: dict[Position, dict[Position, None]] = {}
+        self._unbound: dict[Position, None] = {}
         for rule in rules:
             self._read(rule)
         self._spread(most_flows)
@@ -110,6 +112,40 @@ class Domains:
         """The functions that terms of a position may begin with, in order of first appearance."""
         return tuple(self._functions.get(at, ()))
 
+    def impossible(self, term: Term, at: Position) -> tuple[Term, Position] | None:
+        """A part of a term that its position can never take, and where; None if all is possible.
+
+        Variables can be anything, and so can what a head takes from a variable that no positive
+        condition of its rule binds, and what nests deeper than `MAX_DEPTH`.
+        """
+        if isinstance(term, Variable) or len(at) > MAX_DEPTH or at in self._open:
+            return None
+        if isinstance(term, Symbol):
+            return None if term.name in self._constants.get(at, ()) else (term, at)
+        if signature(term) not in self._functions.get(at, ()):
+            return term, at
+        parts = (
+            self.impossible(arg, (*at, (signature(term), i))) for i, arg in enumerate(term.args)
+        )
+        return next((part for part in parts if part is not None), None)
+
+    @cached_property
+    def _open(self) -> set[Position]:
+        """The positions that can be anything, without those inside of them."""
+        sources: dict[Position, list[Position]] = {}
+        for source in self._flows:
+            for length in range(1, len(source) + 1):
+                sources.setdefault(source[:length], []).append(source)
+        found = set(self._unbound)
+        pending = list(found)
+        while pending:
+            for source in sources.get(pending.pop(), ()):
+                for target in self._flows[source]:
+                    if target not in found:
+                        found.add(target)
+                        pending.append(target)
+        return found
+
     def _read(self, rule: NormalRule) -> None:
         sources: dict[str, Position] = {}
         for literal in rule.body:
@@ -127,6 +163,8 @@ class Domains:
             self._constants.setdefault(at, {})[term.name] = None
         elif isinstance(term, Variable):
             source = sources.get(term.name)
+            if source is None or len(source) > MAX_DEPTH:
+                self._unbound[at] = None
             if source is not None and source != at:
                 self._flows.setdefault(source, {})[at] = None
         else:
@@ -135,13 +173,14 @@ class Domains:
                 self._flow_in(arg, (*at, (signature(term), i)), sources)
 
     def _spread(self, most_flows: int | None) -> None:
+        """Let values flow until nothing changes, or there are too many."""
         pending = list(self._flows)
         flows = 0
         while pending:
             source = pending.pop()
             for target in list(self._flows.get(source, ())):
                 pending.extend(self._copy(source, target))
-                flows += 1
+                flows += 1 + len(self._constants.get(source, ())) // 100
             if most_flows is not None and flows > most_flows:
                 self.whole = False
                 return

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from ggp.errors import ConfigError
+from ggp.gdl.nearest import MOST_NAMES, unknown
 from ggp.gdl.parser import parse
 from ggp.gdl.source import Rulesheet
 
@@ -29,9 +32,14 @@ def find_game(name_or_path: str) -> Path:
         return games[name_or_path]
     if os.path.lexists(name_or_path):
         return Path(name_or_path)
+    possible = f"games that come with ggp: {', '.join(games) or 'none'}"
     raise ConfigError(
-        f"unknown game {name_or_path!r}; games that come with ggp: "
-        f"{', '.join(games) or 'none'}, or give the path of a rulesheet"
+        unknown(
+            "game",
+            name_or_path,
+            (*games, *_beside(name_or_path)),
+            f"{possible}, or give the path of a rulesheet",
+        )
     )
 
 
@@ -73,6 +81,18 @@ def read_rulesheet(name_or_path: str) -> Rulesheet:
     if len(data) > limit:
         raise ConfigError(f"{path} is larger than {_MAX_MB} MB, so it is no rulesheet")
     return parse(data, str(path))
+
+
+def _beside(path: str) -> Iterator[str]:
+    """The paths of rulesheets in the folder of what may be the path of one, some at most."""
+    folder = os.path.dirname(path)
+    try:
+        with os.scandir(folder or ".") as entries:
+            for entry in islice(entries, MOST_NAMES):
+                if entry.name.endswith(_SUFFIXES):
+                    yield os.path.join(folder, entry.name)
+    except (OSError, ValueError):
+        return
 
 
 def _games() -> dict[str, Path]:

@@ -1,13 +1,14 @@
 """Goal values that no game may have, as far as they can be told from the rules.
 
-A goal value is a number from 0 to 100 (Love et al. 2006). Only what is certain is reported: that a
-rule, whenever it applies, gives a value that is none. A variable may well take a wrong value in
-one state of many that are never reached, so it is reported only if none of the values that one
+A goal value is a whole number from 0 to 100 (Love et al. 2006). Only what is certain is reported:
+that a rule, whenever it applies, gives a value that is none. A variable may well take a wrong value
+in one state of many that are never reached, so it is reported only if none of the values that one
 of its conditions can give it is right.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from ggp.gdl.diagnosis import Diagnosis
@@ -18,11 +19,13 @@ from ggp.gdl.terms import Compound, Symbol, Term, Variable, signature
 MAX_VALUES = 1_000
 """Variables with more values than this are not looked into."""
 
+_WHOLE = re.compile(r"[0-9]+")
+
 _BOUNDS = f"{LEAST_GOAL:g} to {MOST_GOAL:g}"
 
 
 def check_goal_values(rules: Sequence[NormalRule], report: Diagnosis) -> None:
-    """Diagnosis rules for `goal` that give no number from 0 to 100."""
+    """Diagnosis rules for `goal` that give no whole number from 0 to 100."""
     domains: Domains | None = None
     for rule in rules:
         if signature(rule.head) != GOAL or not isinstance(rule.head, Compound):
@@ -50,6 +53,8 @@ def what_is_wrong(value: Term) -> str:
         return f"is not a number: goal values go from {_BOUNDS}; in play it is an error"
     if not LEAST_GOAL <= number <= MOST_GOAL:
         return f"is not from {_BOUNDS}: in play it is kept"
+    if not _WHOLE.fullmatch(str(value)):
+        return f"is not written as a whole number from {_BOUNDS}: in play it is kept"
     return ""
 
 

@@ -25,6 +25,9 @@ from ggp.gdl.dependencies import (
 from ggp.gdl.diagnosis import Diagnosis
 from ggp.gdl.games import read_rulesheet
 from ggp.gdl.goals import check_goal_values
+from ggp.gdl.impossible import check_possible
+from ggp.gdl.nearest import did_you_mean
+from ggp.gdl.notation import OPERATORS, check_notation
 from ggp.gdl.program import (
     DISTINCT,
     DOES,
@@ -77,17 +80,27 @@ def load(name_or_path: str, *, strict: bool = False) -> Program:
 
 def validate(rulesheet: Rulesheet, *, strict: bool = False) -> tuple[Diagnostic, ...]:
     """Everything that is wrong with a rulesheet, in text order; empty if nothing is."""
+    report = Diagnosis(rulesheet, strict=strict)
     try:
-        return normalize(rulesheet, strict=strict).diagnostics
+        _normalize(rulesheet, report, advises=True)
     except GDLError as error:
         return error.diagnostics
+    return report.diagnostics()
 
 
-def _normalize(rulesheet: Rulesheet, report: Diagnosis) -> Program:
+def _normalize(rulesheet: Rulesheet, report: Diagnosis, *, advises: bool = False) -> Program:
+    """The program; errors are only reported.
+
+    Args:
+        advises: also look for what no formal rule forbids but no author can have meant.
+    """
     check_vocabulary(rulesheet.rules, report)
     roles = check_roles(rulesheet.rules, report)
     rules = _unfold(_without_duplicates(rulesheet.rules, report))
     rules = [rule for rule in rules if not _is_reserved(rule.head) and not _is_no_role(rule)]
+    if advises:
+        check_notation(rulesheet, report)
+        check_possible(rulesheet.rules, rules, roles, report)
     _report_undefined(rules, report)
     rules = _keep(rules, relations_needed(rules, _ROOTS))
     rules = _without_undefined(rules)
@@ -192,15 +205,18 @@ def _defined(rules: Sequence[NormalRule]) -> set[Signature]:
 
 def _report_undefined(rules: Sequence[NormalRule], report: Diagnosis) -> None:
     defined = _defined(rules)
+    names = {name for name, _ in defined if ";" not in name}
     for rule in (rule for rule in rules if signature(rule.head) not in IGNORED):
         for literal in rule.body:
             name, arity = signature(literal.atom)
             if (name, arity) not in defined and not (
                 name in KEYWORD_ARITY and arity != KEYWORD_ARITY[name]
             ):
-                report.warn_once(
+                tell = report.breach_once if name in OPERATORS else report.warn_once
+                tell(
                     "undefined",
-                    f"relation `{name}` with {arity} arguments is not defined: it is false",
+                    f"relation `{name}` with {arity} arguments is not defined: it is false"
+                    + (did_you_mean(name, names) or OPERATORS.get(name, "")),
                     literal.atom.start if literal.atom.start >= 0 else rule.start,
                 )
 

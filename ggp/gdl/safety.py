@@ -8,6 +8,7 @@ from functools import cached_property
 
 from ggp.gdl.diagnosis import Diagnosis
 from ggp.gdl.domains import Domains, Position, occurrences, position, with_uses
+from ggp.gdl.nearest import nearest
 from ggp.gdl.program import (
     KEYWORD_ARITY,
     ROLE,
@@ -183,10 +184,17 @@ def _bind_rule(rule: NormalRule, ranges: _Ranges, report: Diagnosis) -> NormalRu
         kind = "unsafe-head" if in_head else "unsafe-variable"
         range_of = ranges.over(name, rule)
         if range_of is not None:
-            over = "the roles" if signature(range_of.atom) == ROLE else "the values it can take"
-            report.breach(kind, f"nothing binds {shown}: it ranges over {over}", at)
+            is_role = signature(range_of.atom) == ROLE
+            over = "the roles" if is_role else "the values it can take"
+            meant = _meant(name, rule, by_use=not is_role)
+            report.breach(kind, f"nothing binds {shown}: it ranges over {over}{meant}", at)
             extra.append(range_of)
-        elif any(name == n for x in body if x.negated for n, _ in occurrences(x.atom)) or in_head:
+        elif in_head and _is_written(rule):
+            meant = _meant(name, rule, by_use=True)
+            message = f"nothing binds {shown} and it has no possible value{meant}"
+            report.flaw(kind, message, "rule dropped", at)
+            return None
+        elif in_head or any(name == n for x in body if x.negated for n, _ in occurrences(x.atom)):
             report.breach(
                 kind, f"nothing binds {shown} and it has no possible value: rule dropped", at
             )
@@ -199,6 +207,25 @@ def _bind_rule(rule: NormalRule, ranges: _Ranges, report: Diagnosis) -> NormalRu
                 if not (x.is_distinct and any(v.name == name for v in variables(x.atom)))
             )
     return NormalRule(rule.head, (*extra, *body), rule.start)
+
+
+def _is_written(rule: NormalRule) -> bool:
+    """Whether the head of a rule is the author's, not one that unfolding made."""
+    return ";" not in signature(rule.head)[0]
+
+
+def _meant(name: str, rule: NormalRule, *, by_use: bool) -> str:
+    """The variable that was probably meant by one of a head that nothing binds, as a question.
+
+    It is one with a name like it; else, with `by_use`, the only one that nothing else uses.
+    """
+    if not any(v.name == name for v in variables(rule.head)):
+        return ""
+    times = Counter(v.name for v in rule_variables(rule))
+    bound = dict.fromkeys(v.name for x in rule.body if x.binds for v in variables(x.atom))
+    alone = [other for other in bound if times[other] == 1]
+    meant = nearest(name, bound) or (alone[0] if by_use and len(alone) == 1 else None)
+    return "" if meant is None else f"; did you mean `?{meant}`?"
 
 
 def _places(name: str, atoms: Sequence[Term]) -> tuple[Position, ...]:

@@ -380,6 +380,18 @@ class FluentSetter(Protocol):
 
 
 @runtime_checkable
+class GoalTexts(Protocol):
+    """A machine that tells goal values as the rules give them, before they are settled."""
+
+    def goal_texts(self, states: States) -> list[tuple[tuple[str, ...], ...]]:
+        """For each lane and role all goal values as canonical KIF, those that count first.
+
+        A value that several rules give may be there several times.
+        """
+        ...
+
+
+@runtime_checkable
 class Prover(Protocol):
     """A machine that can tell some moves without finding all, of which there may be too many.
 
@@ -407,8 +419,10 @@ def role_index(machine: Machine, name: str) -> int:
         ConfigError: there is no such role; the message lists those there are.
     """
     from ggp.errors import ConfigError
+    from ggp.gdl.nearest import unknown
 
     folded = name.lower()
     if folded not in machine.roles:
-        raise ConfigError(f"unknown role {name!r}; roles of this game: {', '.join(machine.roles)}")
+        possible = f"roles of this game: {', '.join(machine.roles)}"
+        raise ConfigError(unknown("role", folded, machine.roles, possible))
     return machine.roles.index(folded)

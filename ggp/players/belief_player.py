@@ -22,6 +22,7 @@ import numpy as np
 from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, PathTree, Sampler
 from ggp.errors import GGPError, MachineError
 from ggp.machine.base import FloatArray, IntArray
+from ggp.players.last_resort import LastResort
 from ggp.players.player import Context, Decision, MoveValue
 from ggp.players.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline, OutOfTime
@@ -57,12 +58,14 @@ class BeliefPlayer(ABC):
         self._candidates: list[int] = []
         self.probabilities: Mapping[str, float] | None = None
         """For `Decision.probabilities`: `decide` may set it."""
+        tree = PathTree(self.machine)
         self.tracker = Tracker(
-            self.sampler(PathTree(self.machine)),
+            self.sampler(tree),
             self.machine,
             self.role,
             self.rng,
             self.most_particles,
+            self.last_resort(tree),
         )
 
     # ---------------------------------------------------------------- its parts
@@ -83,6 +86,10 @@ class BeliefPlayer(ABC):
         return HyperPlaySampler(
             self.machine, tree, capacity=FEW_PARTICLES, max_attempts=FEW_ATTEMPTS, follows=True
         )
+
+    def last_resort(self, tree: PathTree) -> LastResort | None:
+        """What to go on with where no particle is left, if the player was told how."""
+        return None
 
     def simulated(self) -> tuple[FollowsPaths, ...]:
         """What else names paths by the same tree: beliefs that are made for others, and so on."""
@@ -165,7 +172,8 @@ class BeliefPlayer(ABC):
             bag = spare
             try:
                 move, values = self.rescue(bag, deadline)
-                fault = f"{fault}; decided in {bag.sets.counts[0]} states found anew"
+                what = "that agree with what was seen lately" if bag.guessed else "found anew"
+                fault = f"{fault}; decided in {bag.sets.counts[0]} states {what}"
             except GGPError as error:
                 self._warn(error)
         if move is None:
@@ -222,6 +230,7 @@ class BeliefPlayer(ABC):
             seconds=self.context.clock() - self._started_s + self._observed_s,
             fault=fault,
             probabilities=self.probabilities,
+            guessed=bag.guessed,
         )
 
     # ---------------------------------------------------------------- how it never fails

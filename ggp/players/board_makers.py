@@ -13,11 +13,24 @@ from ggp.belief import BoardMaker, DrawnPieces
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
 from ggp.machine.base import Machine
-from ggp.players.evaluations import read_companion, relation_of
+from ggp.players.evaluations import read_companion, read_terms, relation_of
+from ggp.players.option_fields import words
+from ggp.search.board_values import BoardValues
 
 NONE = "none"
 
 _KEYS = {"again", "forget", "inner", "home", "promotions", "promoted"}
+
+
+def boards_field() -> Any:
+    """The field of a player's options."""
+
+    def check(text: str) -> str:
+        drawn_pieces_of(text)
+        return text
+
+    meaning = "how boards are drawn where no history is found, as a file declares it"
+    return words(NONE, meaning, "none|FILE", check)
 
 
 def drawn_pieces_of(name: str) -> DrawnPieces | None:
@@ -46,7 +59,10 @@ def board_maker_of(name: str, machine: Machine) -> BoardMaker | None:
         ConfigError: as for `drawn_pieces_of`, or it does not suit the game.
     """
     terms = drawn_pieces_of(name)
-    return None if terms is None else BoardMaker(machine, terms)
+    if terms is None:
+        return None
+    values = BoardValues(machine, read_terms(find_companion(name, ".toml")))
+    return BoardMaker(machine, terms, values.attacked)
 
 
 def _terms(data: Mapping[str, Any]) -> DrawnPieces:

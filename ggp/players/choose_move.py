@@ -12,11 +12,11 @@ for more, and search them as they are found; `hs` fills up its next bag to as ma
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
-from ggp.belief import POOL_LIMIT, Bags, BoardMaker, Sampling
+from ggp.belief import POOL_LIMIT, Bags, Sampling
 from ggp.players.belief_player import Choice
-from ggp.players.board_makers import NONE, board_maker_of, drawn_pieces_of
 from ggp.players.evaluations import PLAYOUTS, evaluation_of, terms_of
 from ggp.players.option_fields import choice, whole, words
 from ggp.players.player import Context
@@ -33,6 +33,12 @@ histories."""
 
 LOOK_SHARE = 0.9
 """Share of what is left then in which histories are looked for."""
+
+FIRST_BOARDS = 4
+"""Boards that are searched a single ply before any is searched further."""
+
+LEAST_BOARDS = 8
+"""Boards that are looked for, however long it takes to search one."""
 
 GROWTH = 2
 """So many times as many boards as so far are searched before the clock is looked at again."""
@@ -57,9 +63,6 @@ class ChooseMoveOptions(SearchOptions):
     quiet: int = whole(
         8, "captures in a row that are played out there, if the file says what they are", low=0
     )
-    boards: str = words(
-        NONE, "how boards are drawn where no history is found, as a file declares it", "none|FILE"
-    )
     steps: int = whole(
         20_000, "joint moves tried on a board at most; beyond, fewer plies are searched", high=10**7
     )
@@ -68,7 +71,6 @@ class ChooseMoveOptions(SearchOptions):
 
     def __post_init__(self) -> None:
         terms_of(self.evaluation)
-        drawn_pieces_of(self.boards)
 
 
 class ChooseMove(SearchPlayer):
@@ -95,18 +97,18 @@ class ChooseMove(SearchPlayer):
     def pool_limit(self) -> int:
         return self.options.pool
 
-    @property
-    def maker(self) -> BoardMaker | None:
-        return board_maker_of(self.options.boards, self.machine)
+    def search(self, bag: Bags, deadline: Deadline | None, depth: int | None = None) -> BoardSearch:
+        """Of as many boards as the options say, or, where there is a clock or a budget, of all.
 
-    def search(self, bag: Bags, deadline: Deadline | None) -> BoardSearch:
-        """Of as many boards as the options say, or, where there is a clock or a budget, of all."""
+        Args:
+            depth: plies; default: as many as the options say.
+        """
         counted = deadline is None and not self.options.states
         return BoardSearch(
             self.machine,
             bag,
             self.rng,
-            depth=self.options.depth,
+            depth=depth or self.options.depth,
             steps=self.options.steps,
             evaluation=self._evaluation,
             deadline=deadline,
@@ -117,8 +119,13 @@ class ChooseMove(SearchPlayer):
         search = self.search(bag, deadline)
         if deadline is None or self.options.states:
             return self.best(self.values_of(search, deadline))
+        # A ply of a few boards takes next to no time: it decides where no more can be done.
+        first = self.search(bag, deadline, depth=1)
+        with suppress(OutOfTime):
+            first.round(FIRST_BOARDS)
         self._search_timed(search, deadline)
-        found = self.best(search.estimates())
+        searched = search if search.num_searched else first
+        found = self.best(searched.estimates())
         if self.options.sampler in POOLS:
             self.tracker.grow(deadline.part(LOOK_SHARE), *self.simulated())
         return found
@@ -149,7 +156,7 @@ class ChooseMove(SearchPlayer):
             if self.context.report is not None:
                 self._report(1, search.estimates())
             more = int(part.left_s() * done / max(searched_s, 1e-9))
-            self.tracker.belief.capacity = min(max(done + more, 1), MOST_PARTICLES)
+            self.tracker.belief.capacity = min(max(done + more, LEAST_BOARDS), MOST_PARTICLES)
             if more < 1 or not (search.num_left or self._found_more(search, part)):
                 break
             number = min(max(more // 2, 1), GROWTH * done)

@@ -100,6 +100,9 @@ class InformationSetPlayer(SearchPlayer):
             most=most,
         )
 
+    def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        return self.decide(bag, deadline)
+
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         for depth in range(self.options.depth, 0, -1):
             try:

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from ggp.errors import ConfigError
+from ggp.gdl.nearest import unknown
 
 MOST = 10**9
 """Highest whole number of an option that says nothing else."""
@@ -132,7 +133,8 @@ def read_options(options: type[_T], player: str, text: str) -> _T:
         name, _, value = item.partition("=")
         if name not in known:
             possible = ", ".join(known) or "none"
-            raise ConfigError(f"unknown option {name!r} of player {player}; options: {possible}")
+            of = f"of player {player}"
+            raise ConfigError(unknown("option", name, known, f"options: {possible}", of))
         if name in given:
             raise ConfigError(f"option {name!r} of player {player} is given twice")
         try:

@@ -47,6 +47,8 @@ class Decision:
         states_visited: lanes stepped for this decision, belief updates before it included.
         seconds: wall time of the decision, belief updates before it included.
         fault: what went wrong where the move is a fallback, else None.
+        guessed: how many of the particles need not agree with all that the player was told: states
+            of samplers that forget, or drawn where no particle was left.
         probabilities: with which probability the player makes each move, where it mixes moves or
             chooses among equals by lot, and says so. Moves that are not named have none. None
             where the player does not say.
@@ -60,6 +62,7 @@ class Decision:
     seconds: float
     fault: str | None = None
     probabilities: Mapping[str, float] | None = None
+    guessed: int = 0
 
     @property
     def is_sound(self) -> bool:

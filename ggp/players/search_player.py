@@ -32,6 +32,8 @@ from ggp.belief import (
 from ggp.belief.policy_models import LearnedMoves
 from ggp.belief.strategies import remember
 from ggp.players.belief_player import BeliefPlayer, Choice
+from ggp.players.board_makers import board_maker_of, boards_field
+from ggp.players.last_resort import LastResort
 from ggp.players.opponents import learned_file, model_field, model_of
 from ggp.players.option_fields import choice, whole, wholes
 from ggp.players.player import MoveValue
@@ -65,6 +67,7 @@ class SearchOptions:
         (Ties.RANDOM, Ties.PROMPT),
     )
     model: str = model_field()
+    boards: str = boards_field()
     retry: int = whole(
         100,
         "percent of the clock where some moves of the turn before are left: a try was refused",
@@ -92,8 +95,14 @@ class SearchPlayer(BeliefPlayer):
 
     @property
     def maker(self) -> BoardMaker | None:
-        """What draws boards where no history is found, for samplers by the last observation."""
-        return None
+        """What draws boards where no history is found."""
+        return board_maker_of(self.options.boards, self.machine)
+
+    def last_resort(self, tree: PathTree) -> LastResort | None:
+        maker = self.maker if self.options.sampler is Sampling.HYPERPLAY else None
+        if maker is None:
+            return None
+        return LastResort(self.machine, tree, self.role, self.rng, maker)
 
     @property
     def most_particles(self) -> int:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ggp.errors import ConfigError
+from ggp.gdl.nearest import unknown
 from ggp.machine.base import Machine
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
 from ggp.players.player import Context, Decision, Player, PlayerClass
@@ -118,9 +119,9 @@ def parse_spec(text: str) -> PlayerSpec:
     if player is None:
         attribute, _, options = rest.partition(":")
         if not attribute.isidentifier():
-            raise ConfigError(
-                f"unknown player {name!r}; players: {', '.join(known_players())}, or module:Class"
-            )
+            known = known_players()
+            possible = f"players: {', '.join(known)}, or module:Class"
+            raise ConfigError(unknown("player", name, known, possible))
         name, rest = f"{name}:{attribute}", options
         player = _imported(name)
     return PlayerSpec(text.strip(), player, read_options(_options_of(player), name, rest))

@@ -24,7 +24,8 @@ from ggp.belief import (
 from ggp.belief.completions import lanes_at_once
 from ggp.belief.segments import depleted_segments
 from ggp.gdl import canonical_term
-from ggp.machine.base import UNKNOWN, Machine
+from ggp.machine.base import UNKNOWN, IntArray, Machine
+from ggp.players.last_resort import LastResort
 from ggp.players.slices import Slices
 from ggp.search.anytime import Deadline
 
@@ -70,6 +71,7 @@ class Tracker:
         machine: the player's own machine.
         role: index of its role.
         rng: draws particles.
+        last_resort: what to go on with where no particle is left, if there is such a thing.
         most: entries that the bag is grown to where there is time; 0 for as many as `belief` says.
     """
 
@@ -80,6 +82,7 @@ class Tracker:
         role: int,
         rng: np.random.Generator,
         most: int = 0,
+        last_resort: LastResort | None = None,
     ) -> None:
         self.machine, self.role = machine, role
         self.tree = belief.tree
@@ -90,6 +93,7 @@ class Tracker:
         self.belief.stop = self._out_of_time
         self._usual_most, self._room = most, min(FIRST_ROOM, most)
         self._risk, self._looked_at = 0.0, machine.states_visited
+        self._last_resort = last_resort
         self._slices = Slices()
         self._spare: HyperPlaySampler | None = None
         self._prune_at = MIN_NODES
@@ -128,6 +132,11 @@ class Tracker:
         finally:
             # Whatever went wrong, the turn was played: a later one finds particles for all.
             self.bag = after if after is not None else self._lost(before, turn)
+            if self._last_resort is not None:
+                if self.bag.depleted[0]:
+                    self._last_resort.follow(before.paths, _arrays(turn))
+                else:
+                    self._last_resort.learn(self.bag)
             if deadline is not None:
                 self._learn_room(before, deadline)
         if not self.bag.depleted[0]:
@@ -141,11 +150,15 @@ class Tracker:
     def spare_bag(self, deadline: Deadline | None) -> Bags | None:
         """A bag for the path without any particle, of states only, if one can be found.
 
+        Where there is a last resort it is taken: to look for particles again is in vain mostly.
         Entries without the paths of other roles are far fewer: many more can be held, and
         enumerated.
         """
         if self.bag.exact[0]:
             return None  # that there is none has been proved
+        if self._last_resort is not None:
+            self._begin(deadline)
+            return self._last_resort.at(self.bag.paths)
         if self._spare is None:
             self._spare = HyperPlaySampler(
                 self.machine,
@@ -192,8 +205,8 @@ class Tracker:
         """
         if len(self.tree) < self._prune_at:
             return
-        spare = [] if self._spare is None else [self._spare]
-        beliefs: list[FollowsPaths] = [self.belief, *others, *spare]
+        own = (self._spare, self._last_resort)
+        beliefs: list[FollowsPaths] = [self.belief, *others, *(b for b in own if b is not None)]
         # Only the present bag is continued; of an older one nothing that came after it is kept,
         # or all that was tried since would be, as long as there is no particle.
         held = [self.last_known.nodes, *(belief.views for belief in beliefs)]
@@ -206,15 +219,17 @@ class Tracker:
         self._prune_at = MIN_NODES + 2 * len(self.tree)
 
     def _advanced(self, bag: Bags, turn: list[int]) -> Bags:
-        move, percepts, refused = (np.array([x], dtype=np.int64) for x in turn)
+        move, percepts, refused = _arrays(turn)
         if bag.depleted[0] and not bag.exact[0]:
+            if self._last_resort is not None and self._last_resort.is_used:
+                return self._lost(bag, turn)
             paths = self.tree.extend(bag.paths, move, percepts, refused)
             return self.belief.at(paths, self.role, self._rng)
         return self.belief.advance(bag, move, percepts, self._rng, refused)
 
     def _lost(self, bag: Bags, turn: list[int]) -> Bags:
         """A bag one turn later without any particle."""
-        move, percepts, refused = (np.array([x], dtype=np.int64) for x in turn)
+        move, percepts, refused = _arrays(turn)
         paths = self.tree.extend(bag.paths, move, percepts, refused)
         sets = depleted_segments(self.machine, 1, keep_views=bag.sets.views is not None)
         return Bags(self.role, paths, np.zeros(1, dtype=np.int64), sets)
@@ -247,6 +262,8 @@ class Tracker:
         at_once = lanes_at_once if deadline is None else self._slices.lanes
         for belief in (self.belief, *([] if self._spare is None else [self._spare])):
             belief.lanes_at_once = at_once
+        if self._last_resort is not None:
+            self._last_resort.begin(self._out_of_time, at_once)
         if deadline is not None:
             self._began_s = deadline.clock()
             self._slices.begin(self._began_s)
@@ -293,3 +310,9 @@ class Tracker:
             _log.warning("unknown percepts %s: they are ignored", " ".join(texts))
             return UNKNOWN
         return found
+
+
+def _arrays(turn: list[int]) -> tuple[IntArray, IntArray, IntArray]:
+    """Move, percepts and refused of one path."""
+    move, percepts, refused = (np.array([x], dtype=np.int64) for x in turn)
+    return move, percepts, refused

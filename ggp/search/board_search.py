@@ -15,6 +15,7 @@ from ggp.machine.arrays import first_seen
 from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.estimates import Estimates, candidates
+from ggp.search.floors import FloorEvaluation, value_open
 from ggp.search.layer_limits import PLAYOUTS, CountLimit, DepthLimit
 from ggp.search.parts import Evaluation
 from ggp.search.world_search import drawn_worlds
@@ -141,7 +142,10 @@ class BoardSearch:
         if not worlds.solved:
             if not worlds.layers.layers:
                 return answered_by_lot(machine, states, self._role, self._rng, steps)
-            worlds.play_out(self._playouts, self._rng, self._deadline)
+            if isinstance(self._evaluation, FloorEvaluation):
+                value_open(worlds, self._evaluation, self._rng, self._deadline)
+            else:
+                worlds.play_out(self._playouts, self._rng, self._deadline)
         return worlds.values()
 
     def _by_move(self, seen: ClairvoyantValues) -> tuple[FloatArray, FloatArray]:

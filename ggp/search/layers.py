@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.machine.arrays import first_seen, offsets_of, take_segments
+from ggp.machine.arrays import first_seen, offsets_of, segment_ids, take_segments
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, Pace
 from ggp.search.estimates import TIE_TOLERANCE
@@ -159,6 +159,23 @@ class Layers:
                 return states
             marked = np.repeat(states, np.diff(self.layers[number + 1].moves.offsets))
         raise ValueError("no turn was gone through")
+
+    def leading(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The joint moves of the last layer that lead to open states.
+
+        Returns:
+            `[J]` state that each is made in, who alone has a choice there, -1 where nobody or
+            several have, and `[J]` the place of the open state that it leads to.
+        """
+        layer, level = self.layers[-1], self._levels[-1]
+        place = np.full(level.values.shape[1], -1, dtype=np.int64)
+        place[level.places] = np.arange(len(level.places))
+        found = place[layer.after]
+        on = np.flatnonzero(found >= 0)
+        choosing = layer.moves.counts > 1
+        sole = np.where(choosing.sum(axis=1) == 1, np.argmax(choosing, axis=1), -1)
+        before = segment_ids(layer.moves.offsets)[on]
+        return before, sole[before], found[on]
 
     def back_up(self, values: FloatArray, variances: FloatArray) -> Backed:
         """`[K]` values of our moves in the first states that are not over, in order.

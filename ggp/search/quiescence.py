@@ -30,8 +30,8 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.board_values import Boards, BoardValues, MovePattern
 
-LANES_AT_ONCE = 2048
-"""Boards that are begun with side by side."""
+LANES_AT_ONCE = 512
+"""Boards that are begun with side by side, between two looks at the clock."""
 
 _UNSEEN, _NOWHERE = -2, -1
 
@@ -85,12 +85,16 @@ class Quiescence:
         values: of boards as they are; its terms say which moves may be noisy.
         role: whose values count.
         most: captures in a row that are looked at.
+
+    Attributes:
+        role: the same.
     """
 
     certain = True
 
     def __init__(self, machine: Machine, values: BoardValues, role: int, most: int) -> None:
-        self._machine, self._values, self._role, self._most = machine, values, role, most
+        self.role = role
+        self._machine, self._values, self._most = machine, values, most
         self._targets = np.full(0, _UNSEEN, dtype=np.int64)
 
     def values(
@@ -113,8 +117,20 @@ class Quiescence:
             some = np.arange(start, min(start + LANES_AT_ONCE, len(states)))
             own[some] = self._played_out(states.take(some), deadline)
         goals = np.repeat((sum(self._machine.goal_range) - own)[:, None], self._num_roles, axis=1)
-        goals[:, self._role] = own
+        goals[:, self.role] = own
         return goals, np.zeros(len(states), dtype=np.int64)
+
+    def floors(self, states: States) -> tuple[FloatArray, BoolArray]:
+        """`[L]` what states are worth to us as they are; `[L]` whether we may leave it at that."""
+        found, _ = self._values.values(states, self.role, np.random.default_rng(0))
+        ours = np.ones(len(states), dtype=np.bool_)
+        for role in range(self._num_roles):
+            if role == self._machine.random_role:
+                counts = np.diff(self._machine.chance(states).offsets)
+            else:
+                counts = self._machine.legal(states, role, allow_stuck=True).counts
+            ours &= counts > 1 if role == self.role else counts == 1
+        return found, ours
 
     @property
     def _num_roles(self) -> int:
@@ -131,7 +147,7 @@ class Quiescence:
                 boards,
                 np.arange(count),
                 np.full(count, _NOWHERE),
-                self._values.worth(boards, self._role),
+                self._values.worth(boards, self.role),
                 -infinite,
                 infinite,
                 np.zeros(count, dtype=np.bool_),
@@ -149,7 +165,7 @@ class Quiescence:
         for ply, before, ours in zip(
             reversed(plies[1:]), reversed(plies[:-1]), reversed(movers), strict=True
         ):
-            mine = ours == self._role
+            mine = ours == self.role
             np.maximum.at(before.values, ply.before[mine], ply.values[mine])
             np.minimum.at(before.values, ply.before[~mine], ply.values[~mine])
         return plies[0].values
@@ -175,7 +191,7 @@ class Quiescence:
             # Whoever is not on turn has no choice.
             alone = (np.delete(counts, role, axis=1) == 1).all(axis=1) & ~ply.over
             worth = ply.values
-            own = role == self._role
+            own = role == self.role
             alone &= worth < ply.high if own else worth > ply.low
             lanes = np.flatnonzero(alone)
             offsets, values = lists[role]
@@ -235,10 +251,10 @@ class Quiescence:
         states, lanes = states.take(taking), lanes[taking]
         boards = boards.take(taking)
         over = machine.terminal(states)
-        values = self._values.worth(boards, self._role)
+        values = self._values.worth(boards, self.role)
         ended = np.flatnonzero(over)
         if len(ended):
-            values[ended] = machine.goals(states.take(ended))[:, self._role]
+            values[ended] = machine.goals(states.take(ended))[:, self.role]
         after = _Ply(
             states,
             boards,

@@ -142,6 +142,17 @@ class Worlds:
             self._squares[part] += np.bincount(places - low, own * own, size)
             self._counts[part] += np.bincount(places - low, minlength=size)
 
+    def worth(self, role: int) -> FloatArray:
+        """`[O]` what open states are worth to a role, by what was found out; 0 where nothing."""
+        return np.asarray(self._totals[role] / np.maximum(self._counts, 1))
+
+    def note(self, places: IntArray, values: FloatArray) -> None:
+        """Say what some open states are worth to our role; the others lack as much of all goals."""
+        self._totals[:, places] = sum(self._machine.goal_range) - values
+        self._totals[self._role, places] = values
+        self._squares[places] = values**2
+        self._counts[places] = 1
+
     def below(self, chosen: BoolArray) -> BoolArray:
         """`[O]` which open states some of our moves lead to.
 

@@ -19,6 +19,19 @@ class NoAnswerError(MatchError):
     """A guest's clock ran out before it had decided."""
 
 
+class LeftError(MatchError):
+    """A guest does not play on: the match ends here.
+
+    Attributes:
+        interrupted: whether by Ctrl-C; else it said so, or what it says has come to its end.
+        said: whether it said so.
+    """
+
+    def __init__(self, role: str, *, interrupted: bool = False, said: bool = False) -> None:
+        super().__init__(f"{role} left the match")
+        self.interrupted, self.said = interrupted, said
+
+
 @runtime_checkable
 class Guest(Player, Protocol):
     """A player that is invited to move before it is asked what it decided.

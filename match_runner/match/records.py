@@ -322,8 +322,9 @@ def decision_from_json(data: object, where: str) -> Decision:
         states_visited=fields.get("states_visited", _whole),
         seconds=fields.get("seconds", _number),
         fault=fields.get("fault", _optional(_text)),
-        # Records made before players could tell are without it.
+        # Records made before players could tell are without these.
         probabilities=fields.get_if_there("probabilities", _optional(_map_of(_number))),
+        guessed=fields.get_if_there("guessed", _whole) or 0,
     )
 
 

@@ -22,7 +22,7 @@ from ggp.players import Decision, Player
 from ggp.players.player import Learning
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
-from match_runner.match.guests import Guest, NoAnswerError, Watcher
+from match_runner.match.guests import Guest, LeftError, NoAnswerError, Watcher
 from match_runner.match.records import Fault, MatchRecord, TurnRecord, as_number
 from match_runner.match.seats import Arena
 from match_runner.remote.remote_players import (
@@ -168,6 +168,7 @@ class _Match:
         self._times_s: list[float] = []
         self._faults: list[Fault] = []
         self._error: str | None = None
+        self._is_left = False
         self._remote: RemotePlayers | None = None
         if arena.remotes is not None:
             self._remote = RemotePlayers(
@@ -199,7 +200,9 @@ class _Match:
             if whole and self._counts:
                 self._tell_the_end()
         except GGPError as error:
-            _log.warning("match with seed %d ends: %s", self._seed, error)
+            self._is_left = isinstance(error, LeftError)
+            level = logging.INFO if self._is_left else logging.WARNING
+            _log.log(level, "match with seed %d ends: %s", self._seed, error)
             self._error = str(error)
         finally:
             if self._remote is not None:
@@ -413,6 +416,8 @@ class _Match:
 
     def _goals(self) -> dict[str, float | None]:
         roles = self._machine.roles
+        if self._is_left:
+            return dict.fromkeys(roles)
         try:
             values = self._machine.goals(self._state)[0].tolist()
         except GGPError as error:

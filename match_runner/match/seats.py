@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 
 from ggp.errors import ConfigError
+from ggp.gdl.nearest import unknown
 from ggp.gdl.program import RANDOM, Program
 from ggp.machine import Limits, Machine, build_machine
 from ggp.players import Decision, Player, PlayerSpec, make_player, parse_spec
@@ -19,6 +20,9 @@ from match_runner.remote.remote_players import Remotes
 
 DEFAULT_PLAYER = "auto"
 """Plays the roles nobody was named for."""
+
+HUMAN = "human"
+"""What stands for a person where others have a player's spec."""
 
 Clock = Callable[[], float]
 
@@ -97,9 +101,8 @@ def read_roles(texts: tuple[str, ...], roles: tuple[str, ...]) -> dict[str, str]
                 f"the role random is played by chance; roles: {', '.join(possible) or 'none'}"
             )
         if role not in roles:
-            raise ConfigError(
-                f"unknown role {role!r}; roles of this game: {', '.join(possible) or 'none'}"
-            )
+            text = f"roles of this game: {', '.join(possible) or 'none'}"
+            raise ConfigError(unknown("role", role, possible, text))
         if role in named:
             raise ConfigError(f"the role {role} is given two players")
         named[role] = spec.strip()

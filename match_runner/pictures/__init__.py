@@ -3,9 +3,10 @@
     layout = Layout.of(program)
     picture = layout.picture(facts).to_json()
 
-`values` says which values the arguments of fluents take, `shapes` lists the fluents, `orders` and
-`candidates` find coordinates, `grids` puts fluents into grids, `symbols` knows common pieces, and
-`layout` draws states. `side_file` reads what a game says of its picture itself.
+`values` says which values the arguments of fluents take, `shapes` lists the fluents. `orders` and
+`finder` find coordinates, `groups` and `grids` make boards of them, `symbols` knows common pieces.
+`moves` says which cells a move names, and `layout` draws states. `side_file` reads what a game says
+of its picture itself.
 """
 
 from match_runner.pictures.layout import Layout

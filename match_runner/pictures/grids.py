@@ -1,16 +1,14 @@
-"""Grids: fluents over the same coordinates share one, unless each of them fills it.
-
-So `(cell ?x ?y ?piece)` and `(blocked ?x ?y)` are one board, but those of `cell1` and `cell2` are
-two.
-"""
+"""The grids of a game: how large they are, what is on them, and where each fluent goes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ggp.gdl.program import RANDOM, Program
-from match_runner.pictures.candidates import FEW, Axis, Candidate, Finder
+from match_runner.pictures.candidates import Axis, Candidate
+from match_runner.pictures.finder import FEW, Finder
+from match_runner.pictures.groups import join, lay_over, layer_values, rank
 from match_runner.pictures.orders import Order, natural, order_of
 from match_runner.pictures.shapes import Shape, Skeleton
 from match_runner.pictures.side_file import NO_SIDE_FILE, SideFile, groups_of
@@ -99,99 +97,22 @@ def recognise(
     free = [shape for shape in shapes if shape.skeleton not in claimed]
     groups: list[list[Candidate]] = []
     squares = [each for each in map(finder.square, free) if each is not None]
-    for candidate in sorted(squares, key=_rank):
-        if not _lay_over(groups, candidate.shape):
-            _join(groups, candidate)
+    for candidate in sorted(squares, key=rank):
+        if not lay_over(groups, candidate.shape):
+            join(groups, candidate)
     for shape in _left(free, groups):
-        _lay_over(groups, shape)
+        lay_over(groups, shape)
     alone = not groups and not said
     rows = [finder.line(shape, alone=alone) for shape in _left(free, groups)]
     lines: list[list[Candidate]] = []
-    for each in sorted((row for row in rows if row is not None), key=_rank):
-        _join(lines, each)
+    for each in sorted((row for row in rows if row is not None), key=rank):
+        join(lines, each)
     return _laid_out([*said, *(("", group) for group in (*groups, *lines))], roles, side)
 
 
 def _left(shapes: Sequence[Shape], groups: Sequence[Sequence[Candidate]]) -> list[Shape]:
     placed = {member.shape.skeleton for group in groups for member in group}
     return [shape for shape in shapes if shape.skeleton not in placed]
-
-
-def _rank(candidate: Candidate) -> tuple[bool, bool, int]:
-    return candidate.side is not None, not candidate.complete, -len(candidate.keys)
-
-
-def _join(groups: list[list[Candidate]], candidate: Candidate) -> None:
-    """Put a candidate into the group that has its coordinates, or into one of its own."""
-    for group in groups:
-        fitted = _fitted(group[0], candidate)
-        if fitted is not None:
-            group.append(fitted)
-            return
-    if candidate.side is not None:
-        content = tuple(i for i in candidate.content if i != candidate.side)
-        candidate = replace(candidate, layers=(candidate.side,), content=content)
-    groups.append([candidate])
-
-
-def _lay_over(groups: Sequence[list[Candidate]], shape: Shape) -> bool:
-    """Put a shape of two leaves onto the board whose coordinates they are: walls, marks.
-
-    Returns:
-        Whether there is such a board.
-    """
-    if len(shape.leaves) != 2 or not all(leaf.values for leaf in shape.leaves):
-        return False
-    values = tuple(set(leaf.values) for leaf in shape.leaves)
-    for group in groups:
-        head = group[0]
-        if head.rows is None or head.orders[1] is None or head.layers:
-            continue
-        across, up = (set(order.values) for order in (head.orders[0], head.orders[1]))
-        straight = max(head.columns.leaves) <= max(head.rows.leaves)
-        for columns, rows in ((0, 1), (1, 0)) if straight else ((1, 0), (0, 1)):
-            if values[columns] <= across and values[rows] <= up:
-                keys = frozenset((row[columns], row[rows]) for row in shape.initial)
-                axes = Axis((columns,)), Axis((rows,))
-                group.append(Candidate(shape, *axes, head.orders, (), keys=keys))
-                return True
-    return False
-
-
-def _fitted(head: Candidate, candidate: Candidate) -> Candidate | None:
-    """A candidate as it is on the board of another; None if it is on a board of its own."""
-    full = head.complete and candidate.complete and head.content and candidate.content
-    if full or len(head.axes) != len(candidate.axes):
-        return None
-    if head.side is not None and candidate.side is not None:
-        content = tuple(i for i in candidate.content if i != candidate.side)
-        candidate = replace(candidate, layers=(candidate.side,), content=content)
-    if [set(v) for v in _layer_values(head)] != [set(v) for v in _layer_values(candidate)]:
-        return None
-    if _alike(head.orders, candidate.orders):
-        return candidate
-    if candidate.rows is None or candidate.orders[1] is None:
-        return None
-    turned = (candidate.orders[1], candidate.orders[0])
-    if not _alike(head.orders, turned):
-        return None
-    return replace(candidate, columns=candidate.rows, rows=candidate.columns, orders=turned)
-
-
-def _alike(
-    orders: tuple[Order | None, Order | None], others: tuple[Order | None, Order | None]
-) -> bool:
-    for a, b in zip(orders, others, strict=True):
-        if a is None or b is None:
-            continue
-        num, common = len(a.values), len({*a.values} & {*b.values})
-        if 2 * common < num or (2 * common < len(b.values) and len(b.values) <= FEW):
-            return False
-    return True
-
-
-def _layer_values(candidate: Candidate) -> list[tuple[str, ...]]:
-    return [candidate.shape.leaves[i].values for i in candidate.layers]
 
 
 def _laid_out(
@@ -233,7 +154,7 @@ def _grid(
     size = (core[1] - core[0] + 1) * (core[3] - core[2] + 1)
     layers: tuple[tuple[str, ...], ...] = ((),)
     if head.layers:
-        values = {value for member in group for row in _layer_values(member) for value in row}
+        values = {value for member in group for row in layer_values(member) for value in row}
         layers = tuple((value,) for value in sorted(values, key=natural))
     contents = [m.shape.leaves[i].values[:MOST_CONTENTS] for m in group for i in m.content]
     contents += [

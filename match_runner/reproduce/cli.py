@@ -149,6 +149,7 @@ def reproduce(
         *(matches or usual[quick], long, seed, backend, place.folder, limits),
         only=only,
         seconds=60 * minutes,
+        quick=quick and matches is None,
     )
     begin_run(settings)
     experiments = wanted(what)

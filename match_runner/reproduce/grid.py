@@ -23,7 +23,7 @@ from match_runner.reproduce.duels import (
     size_of,
     stored_duel,
 )
-from match_runner.reproduce.results import Claim, Panel, Point, Result, Settings, Table, Tell
+from match_runner.reproduce.results import Chart, Claim, Panel, Point, Result, Settings, Table, Tell
 from match_runner.series.intervals import GOALS, Interval, mean_interval, student_interval
 from match_runner.series.outcomes import contests_of, rounds_of, scores_of, tally_of
 from match_runner.workers.executor import Executor
@@ -45,6 +45,7 @@ class Shown:
     claims: tuple[Claim, ...]
     tables: tuple[Table, ...]
     panels: tuple[Panel, ...] = ()
+    charts: tuple[Chart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,8 @@ class Grid:
         duels: all of them, those of most interest first.
         show: what to say of those that were played.
         matches, quick_matches: of each duel, unless it is said how many; quick is with `--quick`.
+        quickly: matches of a duel in a quick run, where these are not the same for all; 0 leaves
+            it out.
     """
 
     name: str
@@ -67,9 +70,12 @@ class Grid:
     show: Callable[[Cells], Shown]
     matches: int
     quick_matches: int
+    quickly: Callable[[Duel], int] | None = None
 
     def size(self, settings: Settings) -> int:
-        return sum(size_of(duel, settings) for duel in selected(self.duels(), settings.only))
+        wanted = selected(self.duels(), settings.only)
+        each = ((duel, self._settings_of(duel, settings)) for duel in wanted)
+        return sum(size_of(duel, given) for duel, given in each if given.matches)
 
     def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
         until_s = time.monotonic() + settings.seconds
@@ -77,8 +83,9 @@ class Grid:
         wanted = set(selected(duels, settings.only))
         cells: dict[Duel, PlayedDuel] = {}
         for duel in duels:
-            if duel in wanted and time.monotonic() < until_s:
-                cells[duel] = play_duel(duel, settings, executor, tell)
+            given = self._settings_of(duel, settings)
+            if duel in wanted and given.matches and time.monotonic() < until_s:
+                cells[duel] = play_duel(duel, given, executor, tell)
             elif (stored := stored_duel(duel, settings)) is not None:
                 cells[duel] = stored
         cells = {duel: cell for duel, cell in cells.items() if cell.matches or cell.failures}
@@ -93,8 +100,15 @@ class Grid:
             failures=tuple(text for cell in cells.values() for text in cell.failures),
             panels=shown.panels,
             tables=shown.tables,
+            charts=shown.charts,
             paper="",
         )
+
+    def _settings_of(self, duel: Duel, settings: Settings) -> Settings:
+        """With as many matches as this duel gets."""
+        if not settings.quick or self.quickly is None:
+            return settings
+        return replace(settings, matches=self.quickly(duel))
 
 
 def selected(duels: Sequence[Duel], only: Sequence[str]) -> list[Duel]:

@@ -1,13 +1,11 @@
-"""Papers 000 and 001: who beats whom in kriegspiel, and in small games with such an umpire.
+"""Papers 000, 001 and 002: who beats whom in kriegspiel, and in small games with such an umpire.
 
-The papers gave seconds to machines of their time. Here every player has a tenth of a second a try
-on boards of chess and of five by five, and as long on small games.
+`kriegspiel_cells` says who plays whom, `kriegspiel_charts` draws how games went.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from match_runner.reproduce.duels import Duel, PlayedDuel
 from match_runner.reproduce.figures import score_text
@@ -22,143 +20,191 @@ from match_runner.reproduce.grid import (
     shares_of,
     sign_of,
 )
-from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Table
+from match_runner.reproduce.kriegspiel_cells import (
+    BOARD,
+    DEPTHS,
+    GAMES,
+    LONG_S,
+    PUBLISHED_BOARDS,
+    SHORT_S,
+    Cell,
+    cells,
+    spec,
+)
+from match_runner.reproduce.kriegspiel_charts import charts
+from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Panel, Table
 from match_runner.series.intervals import interval_text
 from match_runner.series.outcomes import ContestCounts, contests_of, rounds_of, tally_of
-
-CLOCK_S = 0.1
-
-SMALL_GAMES = ("krieg_tic_tac_toe", "phantom_connect_four", "blind_breakthrough")
-SMALL_BOARD, BOARD = "kriegspiel_5x5", "kriegspiel"
-
-OVER, PARA = "over:depth=1", "para:depth=1"
-CAUTIOUS = "para:depth=1,leaf=min"
-SHORT_POOL = 600
-"""Boards of a pool that dies out on the whole board."""
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """Two players in a game, and what is expected of the first.
-
-    Attributes:
-        share: at least this share of the points, by its mean; None where nothing is said of it.
-        sign: whether it is significantly (99 %) better: 1, or that neither is: 0.
-        most_lost: share of matches that it may lose.
-    """
-
-    game: str
-    players: tuple[str, str]
-    share: float | None = None
-    sign: int | None = None
-    most_lost: float | None = None
-
-    @property
-    def duel(self) -> Duel:
-        folder = f"kriegspiel/{self.game}/{'-'.join(self.players)}".replace(":", "_")
-        return Duel(self.game, self.players, folder, play_clock_s=CLOCK_S)
-
-
-EXPECTED = (
-    # Paper 000: to expect random moves is better than to expect the worst.
-    Expected("krieg_tic_tac_toe", (OVER, PARA), share=65),
-    Expected("phantom_connect_four", (OVER, PARA), share=75),
-    Expected("phantom_connect_four", ("over:depth=2", "para:depth=2"), share=85),
-    Expected("phantom_connect_four", ("over:depth=3", OVER), sign=1),
-    Expected("blind_breakthrough", (OVER, PARA)),
-    Expected(BOARD, (OVER, CAUTIOUS), share=57.5),
-    Expected(BOARD, (OVER, "random"), share=65, most_lost=0.05),
-    Expected(SMALL_BOARD, (OVER, PARA)),
-    # Paper 001: what remembers all observations is better than what remembers the last one.
-    Expected("phantom_connect_four", ("hs", "los"), share=65),
-    Expected("blind_breakthrough", ("hs", "los"), share=58),
-    Expected("phantom_connect_four", ("hs", "aosp"), sign=0),
-    Expected(BOARD, (f"hs:pool={SHORT_POOL}", f"aosp:pool={SHORT_POOL}"), sign=1),
-    # Two decades of ideas.
-    *(
-        Expected(SMALL_BOARD, (player, "hs"))
-        for player in ("hyperplay", "hyperplay2", "ismcts", "pimc", OVER)
-    ),
-    *(Expected(BOARD, (player, "hs")) for player in ("hyperplay", "ismcts", OVER)),
-)
 
 
 def duels() -> list[Duel]:
     """All duels: first those of the small games."""
-    return [each.duel for each in EXPECTED]
+    return [cell.duel for cell in cells()]
 
 
-def show(cells: Cells) -> Shown:
-    """What is expected of each, and a table."""
+def quickly(duel: Duel) -> int:
+    """Of the whole board a quick run has one duel, which is the question of paper 000."""
+    if duel.game != BOARD:
+        return 2
+    (asked, *_) = (cell.duel for cell in cells() if cell.game == BOARD)
+    return 10 if duel == asked else 0
+
+
+def show(played: Cells) -> Shown:
+    """What is expected of each, tables by game beside the papers' numbers, and pictures."""
+    tables = [_table(game, played) for game in GAMES]
+    return Shown(
+        tuple(_claims(played)),
+        (*(table for table in tables if table.rows), _boards(played)),
+        tuple(panel for game in GAMES if (panel := _panel(game, played)) is not None),
+        charts(played),
+    )
+
+
+def _table(game: str, played: Cells) -> Table:
     rows = []
-    for duel, cell in cells.items():
+    for each in cells():
+        if each.game != game or each.duel not in played:
+            continue
+        cell = played[each.duel]
         tally = _tally(cell)
+        shares = shares_of(cell)
+        published = (
+            "" if each.published is None else f"{each.published[0]:g} - {each.published[1]:g}"
+        )
         lead = _lead(tally)
         rows.append(
             (
-                duel.game,
-                *duel.players,
+                *each.players,
+                f"{each.clock_s:g}",
                 str(len(cell.matches)),
-                cell_text(shares_of(cell)),
-                "." if lead is None else f"{lead:+.1f}",
-                interval_text(tally.win_share, ".1f", 100),
+                f"{_percent(tally.wins, tally):.0f} - {_percent(tally.losses, tally):.0f}",
+                "." if lead is None else f"{lead:+.0f}",
+                published,
+                "" if each.published is None else f"{each.published[0] - each.published[1]:+g}",
+                cell_text(shares),
+                interval_text(share_together([shares]), ".1f"),
             )
         )
-    head = (
-        "game",
-        "first",
-        "second",
-        "#matches",
-        "#share of the first",
-        "#wins - losses, %",
-        "#% won by it [99 %]",
-    )
-    return Shown(
-        tuple(_claims(cells)),
+    return Table(
+        f"{game}: percent won - lost by the first, and the papers' (+ and -: significant, 99 %)",
         (
-            Table(
-                "With a tenth of a second a try; + and - mark significant shares (99 %)",
-                head,
-                tuple(rows),
-            ),
+            *("first", "second", "#s a move", "#matches", "#won - lost", "#lead"),
+            *("#published", "#its lead", "#share", "#share [99 %]"),
         ),
+        tuple(rows),
     )
 
 
-def _claims(cells: Cells) -> Iterator[Claim]:
-    for each in EXPECTED:
-        cell = cells.get(each.duel)
-        if cell is None:
-            continue
-        text = f"{each.players[0]} against {each.players[1]} in {each.game}"
-        shares = shares_of(cell)
-        mean = share_together([shares])
-        if each.share is not None:
-            enough = mean.value is not None and len(shares) >= FEWEST_ROUNDS
-            yield Claim(
-                text,
-                f"at least {each.share:g}",
-                score_text(mean),
-                (mean.value >= each.share) if enough and mean.value is not None else None,
-            )
-        if each.sign is not None:
-            sign = sign_of(shares)
-            yield Claim(
-                text,
-                f"above {EQUAL:g}, 99 %" if each.sign else f"{EQUAL:g} is in the interval",
-                score_text(mean),
-                None if sign is None else sign == each.sign,
-            )
-        if each.most_lost is not None:
-            tally = _tally(cell)
-            played = _played(tally)
-            lost = tally.losses / played if played else 0.0
-            yield Claim(
-                f"{text}: matches lost",
-                f"at most {each.most_lost:.0%}",
-                f"{lost:.1%} of {played}",
-                lost <= each.most_lost if played >= 2 * JUDGED_ROUNDS else None,
-            )
+def _boards(played: Cells) -> Table:
+    """Paper 000, Figure 4."""
+    rows = []
+    for depth in DEPTHS:
+        row = [str(depth)]
+        for number, clock_s in enumerate((SHORT_S, LONG_S)):
+            own = (spec(BOARD, "over", depth=depth), "random")
+            cell = played.get(Cell(BOARD, own, clock_s).duel)
+            visits = [
+                max(value.visits for value in decision.values)
+                for match in (cell.decisions(0) if cell else [])
+                for _, decision in match
+                if decision.fault is None
+            ]
+            mean = f"{sum(visits) / len(visits):.0f}" if visits else "."
+            row += [mean, str(PUBLISHED_BOARDS[depth][number])]
+        rows.append(tuple(row))
+    return Table(
+        f"Histories a move of over against random in {BOARD}, where there are any, and boards a "
+        "move in paper 000",
+        (*("#depth", f"#{SHORT_S:g} s", "#paper, 30 s", f"#{LONG_S:g} s", "#paper, 90 s"),),
+        tuple(rows),
+    )
+
+
+def _panel(game: str, played: Cells) -> Panel | None:
+    """All shares of a game at the shorter clock."""
+    found = {
+        each.players: share_together([shares_of(played[each.duel])]).value
+        for each in cells()
+        if each.game == game and each.clock_s == SHORT_S and each.duel in played
+    }
+    if not found:
+        return None
+    firsts = list(dict.fromkeys(first for first, _ in found))[::-1]
+    seconds = list(dict.fromkeys(second for _, second in found))
+    return Panel(
+        row=f"share in {game}",
+        title=game,
+        x="against",
+        y="",
+        xs=tuple(map(float, range(len(seconds)))),
+        ys=tuple(map(float, range(len(firsts)))),
+        values=tuple(tuple(found.get((f, s)) for s in seconds) for f in firsts),
+        x_names=tuple(map(_short, seconds)),
+        y_names=tuple(map(_short, firsts)),
+    )
+
+
+def _short(player: str) -> str:
+    """`over 1` for `over:depth=1,tries=0,...`."""
+    name, _, given = player.partition(":")
+    options = dict(option.split("=") for option in given.split(",") if option)
+    kept = [options[key] for key in ("depth", "leaf") if key in options]
+    pool = [f"pool {options['pool']}"] if "pool" in options else []
+    return " ".join([name, *kept, *pool])
+
+
+def _claims(played: Cells) -> Iterator[Claim]:
+    for each in cells():
+        cell = played.get(each.duel)
+        if cell is not None:
+            yield from _claims_of(each, cell)
+
+
+def _claims_of(each: Cell, cell: PlayedDuel) -> Iterator[Claim]:
+    text = f"{_short(each.players[0])} against {_short(each.players[1])} in {each.game}"
+    shares, tally = shares_of(cell), _tally(cell)
+    number = _played(tally)
+    judged = number >= 2 * JUDGED_ROUNDS
+    mean = share_together([shares])
+    if each.share is not None:
+        enough = mean.value is not None and len(shares) >= FEWEST_ROUNDS
+        yield Claim(
+            text,
+            f"a share of {each.share:g} or more",
+            score_text(mean),
+            (mean.value >= each.share) if enough and mean.value is not None else None,
+        )
+    if each.sign is not None:
+        sign = sign_of(shares)
+        yield Claim(
+            text,
+            f"above {EQUAL:g}, 99 %" if each.sign else f"{EQUAL:g} is in the interval",
+            score_text(mean),
+            None if sign is None else sign == each.sign,
+        )
+    if each.lead is not None:
+        lead = _lead(tally) or 0.0
+        yield Claim(
+            f"{text}: percent won more than lost",
+            f"{each.lead:g} or more",
+            f"{lead:+.0f} of {number} matches",
+            lead >= each.lead if judged else None,
+        )
+    if each.least_won is not None:
+        yield Claim(
+            f"{text}: matches won",
+            f"{each.least_won:.0%} or more",
+            f"{tally.wins / max(number, 1):.0%} of {number}",
+            tally.wins >= each.least_won * number if judged else None,
+        )
+    if each.most_lost is not None:
+        yield Claim(
+            f"{text}: matches lost",
+            f"{each.most_lost:.0%} or less",
+            f"{tally.losses / max(number, 1):.0%} of {number}",
+            tally.losses <= each.most_lost * number if judged else None,
+        )
 
 
 def _tally(cell: PlayedDuel) -> ContestCounts:
@@ -169,21 +215,25 @@ def _played(tally: ContestCounts) -> int:
     return tally.wins + tally.draws + tally.losses
 
 
+def _percent(count: int, tally: ContestCounts) -> float:
+    return 100 * count / max(_played(tally), 1)
+
+
 def _lead(tally: ContestCounts) -> float | None:
     """Percent of matches that the first player won more than it lost."""
-    played = _played(tally)
-    return 100 * (tally.wins - tally.losses) / played if played else None
+    return 100 * (tally.wins - tally.losses) / _played(tally) if _played(tally) else None
 
 
 KRIEGSPIEL = Grid(
     "kriegspiel",
     "Kriegspiel: two decades of ideas",
-    f"Players of papers 000 and 001 play each other and ours with {CLOCK_S:g} s a try, on the "
-    "whole board, on five by five, and in small games; they take turns at the roles. A share is 50 "
-    "and half of what a player got more than the other: with 100 for a win and 50 for a draw, the "
-    "mean score.",
+    f"Players of papers 000 and 001 play each other and ours with {SHORT_S:g} s or {LONG_S:g} s a "
+    "move, and a fifteenth of that after a refused try, on the whole board, on five by five, and "
+    "in small games; they take turns at the roles. A share is 50 and half of what a player got "
+    "more than the other: with 100 for a win and 50 for a draw, the mean score.",
     duels,
     show,
     matches=100,
-    quick_matches=4,
+    quick_matches=2,
+    quickly=quickly,
 )

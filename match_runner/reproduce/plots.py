@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from match_runner.reproduce.heat_maps import draw_heat_maps
-from match_runner.reproduce.results import Point, Result
+from match_runner.reproduce.results import Chart, Point, Result
 from match_runner.series.intervals import Interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _SIZE_INCHES = (7.0, 4.2)
+_PART_INCHES = (3.6, 2.8)
+_MOST_ABREAST = 3
 _DPI = 150
 _MARKERS = "osD^v"
 _LINES = ("--", ":", "-.")
@@ -48,6 +50,39 @@ def draw(result: Result, path: Path) -> None:
     axes.set_ylabel(result.measure if sure else f"{result.measure}, with 99 % intervals")
     axes.set_title(result.title)
     axes.legend(fontsize="small", framealpha=0.8)
+    figure.savefig(path, metadata={"Software": None})
+
+
+def draw_chart(chart: Chart, path: Path) -> None:
+    """Write a chart as a PNG file.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    parts = max(1, len(chart.curves))
+    columns = min(parts, _MOST_ABREAST)
+    rows = -(-parts // columns)
+    width, height = _PART_INCHES
+    figure = Figure(
+        figsize=(width * columns + 0.6, height * rows + 0.6), dpi=_DPI, layout="constrained"
+    )
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
+    for axes, (title, curves) in zip(grid, chart.curves.items(), strict=False):
+        for number, curve in enumerate(curves):
+            axes.plot(curve.xs, curve.ys, label=curve.label, linestyle=("-", *_LINES)[number % 4])
+        axes.set_title(title, fontsize="medium")
+        axes.set_xlabel(chart.x)
+        axes.set_ylabel(chart.y)
+        if chart.log:
+            axes.set_yscale("log")
+        axes.legend(fontsize="small", framealpha=0.8)
+    for axes in grid[len(chart.curves) :]:
+        axes.set_visible(False)
+    figure.suptitle(chart.title)
     figure.savefig(path, metadata={"Software": None})
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ggp.errors import ConfigError
-from match_runner.reproduce.plots import draw
+from match_runner.reproduce.plots import draw, draw_chart
 from match_runner.reproduce.results import (
     FEWEST_ROUNDS,
     Claim,
@@ -83,6 +83,9 @@ def write_results(
             table.write_text(_csv(result.points), encoding="utf-8")
             draw(result, picture)
             written += [table, picture]
+            for chart in result.charts:
+                written.append(folder / f"{result.name}-{chart.name}.png")
+                draw_chart(chart, written[-1])
             if result.states:
                 written.append(folder / f"{result.name}-states.csv")
                 written[-1].write_text(_states_csv(result.states), encoding="utf-8")
@@ -169,6 +172,11 @@ def _section(result: Result) -> Iterator[str]:
         yield f"**{table.title}**"
         yield ""
         yield from _table([name.removeprefix("#") for name in table.head], table.rows)
+    for chart in result.charts:
+        yield ""
+        yield f"**{chart.title}**"
+        yield ""
+        yield f"![{chart.title}]({result.name}-{chart.name}.png)"
     if result.panels:
         yield ""
         yield f"All {len(result.points):,} points: `{result.name}.csv`."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -38,6 +38,7 @@ class Settings:
         limits: on building machines.
         only: players and games whose duels of a grid are played; all without any.
         seconds: after which no other duel of a grid is begun.
+        quick: whether a grid chooses what to leave out, and how many matches to play.
     """
 
     matches: int
@@ -48,6 +49,7 @@ class Settings:
     limits: Limits = field(default_factory=Limits)
     only: tuple[str, ...] = ()
     seconds: float = math.inf
+    quick: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,35 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
+class Curve:
+    """One line of a chart: `ys` over `xs`."""
+
+    label: str
+    xs: tuple[float, ...]
+    ys: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A picture of its own with lines.
+
+    Attributes:
+        name: of its file, behind that of the experiment.
+        title: one line.
+        x, y: labels of the axes.
+        curves: lines by part of the picture; parts are drawn side by side.
+        log: whether the upright axis is logarithmic.
+    """
+
+    name: str
+    title: str
+    x: str
+    y: str
+    curves: Mapping[str, tuple[Curve, ...]]
+    log: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """Numbers as text, to be read.
 
@@ -185,6 +216,7 @@ class Result:
         panels: heat maps; where there are any, they are the figure, and the points are as many
             as their cells.
         tables: shown besides the claims.
+        charts: further pictures.
         paper: whose experiment it is; empty if it is in none.
         span: what values may be at least and at most.
     """
@@ -200,6 +232,7 @@ class Result:
     failures: tuple[str, ...] = ()
     panels: tuple[Panel, ...] = ()
     tables: tuple[Table, ...] = ()
+    charts: tuple[Chart, ...] = ()
     paper: str = PAPER_004
     span: tuple[float, float] = GOALS
 

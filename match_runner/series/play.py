@@ -24,7 +24,7 @@ from ggp.gdl.program import Program
 from ggp.machine import Limits
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import Conditions
-from match_runner.match.seats import read_players
+from match_runner.match.seats import HUMAN, read_players
 from match_runner.match.views import plain, show_errors
 from match_runner.options import conditions_of, conditions_options, place_options, read_place
 from match_runner.remote.post import is_address
@@ -85,8 +85,8 @@ class PlaySummary:
     type=PlayerText(),
     multiple=True,
     metavar="ROLE=SPEC",
-    help="Who plays a role, e.g. agent=hyperplay2:n=8 or agent=http://localhost:9147. "
-    "Roles without a player are played by auto.",
+    help="Who plays a role, e.g. agent=hyperplay2:n=8, agent=http://localhost:9147, or agent=human "
+    "for yourself in this terminal. Roles without a player are played by auto.",
 )
 @click.option(
     "--matches",
@@ -126,11 +126,18 @@ def play(
         game, program, specs, matches, conditions=conditions, seed=seed, backend=backend
     )
     series = replace(series, limits=limits)
-    check_series(series)
+    people = [role for role, text in specs.items() if text == HUMAN]
+    check_series(replace(series, players={**specs, **dict.fromkeys(people, "random")}))
     if not as_json:
         _show_warnings(program)
+    show = printer(summarize, _show_summary, as_json=as_json)
+    if people:
+        # Draws boards: most matches have no use for it.
+        from match_runner.terminal.play import check_place, play_with_people
 
-    return hold_series(series, place, printer(summarize, _show_summary, as_json=as_json))
+        check_place(place)
+        return play_with_people(series, place, show, as_json=as_json)
+    return hold_series(series, place, show)
 
 
 def series_of_roles(

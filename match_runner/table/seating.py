@@ -25,14 +25,12 @@ from ggp.server.lines import decision_json
 from match_runner.match.guests import NoAnswerError
 from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.referee import Conditions, play_match
+from match_runner.match.seats import HUMAN as HUMAN
 from match_runner.match.seats import Seat, set_up
 from match_runner.series.match_task import machines_of, rehearse
 from match_runner.table.frames import Artist, Json
 from match_runner.table.knowledge import Knowledge
 from match_runner.table.link import LinkBrokenError, Message, WorkerLink
-
-HUMAN = "human"
-"""What stands for a person where others have a player's spec."""
 
 REPORT_EVERY_S = 0.1
 """How often the thoughts of a player are told: nobody reads faster."""

@@ -60,6 +60,7 @@ def test_help_lists_the_backends(command: str) -> None:
 def test_unknown_command_lists_the_commands() -> None:
     line = error_line("jump")
     assert "unknown command 'jump'" in line
+    assert "unknown command 'tarce'; did you mean 'trace'? commands: " in error_line("tarce")
     assert all(command in line for command in COMMANDS)
 
 

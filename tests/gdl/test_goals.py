@@ -17,6 +17,9 @@ from tests.support.programs import FRAME, diagnostics
         ("(<= (goal ?r 1e26) (role ?r))", "the goal value 1e26 is not from 0 to 100"),
         ("(goal white win)", "the goal value win is not a number: goal values go from 0 to 100"),
         ("(goal white (f 1))", "the goal value (f 1) is not a number"),
+        ("(goal white 33.3)", "the goal value 33.3 is not written as a whole number from 0 to 100"),
+        ("(goal white 1e1)", "the goal value 1e1 is not written as a whole number"),
+        ("(goal white \u0665)", "the goal value \u0665 is not written as a whole number"),
         ("(goal white nan)", "the goal value nan is not a number"),
         ("(<= (goal white ?v) (pay ?v)) (pay many) (pay 200)", "no value of ?v (many, 200) is"),
         ("(<= (goal white ?v) (true (won ?v))) (init (won much))", "no value of ?v (much) is"),
@@ -39,7 +42,6 @@ def test_goal_values_that_are_none_are_reported(rules: str, message: str) -> Non
     "rules",
     [
         "(goal white 0) (goal black 100)",
-        "(goal white 33.3)",
         "(goal white 075)",
         # Values beyond 100, and those of other states, may never be reached.
         "(<= (goal white ?v) (true (score ?v))) (init (score 0)) (plus 0 50) (plus 50 150)"

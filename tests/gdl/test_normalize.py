@@ -176,14 +176,12 @@ def test_unbound_head_variable_ranges_over_the_values_of_its_argument() -> None:
     rules = """
     (colour red) (colour blue)
     (<= (legal white (paint ?c)) (colour ?c))
-    (<= (legal white (repaint ?c)) (true start))
     (<= (next (painted ?c)) (does white (paint ?c)))
     (<= (legal white (clean ?c)) (not (true (painted ?c))))
     (<= (next (painted ?c)) (true (wild)))
     """
     assert legal_after(rules) == {"(paint red)", "(paint blue)", "(clean red)", "(clean blue)"}
     assert [d.message for d in diagnostics(rules) if d.rule == "unsafe-head"] == [
-        "nothing binds ?c and it has no possible value: rule dropped",
         "nothing binds ?c: it ranges over the values it can take",
         "nothing binds ?c: it ranges over the values it can take",
     ]
@@ -247,9 +245,29 @@ def test_unbound_variable_over_too_many_values_is_an_error() -> None:
     {facts} (<= (legal white (pair (both ?x ?y))) (number ?x) (number ?y))
     (<= (legal white (pair ?z)) (true start))
     """
-    (found,) = [d for d in diagnostics(rules) if d.severity == "error"]
-    assert found.rule == "unsafe-head"
-    assert "more than 20000 values; bind it with a condition" in found.message
+    found = [d for d in diagnostics(rules) if d.severity == "error"]
+    assert {d.rule for d in found} == {"unsafe-head"}
+    assert "more than 20000 values; bind it with a condition" in found[0].message
+
+
+def test_rule_dropped_for_an_unbound_head_variable_is_an_error_that_says_what_was_meant() -> None:
+    rules = """
+    (colour red) (init (at 1))
+    (<= (legal white (paint ?coulor)) (colour ?colour))
+    (<= (legal white (mix ?a)) (colour ?b) (true (at ?c)) (colour ?c))
+    (<= (legal white (blend ?a)) (true start))
+    """
+    found = diagnostics(rules)
+    dropped = "nothing binds {} and it has no possible value"
+    assert [(d.severity, d.rule, d.message) for d in found] == [
+        ("error", "unsafe-head", dropped.format("?coulor") + "; did you mean `?colour`?"),
+        ("error", "unsafe-head", dropped.format("?a") + "; did you mean `?b`?"),
+        ("error", "unsafe-head", dropped.format("?a")),
+    ]
+    assert found[0].context[found[0].column - 1 :].startswith("?coulor")
+    kept = normalize(parse(FRAME + rules), lenient=True)
+    assert [str(r) for r in kept.rules if "paint" in str(r)] == []
+    assert any(d.message.endswith("?colour`?: rule dropped") for d in kept.diagnostics)
 
 
 # -------------------------------------------------------------------- there is no
@@ -659,6 +677,7 @@ def test_all_problems_of_a_file_are_reported_at_once_in_text_order() -> None:
         (4, "warning", "duplicate"),
         (5, "error", "dependency"),
         (6, "warning", "unsafe-head"),
+        (6, "warning", "never-true"),
         (6, "warning", "unsafe-not"),
         (7, "error", "stratification"),
         (8, "error", "stratification"),
@@ -666,6 +685,7 @@ def test_all_problems_of_a_file_are_reported_at_once_in_text_order() -> None:
         (9, "warning", "keyword-body"),
         (10, "warning", "empty-arguments"),
         (10, "warning", "undefined"),
+        (10, "warning", "never-true"),
         (11, "error", "dependency"),
     ]
     first = str(found[2]).splitlines()

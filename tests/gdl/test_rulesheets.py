@@ -68,6 +68,18 @@ def test_unknown_game_is_an_error_that_lists_the_games(name: str) -> None:
     assert all(game in message for game in list_games())
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"), [("kriegspeil", "kriegspiel"), ("my_gmae.gdl", "my_game.gdl")]
+)
+def test_unknown_game_is_told_with_the_nearest_name(
+    given: str, meant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_game.gdl").write_text("(role a)")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigError, match=f"unknown game '{given}'; did you mean '{meant}'"):
+        find_game(given)
+
+
 def test_folder_is_not_a_rulesheet(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is a folder"):
         read_rulesheet(str(tmp_path))

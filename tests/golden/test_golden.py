@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.golden.numbers import main
 from tests.golden.regenerate import FOLDER, SEEDS, SEPARATOR
 from tests.support.games import BACKENDS, GAMES, machine_of_game
 from tests.support.traces import replayed_trace
@@ -30,3 +31,16 @@ def test_golden_trace_replays(name: str, backend: str) -> None:
         number, trace = match.split("\n", 1)
         expected = trace.rstrip("\n").splitlines()
         assert replayed_trace(machine, trace).splitlines() == expected, f"match {number}"
+
+
+def test_numbers_for_the_tables_come_from_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["kuhn_poker", "non_locality"])
+    lines = capsys.readouterr().out.splitlines()
+    assert 'PATHS: "kuhn_poker": (4, [6, 12, 24, 12]),' in lines
+    assert 'LONGEST: "kuhn_poker": 4,' in lines
+    assert 'SHARED_OUT: "kuhn_poker",' in lines
+    assert 'PATHS: "non_locality": (3, [2, 4, 4]),' in lines
+    assert 'ALL_KNOWING: "non_locality": {"max"},' in lines
+    assert 'MEANS: "non_locality": {"max": 49.7, "min": 50.3},' in lines
+    main([])
+    assert capsys.readouterr().err.startswith("usage: ")

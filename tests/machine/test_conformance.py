@@ -19,7 +19,7 @@ from ggp.errors import (
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Machine, States, build_machine, role_index
-from ggp.machine.base import NO_PERCEPTS, UNKNOWN, IntArray
+from ggp.machine.base import NO_PERCEPTS, UNKNOWN, GoalTexts, IntArray
 from tests.support.batches import live, mixed_states, random_joint_moves
 from tests.support.games import BACKENDS, MODEST_GAMES, machine_of_game, machine_of_rules
 
@@ -485,6 +485,8 @@ def test_several_goal_values_of_one_rule_count_as_the_highest_and_none_as_zero(
     for _ in range(3):
         assert machine.goals(machine.initial(2)).tolist() == [[75, 0, 0], [75, 0, 0]]
         assert machine.playout(machine.initial(1), np.random.default_rng(0)).goals[0, 0] == 75
+    assert isinstance(machine, GoalTexts)
+    assert machine.goal_texts(machine.initial(2)) == [(("075", "10", "7"), (), ())] * 2
     assert [record.getMessage() for record in caplog.records] == [
         "many has several goal values (075, 10, 7): that of the first rule counts",
         "none has no goal value: it counts as 0",
@@ -513,6 +515,9 @@ def test_of_several_goal_values_that_of_the_first_rule_counts(
     played = machine.playout(start, np.random.default_rng(0))
     assert played.goals.tolist() == [[0, 100, 20, 100, 5, 30]] * 2
     said = {record.getMessage() for record in caplog.records}
+    assert isinstance(machine, GoalTexts)
+    texts = [tuple(dict.fromkeys(each)) for each in machine.goal_texts(start)[0]]
+    assert texts[:3] == [("0", "100"), ("100", "50"), ("20", "10", "7", "70")]
     assert "low has several goal values (0, 100): that of the first rule counts" in said
     assert not any(text.startswith("same") for text in said)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -180,29 +181,35 @@ def test_underscore_is_one_variable_and_no_wildcard(backend: str) -> None:
     assert moves == {"m", "(p 3)"}
 
 
+GOALS = (
+    "(shell touch${{IFS}}{path})",
+    "(shell 'touch${{IFS}}{path}')",
+    "(tell {path})",
+    "(open {path} write ?s)",
+    "(open '{path}' append s)",
+    "(call (open {path} write ?s))",
+    "(user:tell {path})",
+    "(: user (tell {path}))",
+    "(system:open {path} write ?s)",
+    "(\\+ (tell {path}))",
+    "(-> (tell {path}) true)",
+    "(with_output_to_file {path} halt)",
+    "(assertz (--> p (tell {path})))",
+    "(initialization (tell {path}))",
+    "(term_expansion a (tell {path}))",
+    "(process_create (path touch) {path} ?x)",
+    "(py_call (open {path} w))",
+)
+SHAPES = ("(init {fact})", "{fact}", "(<= {fact} (true (at z)))")
+
+
 @pytest.mark.parametrize(
-    "goal",
+    ("goal", "shape", "backend"),
     [
-        "(shell touch${{IFS}}{path})",
-        "(shell 'touch${{IFS}}{path}')",
-        "(tell {path})",
-        "(open {path} write ?s)",
-        "(open '{path}' append s)",
-        "(call (open {path} write ?s))",
-        "(user:tell {path})",
-        "(: user (tell {path}))",
-        "(system:open {path} write ?s)",
-        "(\\+ (tell {path}))",
-        "(-> (tell {path}) true)",
-        "(with_output_to_file {path} halt)",
-        "(assertz (--> p (tell {path})))",
-        "(initialization (tell {path}))",
-        "(term_expansion a (tell {path}))",
-        "(process_create (path touch) {path} ?x)",
-        "(py_call (open {path} w))",
+        *((goal, shape, "prolog") for goal in GOALS for shape in SHAPES),
+        *((goal, shape, "propnet") for goal, shape in zip(GOALS, cycle(SHAPES), strict=False)),
     ],
 )
-@pytest.mark.parametrize("shape", ["(init {fact})", "{fact}", "(<= {fact} (true (at z)))"])
 def test_nothing_is_executed(goal: str, shape: str, backend: str, tmp_path: Path) -> None:
     path = tmp_path / "made_by_rules"
     goal = goal.format(path=path)

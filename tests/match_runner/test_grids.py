@@ -14,10 +14,19 @@ from matplotlib.image import imread
 
 from ggp.errors import ConfigError
 from ggp.gdl import list_games
+from ggp.gdl.normalize import load
 from ggp.players import PLAYERS, parse_spec
 from match_runner.cli import main
-from match_runner.reproduce import cli, clock, kriegspiel, strength
-from match_runner.reproduce.duels import Duel, play_duel
+from match_runner.match.replay import check_record
+from match_runner.reproduce import (
+    cli,
+    clock,
+    kriegspiel,
+    kriegspiel_cells,
+    kriegspiel_charts,
+    strength,
+)
+from match_runner.reproduce.duels import Duel, play_duel, stored_duel
 from match_runner.reproduce.grid import (
     Grid,
     cell_text,
@@ -26,6 +35,7 @@ from match_runner.reproduce.grid import (
     shares_of,
     sign_of,
 )
+from match_runner.reproduce.plots import draw_chart
 from match_runner.reproduce.results import Claim, Settings
 from match_runner.reproduce.results import Result as Made
 from match_runner.workers.inline import InlineExecutor
@@ -94,17 +104,80 @@ def test_players_of_the_papers_on_kriegspiel_meet_once_in_each_game() -> None:
 
 
 def test_what_the_papers_on_kriegspiel_expect_is_judged(tmp_path: Path) -> None:
-    (small, *_) = kriegspiel.EXPECTED
-    expected = replace(small, players=("hyperplay:n=2", "random"), sign=0, most_lost=0.5)
+    cell = kriegspiel_cells.Cell(
+        "krieg_tic_tac_toe",
+        ("hyperplay:n=2", "random"),
+        share=65,
+        sign=0,
+        lead=20,
+        least_won=0.5,
+        most_lost=0.4,
+        published=(48, 1),
+    )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kriegspiel, "CLOCK_S", None)
-        patch.setattr(kriegspiel, "EXPECTED", (expected,))
+        patch.setattr(kriegspiel_cells, "SHORT_S", 10.0)
+        patch.setattr(kriegspiel, "cells", lambda: [cell])
         result, played = made(kriegspiel.KRIEGSPIEL, settings(tmp_path, 40))
     assert played == 40
-    share, sign, lost = result.claims
+    share, sign, lead, won, lost = result.claims
     assert share.agrees is True  # at least 65
     assert sign.agrees is False  # significantly more than 50
-    assert lost.agrees is True
+    assert lead.agrees is won.agrees is lost.agrees is True
+    (table, _) = result.tables
+    assert table.rows[0][:2] == cell.players
+    assert table.rows[0][6:8] == ("48 - 1", "+47")
+    assert [chart.name for chart in result.charts] == ["growth"]
+
+
+def test_a_quick_run_has_one_duel_on_the_whole_board() -> None:
+    found = {duel: kriegspiel.quickly(duel) for duel in kriegspiel.duels()}
+    (asked,) = (d for d, n in found.items() if n and d.game == kriegspiel_cells.BOARD)
+    assert [player.split(":")[0] for player in asked.players] == ["over", "para"]
+    assert found[asked] == 10
+    assert set(found.values()) == {0, 2, 10}
+    some = [asked, *(duel for duel in found if duel.game == "krieg_tic_tac_toe")][:3]
+    grid = replace(kriegspiel.KRIEGSPIEL, duels=lambda: some)
+    assert grid.size(settings(Path(), 4)) == 12
+    assert grid.size(settings(Path(), 4, quick=True)) == 10 + 2 + 2
+
+
+def test_games_of_kriegspiel_are_drawn(tmp_path: Path) -> None:
+    game = kriegspiel_cells.SMALL_BOARD
+    cell = kriegspiel_cells.Cell(game, ("random", "legal"), 1.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kriegspiel, "cells", lambda: [cell])
+        patch.setattr(kriegspiel_charts, "pairs", lambda game: [cell.players])
+        patch.setattr(kriegspiel_charts, "hybrid", lambda game: "random")
+        result, _ = made(kriegspiel.KRIEGSPIEL, settings(tmp_path, 2))
+    material, last, growth = result.charts
+    assert [material.name, last.name, growth.name] == [
+        "material-kriegspiel_5x5",
+        "last-boards",
+        "growth",
+    ]
+    ((_, (own, other)),) = material.curves.items()
+    assert own.ys[0] == other.ys[0] == 9 + 5 + 3 + 3 + 5
+    played = stored_duel(cell.duel, settings(tmp_path, 2))
+    assert played is not None
+    last_states = [check_record(match.record, load(game))[-1] for match in played.matches]
+    for player, curve in enumerate((own, other)):
+        roles = [
+            next(r for r, seated in match.planned.seating.items() if seated == player)
+            for match in played.matches
+        ]
+        worth = [
+            sum(
+                kriegspiel_charts.WORTH.get(fluent.strip("()").split()[-1], 0)
+                for fluent in fluents
+                if fluent.startswith("(cell") and f" {role} " in fluent
+            )
+            for role, fluents in zip(roles, last_states, strict=True)
+        ]
+        assert curve.ys[-1] == sum(worth) / 2
+    assert set(dict(last.curves)[game][0].ys) == {0.0}  # nothing was guessed
+    for chart in result.charts:
+        draw_chart(chart, tmp_path / f"{chart.name}.png")
+        assert imread(tmp_path / f"{chart.name}.png").std() > 0
 
 
 def test_parts_of_a_grid_can_be_named() -> None:

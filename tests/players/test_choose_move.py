@@ -8,8 +8,9 @@ import pytest
 from ggp.belief import Sampling
 from ggp.errors import ConfigError
 from ggp.machine import Machine, role_index
-from ggp.players import PLAYERS, BeliefPlayer, SearchPlayer, make_player, parse_spec
+from ggp.players import PLAYERS, BeliefPlayer, Decision, SearchPlayer, make_player, parse_spec
 from ggp.players.choose_move import ChooseMove
+from ggp.search.anytime import Deadline
 from ggp.search.layer_limits import CountLimit, DepthLimit
 from ggp.search.world_search import WorldSearch
 from tests.support.games import machine_of_game
@@ -85,6 +86,85 @@ def test_without_a_board_a_random_move_is_made() -> None:
         moves.add(decision.move)
     assert dead
     assert len(moves) > 1 or dead == 1
+
+
+class Ticking:
+    """A clock that goes on by a little whenever it is looked at."""
+
+    def __init__(self, step_s: float = 0.001) -> None:
+        self.now_s, self._step_s = 0.0, step_s
+
+    def __call__(self) -> float:
+        self.now_s += self._step_s
+        return self.now_s
+
+    def deadline(self, seconds: float) -> Deadline:
+        return Deadline(self.now_s + seconds, self)
+
+
+def searched(decision: Decision) -> int:
+    return max(value.visits for value in decision.values)
+
+
+def timed(name: str, seconds: float, seed: int = 0) -> tuple[ChooseMove, Decision, Ticking]:
+    """A decision in phantom_connect_four after two turns, with so much time for each."""
+    machine, clock = machine_of_game("phantom_connect_four", "propnet"), Ticking()
+    player = made(machine, "first", name, seed)
+    for move, percepts in LANDED_HIGHER:
+        player.observe(move, percepts, deadline=clock.deadline(seconds))
+    assert isinstance(player, ChooseMove)
+    return player, player.choose(clock.deadline(seconds)), clock
+
+
+@pytest.mark.parametrize("name", ["los:worlds=2", "aos:worlds=2"])
+def test_where_there_is_time_more_boards_are_found_and_searched(name: str) -> None:
+    player, decision, _ = timed(name, 0.6)
+    assert decision.fault is None
+    assert searched(decision) > 2
+    assert searched(decision) <= len(player.tracker.bag.sets.states)
+    # The estimate of how many there was time for is what the next bag should have.
+    assert player.tracker.belief.capacity >= searched(decision)
+    none, hasty, _ = timed(name, 0.08)
+    assert searched(hasty) < searched(decision)
+    assert none.tracker.belief.capacity < player.tracker.belief.capacity
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_a_decision_ends_in_time(name: str) -> None:
+    for seconds in (0.02, 0.2):
+        player, decision, clock = timed(name, seconds)
+        began_s = clock.now_s
+        deadline = clock.deadline(seconds)
+        decision = player.choose(deadline)
+        assert decision.move in {value.move for value in decision.values}
+        # What goes on between two looks at the clock takes no time here.
+        assert clock.now_s - began_s <= seconds + 0.01
+
+
+def test_a_ply_of_a_few_boards_decides_where_there_is_no_time_for_more() -> None:
+    machine = machine_of_game("kriegspiel", "propnet")
+    clock = Ticking(0.02)
+    player = made(machine, "white", "aosp:evaluation=kriegspiel,depth=3", 1)
+    decision = player.choose(clock.deadline(0.8))
+    assert decision.fault is None
+    assert searched(decision) == 1
+    assert sum(value.visits for value in decision.values) == 20  # others would be refused
+
+
+def test_what_time_is_left_adds_boards_to_a_pool() -> None:
+    more = 0
+    for seed in range(8):
+        machine, clock = machine_of_game("phantom_connect_four", "propnet"), Ticking()
+        player = made(machine, "first", "aosp:pool=4", seed)
+        for move, percepts in LANDED_HIGHER:
+            player.observe(move, percepts)
+        before = len(player.tracker.bag.sets.states)
+        if not before:
+            continue
+        decision = player.choose(clock.deadline(1.0))
+        assert searched(decision) == before
+        more += len(player.tracker.bag.sets.states) - before
+    assert more
 
 
 @pytest.mark.parametrize("kind", list(Sampling))

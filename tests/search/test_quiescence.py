@@ -18,6 +18,7 @@ from ggp.players.evaluations import evaluation_of, read_terms
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.board_search import BoardSearch
 from ggp.search.board_values import BoardTerms, BoardValues
+from ggp.search.floors import value_open
 from ggp.search.layer_limits import CountLimit, DepthLimit
 from ggp.search.quiescence import Quiescence
 from ggp.search.worlds import Worlds
@@ -138,6 +139,27 @@ def test_a_move_and_a_reply_are_worth_what_plain_alpha_beta_says() -> None:
         made = {move: value for move, (value, visits) in found.items() if visits}
         # What the umpire would refuse is left out.
         assert made == pytest.approx(expected)
+
+
+def test_states_that_cannot_matter_are_not_valued() -> None:
+    machine = machine_of_game("kriegspiel", "propnet")
+    boards, states = random_positions(machine, 8, seed=6)
+    states = states.take(np.flatnonzero([board.turn == chess.BLACK for board in boards]))
+    role = 1
+    found, visited = [], []
+    for sparing in (False, True):
+        evaluation = quiescence(machine, role)
+        worlds = Worlds(machine, states, role, evaluation, skip_refused=True)
+        worlds.grow(DepthLimit(CountLimit(10**6), 2))
+        before = machine.states_visited
+        if sparing:
+            value_open(worlds, evaluation, np.random.default_rng(0))
+        else:
+            worlds.play_out(1, np.random.default_rng(0))
+        visited.append(machine.states_visited - before)
+        found.append(worlds.values().values.tolist())
+    assert found[1] == pytest.approx(found[0])
+    assert visited[1] < 0.7 * visited[0]
 
 
 def test_a_queen_is_not_left_to_be_taken_back() -> None:

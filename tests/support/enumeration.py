@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -63,8 +64,19 @@ def complete_paths(
     yield from search(machine.initial(1), 0, Fraction(1), [])
 
 
+_posteriors: WeakKeyDictionary[Machine, dict[object, dict[Fluents, float]]] = WeakKeyDictionary()
+
+
 def posterior(machine: Machine, role: int, path: Path) -> dict[Fluents, float]:
-    """Probability of each state of an information set."""
+    """Probability of each state of an information set; enumerated once for each machine."""
+    known = _posteriors.setdefault(machine, {})
+    key = role, tuple(path)
+    if key not in known:
+        known[key] = _posterior(machine, role, path)
+    return dict(known[key])
+
+
+def _posterior(machine: Machine, role: int, path: Path) -> dict[Fluents, float]:
     weights: dict[Fluents, Fraction] = {}
     for state, weight, _ in complete_paths(machine, role, path):
         fluents = machine.fluents(state)[0]

@@ -131,6 +131,14 @@ class PrologMachine:
             return np.zeros((0, len(self.roles)))
         return np.stack([known[i] for i in ids.tolist()])
 
+    def goal_texts(self, states: States) -> list[tuple[tuple[str, ...], ...]]:
+        """See `GoalTexts`."""
+        found: list[tuple[tuple[str, ...], ...]] = []
+        for chunk in _chunks(self._ids(states).tolist()):
+            text = self._call(f"goals({self._module},{self._roles},{chunk})", "goal")
+            found += [tuple(map(tuple, self._goal_values_in(line))) for line in text.splitlines()]
+        return found
+
     def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
         ids = self._ids(states)
         known = self._store.legal
@@ -327,13 +335,16 @@ class PrologMachine:
 
     def _settled(self, line: str, settle: Callable[[int, list[str]], float]) -> FloatArray:
         """`[R]` goal values of a line that Prolog printed."""
-        found = []
-        for role, rules in enumerate(line.split("-")[1:]):
+        found = self._goal_values_in(line)
+        return np.array([settle(role, texts) for role, texts in enumerate(found)])
+
+    def _goal_values_in(self, line: str) -> Iterator[list[str]]:
+        """For each role the goal values in a line that Prolog printed, those that count first."""
+        for rules in line.split("-")[1:]:
             texts: list[str] = []
             for values in rules.split("+")[1:]:
                 texts += sorted(map(to_kif, self._symbols.decode(values)), key=value_order)
-            found.append(settle(role, texts))
-        return np.array(found)
+            yield texts
 
     def _check_not_stuck(self, ids: IntArray, lists: Sequence[IntArray], role: int) -> None:
         for state, moves in zip(ids.tolist(), lists, strict=True):

@@ -251,7 +251,8 @@ function drawTable(table) {
 }
 
 function header(name) {
-  const element = make("th", "", /^\d*$/.test(name) ? "" : name);
+  if (/^\d*$/.test(name)) return make("td");
+  const element = make("th", "", name);
   element.scope = "col";
   return element;
 }

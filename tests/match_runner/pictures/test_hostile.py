@@ -77,18 +77,18 @@ def test_rules_with_very_many_names_are_read_in_time() -> None:
     functions = "".join(f"(init (f{i} (g{i} (h{i} a) b) c))" for i in range(200))
     rules = parse(f"(role r) (legal r noop) (goal r 0) terminal {many} {functions}")
     program = normalize(rules)
-    start = time.perf_counter()
+    start = time.process_time()
     made = Layout.of(program)
     picture = made.picture(parse_term(f"(at{i} 1 1)") for i in range(1_000))
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert len(json.dumps(picture.to_json())) < 4_000_000
 
 
 def test_functions_inside_of_functions_are_given_up_in_time() -> None:
     rules = " ".join(f"(<= (next (f{i} ?x ?y)) (true ?x) (true ?y))" for i in range(40))
-    start = time.perf_counter()
+    start = time.process_time()
     made = layout(rules)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert made.picture([]).boards == []
 
 

@@ -130,6 +130,16 @@ class PropnetMachine:
             values[:, role] = np.array(settled, dtype=np.float64)[group]
         return values
 
+    def goal_texts(self, states: States) -> list[tuple[tuple[str, ...], ...]]:
+        """See `GoalTexts`."""
+        asked = self._queries.goals
+        found = self._ask(asked, self._packed(states))
+        columns = []
+        for role, outputs in enumerate(self.circuit.goals):
+            held = unpack(np.ascontiguousarray(asked.part(found, role)), len(outputs.names))
+            columns.append([tuple(outputs.names[k] for k in np.flatnonzero(lane)) for lane in held])
+        return list(zip(*columns, strict=True))
+
     def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
         asked = self._queries.legal(role)
         packed = self._packed(states)

@@ -1,0 +1,102 @@
+"""`ggp new`: a small game to begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ggp.cli.arguments import FilePath, verbose_option
+from ggp.errors import ConfigError
+from ggp.gdl.source import printable
+
+_SUFFIXES = (".gdl", ".kif")
+
+SKELETON = """\
+; {title}
+;
+; Chance hides a coin under one of three cups, and the keeper sees where. The keeper names a cup,
+; truly or not. The guesser, who hears it, lifts a cup.
+;
+; Moves     random (hide CUP) in turn 1, keeper (name CUP) in turn 2, guesser (lift CUP) in turn 3;
+;           everybody else noop
+; Percepts  the keeper sees (coin CUP) after turn 1, the guesser hears (named CUP) after turn 2
+; Scores    100 for the guesser if it finds the coin, else 100 for the keeper
+
+; This block is what `ggp games FILE` shows. The rules below play as they are: change them step by
+; step, and let `ggp validate FILE` and `ggp trace --watch FILE` look on.
+
+; --- Who plays. `random` is chance: it plays one of its legal moves, all equally likely.
+(role keeper)
+(role guesser)
+(role random)
+
+; --- Facts of your own, which never change. Numbers are nothing but names: say what follows what.
+(cup left)
+(cup middle)
+(cup right)
+(succ 1 2)
+(succ 2 3)
+(succ 3 4)
+
+; --- The first state: what is true at the start.
+(init (turn 1))
+
+; --- Legal moves. In every state that is not terminal each role needs at least one, and must be
+; --- able to tell which they are. A rule is (<= conclusion condition condition ...).
+(<= (legal random (hide ?cup)) (true (turn 1)) (cup ?cup))
+(<= (legal keeper (name ?cup)) (true (turn 2)) (cup ?cup))
+(<= (legal guesser (lift ?cup)) (true (turn 3)) (cup ?cup))
+(<= (legal random noop) (not (true (turn 1))))
+(<= (legal keeper noop) (not (true (turn 2))))
+(<= (legal guesser noop) (not (true (turn 3))))
+
+; --- The next state. What no rule makes true is false, so what stays must be said to stay.
+(<= (next (turn ?n)) (true (turn ?m)) (succ ?m ?n))
+(<= (next (coin ?cup)) (does random (hide ?cup)))
+(<= (next (coin ?cup)) (true (coin ?cup)))
+(<= (next (lifted ?cup)) (does guesser (lift ?cup)))
+
+; --- Percepts: all that a role is told after a turn, besides its own move. These rules look at the
+; --- state before the moves, and at the moves. Without any `sees` rule and without `random`, all
+; --- moves are open.
+(<= (sees keeper (coin ?cup)) (does random (hide ?cup)))
+(<= (sees guesser (named ?cup)) (does keeper (name ?cup)))
+
+; --- The end, and what it is worth: one whole number from 0 to 100 for each role but random.
+(<= terminal (true (turn 4)))
+(<= found (true (coin ?cup)) (true (lifted ?cup)))
+(<= (goal guesser 100) found)
+(<= (goal guesser 0) (not found))
+(<= (goal keeper 100) (not found))
+(<= (goal keeper 0) found)
+"""
+
+
+@click.command()
+@click.argument("file", type=FilePath())
+@verbose_option
+def new(file: Path) -> None:
+    """Write a small game with comments to FILE, to begin one's own with.
+
+    It has chance, hidden information and two players, and plays as it is. A file that is there
+    already is left alone.
+    """
+    if file.suffix not in _SUFFIXES:
+        raise ConfigError(f"{file} must end in {' or '.join(_SUFFIXES)}, as rulesheets do")
+    title = printable(file.stem.replace("_", " ").strip().capitalize()) or "A new game"
+    try:
+        with file.open("x", encoding="utf-8") as opened:
+            opened.write(SKELETON.format(title=title))
+    except FileExistsError:
+        raise ConfigError(f"{file} is there already; give the name of a new file") from None
+    except OSError as error:
+        raise ConfigError(f"cannot write {file}: {error.strerror or error}") from error
+    name = printable(str(file))
+    click.echo(f"{name} is a game that plays. What to try next:")
+    for command in (
+        f"ggp validate {name} --strict --play 100",
+        f"ggp trace --watch {name}",
+        f"match-runner play {name} --player guesser=human",
+    ):
+        click.echo(f"  {command}")

@@ -1,0 +1,116 @@
+"""`ggp validate --play`: random matches, and what is wrong with the game in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from ggp.cli.arguments import open_game
+from ggp.cli.progress import bar_of
+from ggp.console import print_rich, table_of
+from ggp.gdl.source import printable
+
+if TYPE_CHECKING:
+    from ggp.study.rehearsal import History, Rehearsal, Trouble
+
+MOST_PLAYED = 100_000
+
+_MOST_TURNS = 12
+"""Last turns that are shown of a history; JSON has all."""
+
+_MOST_MOVES = 8
+
+
+def rehearsed(game: str, matches: int, seed: int) -> Rehearsal:
+    """What comes of random matches of a game, with a bar while they are played."""
+    machine = open_game(game, "auto", hints=False).machine
+    from ggp.study.rehearsal import matches_in, rehearse
+
+    with bar_of(matches_in(machine, matches), f"playing {game}") as advance:
+        return rehearse(machine, matches, seed, told=advance)
+
+
+def is_wrong(found: Rehearsal, *, strict: bool) -> bool:
+    """Whether a game is not in order: it cannot be played, or when strict has any trouble."""
+    from ggp.study.rehearsal import ERRORS
+
+    return any(strict or trouble.kind in ERRORS for trouble in found.troubles)
+
+
+def show_rehearsal(game: str, found: Rehearsal) -> None:
+    """Print the figures and the troubles of random matches."""
+    click.echo()
+    for trouble in found.troubles:
+        for line in _told(trouble):
+            click.echo(printable(line))
+        click.echo()
+    plural = "match" if found.matches == 1 else "matches"
+    line = f"{game}: {found.matches:,} random {plural}, {found.ended:,} came to their end"
+    if found.ended:
+        line += (
+            f", after {found.shortest} to {found.longest} turns (mean {found.mean_turns:.1f}); "
+            f"{found.chance_moves:.1f} moves of chance in a match"
+        )
+    click.echo(printable(line))
+    rows = [
+        (
+            role,
+            str(each.most_moves),
+            *("-" if v is None else f"{v:.1f}" for v in (each.mean, each.lowest, each.highest)),
+        )
+        for role, each in found.roles.items()
+    ]
+    columns = ("role", "#most moves", "#mean score", "#lowest", "#highest")
+    print_rich(table_of(columns, rows))
+
+
+def _told(trouble: Trouble) -> Iterator[str]:
+    """A trouble in lines."""
+    from ggp.study.rehearsal import ERRORS
+
+    severity = "error" if trouble.kind in ERRORS else "warning"
+    whose = "" if trouble.role is None else f"{trouble.role}: "
+    times = ""
+    if trouble.kind != "unknowable":  # looked for in more matches than the others
+        times = " (1 match)" if trouble.matches == 1 else f" ({trouble.matches:,} matches)"
+    yield f"{severity}: {whose}{trouble.message}{times} [{trouble.kind}]"
+    if trouble.kind != "unknowable":
+        yield from _played(trouble.histories[0])
+        return
+    yield "  it knows of each turn its move / what it saw:"
+    yield from (f"    {turn}" for turn in _last(trouble.knows))
+    for history in trouble.histories:
+        yield "  but after"
+        yield from _played(history, besides=trouble.role)
+        others = next(each for each in trouble.histories if each is not history)
+        own = [move for move in history.legal if move not in others.legal]
+        only = "" if len(own) in (0, len(history.legal)) else f"; only here: {_some(own)}"
+        yield f"    it may {_some(history.legal)}{only}"
+
+
+def _played(history: History, besides: str | None = None) -> Iterator[str]:
+    """The joint moves of a history, the last ones at most, without one role."""
+    if not history.joint_moves:
+        yield "    at the start"
+    lines = [_joint(each, besides) for each in history.joint_moves]
+    yield from (f"    {line}" for line in _last(tuple(lines)))
+
+
+def _joint(moves: Mapping[str, str], besides: str | None) -> str:
+    return ", ".join(f"{role} {move}" for role, move in moves.items() if role != besides)
+
+
+def _last(lines: tuple[str, ...]) -> Iterator[str]:
+    earlier = max(0, len(lines) - _MOST_TURNS)
+    if earlier:
+        yield f"({earlier} earlier turns; --json shows all)"
+    for number, line in enumerate(lines[earlier:], earlier + 1):
+        yield f"{number}. {line}"
+
+
+def _some(moves: tuple[str, ...] | list[str]) -> str:
+    if not moves:
+        return "nothing"
+    return ", ".join(moves[:_MOST_MOVES]) + (", ..." if len(moves) > _MOST_MOVES else "")

@@ -1,0 +1,140 @@
+"""The rules of a game as English sentences, one for each rule.
+
+    (<= (legal ?r (mark ?x)) (true (control ?r)) (not (taken ?x)))
+    ?r may (mark ?x) if (control ?r) is true and not (taken ?x)
+
+Only the keywords are put into words. What an author calls things stays as it is, since nobody but
+the author knows what it means. Each sentence says exactly what its rule says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from ggp.gdl.checks import IGNORED
+from ggp.gdl.program import DOES, GOAL, INIT, LEGAL, NEXT, ROLE, SEES, TERMINAL, TRUE
+from ggp.gdl.terms import Compound, Rule, Signature, Term, signature
+
+_TITLES: Mapping[Signature, str] = {
+    ROLE: "Who plays",
+    INIT: "At the start",
+    LEGAL: "Moves",
+    NEXT: "After each turn",
+    SEES: "What roles are told after a turn, besides their own moves",
+    TERMINAL: "The end",
+    GOAL: "Scores",
+}
+_OWN = "What these words mean"
+_FACTS = "What is always so"
+
+_MOST_FACTS = 40
+"""Facts of one relation that are listed."""
+
+
+def rules_in_words(rules: Iterable[Rule]) -> dict[str, list[str]]:
+    """Sentences by title, in an order to be read in; titles without any are left out."""
+    found: dict[str, list[str]] = {title: [] for title in (*_TITLES.values(), _OWN, _FACTS)}
+    facts: dict[Signature, list[str]] = {}
+    for rule in rules:
+        relation = signature(rule.head)
+        if relation in IGNORED:
+            continue
+        if relation in (INIT, ROLE) and not rule.body and isinstance(rule.head, Compound):
+            facts.setdefault(relation, []).append(str(rule.head.args[0]))
+        elif relation not in _TITLES and not rule.body:
+            facts.setdefault(relation, []).append(str(rule.head))
+        else:
+            found[_TITLES.get(relation, _OWN)].append(sentence(rule))
+    for relation, listed in facts.items():
+        more = len(listed) - _MOST_FACTS
+        end = f", and {more:,} more" if more > 0 else ""
+        lines = found[_TITLES.get(relation, _FACTS)]
+        first = 0 if relation in _TITLES else len(lines)
+        lines.insert(first, ", ".join(listed[:_MOST_FACTS]) + end)
+    return {title: lines for title, lines in found.items() if lines}
+
+
+def sentence(rule: Rule) -> str:
+    """A rule or fact in words, without a full stop."""
+    if not rule.body:
+        return _concludes(rule.head)
+    return f"{_concludes(rule.head)} if {' and '.join(map(_inner, rule.body))}"
+
+
+def _concludes(head: Term) -> str:
+    """What a head says."""
+    args = head.args if isinstance(head, Compound) else ()
+    match signature(head):
+        case ("legal", 2):
+            return f"{args[0]} may {args[1]}"
+        case ("next", 1):
+            return f"{args[0]} will be true"
+        case ("sees", 2):
+            return f"{args[0]} sees {args[1]}"
+        case ("goal", 2):
+            return f"{args[0]} scores {args[1]}"
+        case ("terminal", 0):
+            return "the game is over"
+        case ("init", 1):
+            return f"{args[0]} is true"
+        case ("role", 1):
+            return f"{args[0]} plays"
+    return str(head)
+
+
+def _holds(term: Term) -> str:
+    """What a condition says."""
+    args = term.args if isinstance(term, Compound) else ()
+    match signature(term):
+        case ("not", 1):
+            return _fails(args[0])
+        case ("or", _) if args:
+            return _joined("or", args)
+        case ("and", _) if args:
+            return _joined("and", args)
+        case ("distinct", 2):
+            return f"{args[0]} is not {args[1]}"
+        case ("role", 1):
+            return f"{args[0]} is a role"
+        case ("next", 1) | ("legal", 2) | ("sees", 2) | ("goal", 2) | ("terminal", 0):
+            return _concludes(term)
+    if signature(term) == TRUE:
+        return f"{args[0]} is true"
+    if signature(term) == DOES:
+        return f"{args[0]} plays {args[1]}"
+    return str(term)
+
+
+def _fails(term: Term) -> str:
+    """What the negation of a condition says."""
+    args = term.args if isinstance(term, Compound) else ()
+    match signature(term):
+        case ("true", 1):
+            return f"{args[0]} is not true"
+        case ("does", 2):
+            return f"{args[0]} does not play {args[1]}"
+        case ("role", 1):
+            return f"{args[0]} is not a role"
+        case ("distinct", 2):
+            return f"{args[0]} is {args[1]}"
+        case ("legal", 2):
+            return f"{args[0]} may not {args[1]}"
+        case ("terminal", 0):
+            return "the game is not over"
+        case ("not", 1):
+            return _holds(args[0])
+    return f"not {_inner(term)}"
+
+
+def _inner(term: Term) -> str:
+    """A condition among others: where it is several itself, in parentheses."""
+    text = _holds(term)
+    return f"({text})" if _is_several(term) else text
+
+
+def _is_several(term: Term) -> bool:
+    return isinstance(term, Compound) and term.name in ("or", "and") and len(term.args) > 1
+
+
+def _joined(word: str, terms: Sequence[Term]) -> str:
+    return f" {word} ".join(map(_inner, terms))

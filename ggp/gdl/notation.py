@@ -1,0 +1,120 @@
+"""Notation of other languages that is nothing but a name in GDL, or means nothing there.
+
+KIF takes every run of characters for a name, so `[mark`, `=>` and `+` are names like any other:
+the rule is read, and does not say what its author thinks. A sheet may well define a relation `>`
+by facts, or use `+` as a name of its own; nothing is said of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ggp.gdl.checks import IGNORED, conditions
+from ggp.gdl.diagnosis import Diagnosis
+from ggp.gdl.nearest import nearest
+from ggp.gdl.program import KEYWORD_ARITY
+from ggp.gdl.source import Rulesheet
+from ggp.gdl.terms import CONNECTIVES, Compound, Signature, Symbol, Term, Variable, signature
+
+_BY_FACTS = "; GDL has no arithmetic: write facts like (less 1 2) and (succ 1 2)"
+_EQUAL = "; GDL has no `=`: write the same variable twice, or `distinct` for what differs"
+
+OPERATORS: Mapping[str, str] = {
+    **dict.fromkeys(("+", "-", "*", "/", "%", "^", "**"), _BY_FACTS),
+    **dict.fromkeys((">", "<", ">=", "=<", "<=", "=>"), _BY_FACTS),
+    **dict.fromkeys(("=", "==", "!=", "/=", "<>", "neq", "eq"), _EQUAL),
+    **dict.fromkeys(("!", "~", "\\+"), "; a negation is written (not condition)"),
+    **dict.fromkeys(("&", "&&", ","), "; all conditions of a rule must hold; write nothing"),
+    **dict.fromkeys(("|", "||"), "; a disjunction is written (or condition condition)"),
+}
+"""What to write instead of what other languages have, to follow a message."""
+
+_CALCULATING = frozenset({"+", "-", "*", "/", "%", "^", "**"})
+_ARROWS = frozenset({"=>", "->", "<-", "==>", "<==", "-->", "<--", ":=", "<->", "<=>"})
+_BRACKETS = frozenset("[]{}")
+
+
+@dataclass(slots=True)
+class _Uses:
+    """Where names occur.
+
+    Attributes:
+        symbols: first place of each name of a constant, function or relation.
+        heads, bodies: relations in heads and in bodies, with their first place.
+        made, taken: functions in heads, and in conditions other than `distinct`, likewise.
+        all_made: functions anywhere, likewise.
+    """
+
+    symbols: dict[str, int] = field(default_factory=dict)
+    heads: dict[Signature, int] = field(default_factory=dict)
+    bodies: dict[Signature, int] = field(default_factory=dict)
+    made: dict[Signature, int] = field(default_factory=dict)
+    taken: dict[Signature, int] = field(default_factory=dict)
+    functions: dict[Signature, int] = field(default_factory=dict)
+
+
+def check_notation(rulesheet: Rulesheet, report: Diagnosis) -> None:
+    """Diagnosis brackets, commas, arrows and arithmetic, and keywords that are spelled wrong."""
+    uses = _uses_in(rulesheet)
+    for name, place in uses.symbols.items():
+        if _BRACKETS & set(name):
+            message = "brackets mean nothing in GDL: terms are written (name argument ...)"
+            report.breach("notation", f"`{name}` is read as a name; {message}", place)
+        elif len(name) > 1 and (name.endswith(",") or name.startswith(",")):
+            message = "arguments are separated by blanks"
+            report.breach("notation", f"`{name}` is read as a name; {message}", place)
+    for relation, place in uses.heads.items():
+        name = relation[0]
+        if name in _ARROWS and relation not in uses.bodies:
+            message = f"`{name}` means nothing in GDL; a rule is written (<= head condition ...)"
+            report.breach("notation", message, place)
+        elif name not in KEYWORD_ARITY and relation not in uses.bodies | dict.fromkeys(IGNORED):
+            meant = nearest(name, KEYWORD_ARITY)
+            if meant is not None and meant not in ("true", "does", "distinct"):
+                message = f"nothing uses the relation `{name}`; did you mean `{meant}`?"
+                report.breach("unused", message, place)
+    for function, place in uses.functions.items():
+        name = function[0]
+        if name in _CALCULATING and not (function in uses.made and function in uses.taken):
+            message = f"`{name}` does not calculate: it is a name like any other{OPERATORS[name]}"
+            report.breach("notation", message, place)
+        elif name in _ARROWS and not (function in uses.made and function in uses.taken):
+            message = f"`{name}` means nothing in GDL; a rule is written (<= head condition ...)"
+            report.breach("notation", message, place)
+
+
+def _uses_in(rulesheet: Rulesheet) -> _Uses:
+    uses = _Uses()
+    for rule in rulesheet.rules:
+        if signature(rule.head) in IGNORED:
+            continue
+        uses.heads.setdefault(signature(rule.head), rule.head.start)
+        _note(uses, rule.head, uses.made)
+        for atom in conditions(rule):
+            if isinstance(atom, Variable):
+                continue
+            uses.bodies.setdefault(signature(atom), atom.start)
+            _note(uses, atom, uses.taken if atom.name not in CONNECTIVES else None)
+    return uses
+
+
+def _note(uses: _Uses, atom: Term, into: dict[Signature, int] | None) -> None:
+    for term in _parts(atom):
+        uses.symbols.setdefault(term.name, term.start)
+        if isinstance(term, Compound) and term is not atom:
+            uses.functions.setdefault(signature(term), term.start)
+            if into is not None:
+                into.setdefault(signature(term), term.start)
+
+
+def _parts(term: Term) -> Iterator[Symbol | Compound]:
+    """The term and all terms inside of it but variables."""
+    pending = [term]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Variable):
+            continue
+        yield item
+        if isinstance(item, Compound):
+            pending.extend(reversed(item.args))

@@ -1,0 +1,430 @@
+"""What random matches show that is wrong with a game, for those who write it.
+
+Rules can be well-formed and still make a game nobody can play: a role without a legal move, matches
+that never end, ends without a score. And in a game with hidden information a role must be able to
+tell its legal moves from what it did and saw. That is wrong if two matches agree in the role's own
+moves and percepts, and not in its legal moves; both are kept, to be shown.
+
+Matches of random moves rarely agree for long. So for each role there are as many matches again in
+which it makes the same move wherever it may: its paths differ by what it sees alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ggp.belief import PathTree
+from ggp.gdl.goals import what_is_wrong
+from ggp.gdl.terms import Symbol
+from ggp.machine.base import BoolArray, GoalTexts, IntArray, Machine, Ragged, States, is_open
+from ggp.machine.goal_values import number_or_nan
+from ggp.search.moves import MoveLists
+
+MAX_TURNS = 1000
+"""Turns after which a match is given up, as the match runner does."""
+
+MAX_SECONDS = 600.0
+"""Time after which it is over, and matches that are not are left out; they are not counted."""
+
+_LANES = {"prolog": 16}
+_MOST_LANES = 256
+"""Matches side by side."""
+
+Kind = Literal["stuck", "endless", "no-goal", "several-goals", "goal-value", "unknowable"]
+
+ERRORS: frozenset[Kind] = frozenset({"stuck", "endless"})
+"""What makes a game unplayable; the rest is settled somehow in play."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The beginning of a match.
+
+    Attributes:
+        joint_moves: of each turn, by role, as `ggp trace --moves` takes them.
+        legal: the moves that the role had then, sorted; empty where that is not the point.
+    """
+
+    joint_moves: tuple[Mapping[str, str], ...]
+    legal: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Something that is wrong with a game.
+
+    Attributes:
+        kind: of what.
+        role: whose; None for all.
+        matches: in how many matches it was seen.
+        message: one sentence.
+        knows: of `unknowable`, what the role did and saw, one "move / percepts" a turn.
+        histories: two of `unknowable`, else one.
+    """
+
+    kind: Kind
+    role: str | None
+    matches: int
+    message: str
+    knows: tuple[str, ...]
+    histories: tuple[History, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RolePlay:
+    """A role in random matches.
+
+    Attributes:
+        most_moves: it ever had to choose from.
+        mean, lowest, highest: goal values of the matches that ended; None if none did.
+    """
+
+    most_moves: int
+    mean: float | None
+    lowest: float | None
+    highest: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What came of random matches.
+
+    Attributes:
+        matches: that were played.
+        ended: how many came to their end.
+        shortest, longest: turns of those, 0 if none did.
+        mean_turns: likewise.
+        chance_moves: mean number of turns of a match in which chance had a choice.
+        roles: all but `random`.
+        troubles: found, the gravest first.
+        seconds: it took.
+    """
+
+    matches: int
+    ended: int
+    shortest: int
+    longest: int
+    mean_turns: float
+    chance_moves: float
+    roles: Mapping[str, RolePlay]
+    troubles: tuple[Trouble, ...]
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {
+            **{name: getattr(self, name) for name in _FIGURES},
+            "roles": {
+                role: {name: getattr(each, name) for name in RolePlay.__slots__}
+                for role, each in self.roles.items()
+            },
+            "troubles": [_trouble_json(trouble) for trouble in self.troubles],
+            "seconds": round(self.seconds, 3),
+        }
+
+
+_FIGURES = ("matches", "ended", "shortest", "longest", "mean_turns", "chance_moves")
+
+
+def _trouble_json(trouble: Trouble) -> dict[str, Any]:
+    return {
+        "kind": trouble.kind,
+        "role": trouble.role,
+        "matches": trouble.matches,
+        "message": trouble.message,
+        "knows": list(trouble.knows),
+        "histories": [
+            {"joint_moves": [dict(m) for m in each.joint_moves], "legal": list(each.legal)}
+            for each in trouble.histories
+        ],
+    }
+
+
+def rehearse(
+    machine: Machine,
+    matches: int,
+    seed: int,
+    *,
+    told: Callable[[int], None] = lambda _: None,
+    max_turns: int = MAX_TURNS,
+    max_seconds: float = MAX_SECONDS,
+    clock: Callable[[], float] = time.monotonic,
+) -> Rehearsal:
+    """Play so many random matches, and as many again for each role if moves are hidden.
+
+    Args:
+        told: is called with the number of matches played since the last call.
+        max_turns: after which a match counts as endless.
+
+    Raises:
+        ReasonerLimitError: the rules loop or explode.
+    """
+    started = clock()
+
+    def is_late() -> bool:
+        return clock() - started > max_seconds
+
+    run = _Rehearsal(machine, max_turns, is_late)
+    lanes = _LANES.get(machine.backend, _MOST_LANES)
+    steady = [None] if is_open(machine) else [None, *_players(machine)]
+    for number, begin in enumerate(range(0, matches, lanes)):
+        if is_late():
+            break
+        for role in steady:
+            rng = np.random.default_rng((seed, number, 0 if role is None else role + 1))
+            run.play(min(lanes, matches - begin), role, rng)
+            told(min(lanes, matches - begin))
+    return run.result(clock() - started)
+
+
+def matches_in(machine: Machine, matches: int) -> int:
+    """How many matches `rehearse` plays in all, for progress."""
+    return matches * (1 if is_open(machine) else 1 + len(_players(machine)))
+
+
+def _players(machine: Machine) -> list[int]:
+    return [role for role in range(len(machine.roles)) if role != machine.random_role]
+
+
+class _Turn(NamedTuple):
+    """What was played in one turn of the matches that were not over: their numbers, `[L, R]`."""
+
+    matches: IntArray
+    joint: IntArray
+
+
+@dataclass(slots=True)
+class _Found:
+    """A kind of trouble of a role: how often, and the first time."""
+
+    message: str
+    histories: tuple[History, ...]
+    knows: tuple[str, ...] = ()
+    matches: int = 0
+
+
+@dataclass(slots=True)
+class _Figures:
+    """Numbers of the matches so far, one entry each."""
+
+    turns: list[int] = field(default_factory=list)
+    goals: list[list[float]] = field(default_factory=list)
+    chance: int = 0
+    matches: int = 0
+    most_moves: dict[int, int] = field(default_factory=dict)
+
+
+class _Rehearsal:
+    """The matches so far."""
+
+    def __init__(self, machine: Machine, max_turns: int, is_late: Callable[[], bool]) -> None:
+        self._machine, self._max_turns, self._is_late = machine, max_turns, is_late
+        self._players = _players(machine)
+        self._found: dict[tuple[Kind, int | None], _Found] = {}
+        self._figures = _Figures()
+
+    def play(self, lanes: int, steady: int | None, rng: np.random.Generator) -> None:
+        """Play some matches; with a steady role only for what roles can know."""
+        machine, counts = self._machine, steady is None
+        tree = PathTree(machine)
+        states, matches = machine.initial(lanes), np.arange(lanes)
+        paths = np.tile(np.arange(len(machine.roles)), (lanes, 1))
+        played: list[_Turn] = []
+        self._figures.matches += lanes if counts else 0
+        unknowable: set[tuple[int, int]] = set()
+        while True:
+            over = machine.terminal(states)
+            if counts:
+                self._ended(states.take(np.flatnonzero(over)), matches[over], played)
+            lists = [MoveLists(machine, states, role) for role in range(len(machine.roles))]
+            stuck = np.stack([moves.counts == 0 for moves in lists], axis=1) & ~over[:, None]
+            if counts:
+                self._stuck(states, matches, stuck, played)
+            going = np.flatnonzero(~over & ~stuck.any(axis=1))
+            if not len(going) or len(played) == self._max_turns:
+                break
+            if self._is_late():
+                self._figures.matches -= len(going) if counts else 0
+                return
+            if len(going) < len(matches):
+                states, matches, paths = states.take(going), matches[going], paths[going]
+                lists = [MoveLists(machine, states, role) for role in range(len(machine.roles))]
+            for role in self._players:
+                self._compare(tree, role, paths[:, role], lists[role], matches, played, unknowable)
+            self._count(lists, counts)
+            joint = np.stack(
+                [_choices(moves, role == steady, rng) for role, moves in enumerate(lists)], axis=1
+            )
+            played.append(_Turn(matches, joint))
+            states, percepts = machine.step(states, joint)
+            columns = zip(paths.T, joint.T, percepts.T, strict=True)
+            paths = np.stack([tree.extend(*column) for column in columns], axis=1)
+        if counts and len(going):
+            message = f"the match is not over after {self._max_turns} turns"
+            self._note("endless", None, len(going), message, matches[going[0]], played)
+
+    def result(self, seconds: float) -> Rehearsal:
+        """All that was found."""
+        figures, machine = self._figures, self._machine
+        turns = figures.turns
+        order = list(_ORDER)
+        troubles = [
+            Trouble(kind, None if role is None else machine.roles[role], each.matches,
+                    each.message, each.knows, each.histories)
+            for (kind, role), each in sorted(
+                self._found.items(), key=lambda f: (order.index(f[0][0]), f[0][1] or 0)
+            )
+        ]  # fmt: skip
+        return Rehearsal(
+            matches=figures.matches,
+            ended=len(turns),
+            shortest=min(turns, default=0),
+            longest=max(turns, default=0),
+            mean_turns=round(float(np.mean(turns)), 3) if turns else 0.0,
+            chance_moves=round(figures.chance / max(figures.matches, 1), 3),
+            roles={machine.roles[role]: self._role(role) for role in self._players},
+            troubles=tuple(troubles),
+            seconds=seconds,
+        )
+
+    def _role(self, role: int) -> RolePlay:
+        most = self._figures.most_moves.get(role, 0)
+        scores = [goals[role] for goals in self._figures.goals]
+        if not scores:
+            return RolePlay(most, None, None, None)
+        return RolePlay(most, round(float(np.mean(scores)), 3), min(scores), max(scores))
+
+    # ---------------------------------------------------------------- what is looked at
+
+    def _count(self, lists: Sequence[MoveLists], counts: bool) -> None:
+        if not counts:
+            return
+        for role in self._players:
+            most = int(lists[role].counts.max())
+            self._figures.most_moves[role] = max(self._figures.most_moves.get(role, 0), most)
+        if self._machine.random_role is not None:
+            self._figures.chance += int((lists[self._machine.random_role].counts > 1).sum())
+
+    def _stuck(
+        self, states: States, matches: IntArray, stuck: BoolArray, played: list[_Turn]
+    ) -> None:
+        for role in np.flatnonzero(stuck.any(axis=0)).tolist():
+            lanes = np.flatnonzero(stuck[:, role])
+            fluents = " ".join(self._machine.fluents(states.take(lanes[:1]))[0])
+            message = f"no legal move at turn {len(played) + 1}, in the state {fluents}"
+            self._note("stuck", role, len(lanes), message, matches[lanes[0]], played)
+
+    def _ended(self, states: States, matches: IntArray, played: list[_Turn]) -> None:
+        if not len(matches):
+            return
+        machine = self._machine
+        self._figures.turns += [len(played)] * len(matches)
+        assert isinstance(machine, GoalTexts)
+        for match, texts in zip(matches.tolist(), machine.goal_texts(states), strict=True):
+            values = [0.0] * len(machine.roles)
+            for role in self._players:
+                for kind, message in _goal_troubles(texts[role]):
+                    self._note(kind, role, 1, message, match, played)
+                values[role] = _number(texts[role])
+            self._figures.goals.append(values)
+
+    def _compare(
+        self,
+        tree: PathTree,
+        role: int,
+        paths: IntArray,
+        moves: MoveLists,
+        matches: IntArray,
+        played: list[_Turn],
+        known: set[tuple[int, int]],
+    ) -> None:
+        """Note paths of a role that leave open which moves it has."""
+        sets = _sets(moves.moves)
+        order = np.lexsort((sets, paths))
+        same = paths[order][1:] == paths[order][:-1]
+        differ = np.flatnonzero(same & (sets[order][1:] != sets[order][:-1]))
+        if not len(differ):
+            return
+        of_doubt = np.isin(paths, paths[order][differ])
+        new = {(role, match) for match in matches[of_doubt].tolist()} - known
+        known |= new
+        first, second = order[differ[0]], order[differ[0] + 1]
+        pair = [(int(matches[lane]), moves.moves[int(lane)]) for lane in (first, second)]
+        found = self._found.setdefault(
+            ("unknowable", role),
+            _Found(
+                f"what it did and saw before turn {len(played) + 1} does not tell its legal moves",
+                tuple(self._history(match, played, legal) for match, legal in pair),
+                tuple(tree.texts(int(paths[first]))),
+            ),
+        )
+        found.matches += len(new)
+
+    def _note(
+        self,
+        kind: Kind,
+        role: int | None,
+        times: int,
+        message: str,
+        match: int,
+        played: list[_Turn],
+    ) -> None:
+        found = self._found.get((kind, role))
+        if found is None:
+            found = _Found(message, (self._history(int(match), played),))
+            self._found[kind, role] = found
+        found.matches += times
+
+    def _history(self, match: int, played: list[_Turn], legal: IntArray | None = None) -> History:
+        machine = self._machine
+        joint_moves = []
+        for turn in played:
+            (lane,) = np.flatnonzero(turn.matches == match)
+            texts = map(machine.move_text, turn.joint[lane].tolist())
+            joint_moves.append(dict(zip(machine.roles, texts, strict=True)))
+        moves = () if legal is None else tuple(sorted(map(machine.move_text, legal.tolist())))
+        return History(tuple(joint_moves), moves)
+
+
+_ORDER: tuple[Kind, ...] = (
+    *("stuck", "endless", "goal-value", "no-goal", "several-goals", "unknowable"),
+)  # fmt: skip
+
+
+def _goal_troubles(texts: Sequence[str]) -> Iterator[tuple[Kind, str]]:
+    """What is wrong with the goal values of a role at the end."""
+    if not texts:
+        yield "no-goal", "the game ends without a goal value: it counts as 0"
+        return
+    if len(set(texts)) > 1:
+        listed = ", ".join(sorted(set(texts)))
+        yield "several-goals", f"the game ends with the goal values {listed}: the first rule counts"
+    wrong = what_is_wrong(Symbol(texts[0]))
+    if wrong:
+        yield "goal-value", f"the goal value {texts[0]} {wrong}"
+
+
+def _number(texts: Sequence[str]) -> float:
+    return float(np.nan_to_num(number_or_nan(texts[0]))) if texts else 0.0
+
+
+def _sets(moves: Ragged) -> IntArray:
+    """`[L]` numbers of sets of moves, equal where the same moves are legal; no set is empty."""
+    marks = np.random.default_rng(0).integers(0, 1 << 62, int(moves.values.max()) + 1)
+    return np.asarray(np.add.reduceat(marks[moves.values], moves.offsets[:-1]))
+
+
+def _choices(moves: MoveLists, steady: bool, rng: np.random.Generator) -> IntArray:
+    """`[L]` a random move in each lane; `steady`: the same one wherever that is legal."""
+    lanes = np.arange(len(moves.counts))
+    if not steady:
+        return moves.at(lanes, moves.draw(lanes, rng))
+    listed = moves.moves
+    order = rng.permutation(int(listed.values.max()) + 1)
+    first = np.minimum.reduceat(order[listed.values], listed.offsets[:-1])
+    return np.asarray(np.argsort(order)[first])

@@ -1,0 +1,218 @@
+"""A person's place in a match: what the role knows is shown, and a move is asked for.
+
+Everything shown is made of the role's own moves and percepts (`Knowledge`), and of the legal moves,
+which a referee tells the role it asks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from rich.columns import Columns
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from ggp.errors import GDLError
+from ggp.gdl import parse_term, to_kif
+from ggp.gdl.nearest import nearest
+from ggp.gdl.source import printable
+from ggp.players import Decision
+from ggp.search.anytime import Deadline
+from match_runner.match.guests import LeftError, NoAnswerError
+from match_runner.match.views import percepts_text, plain
+from match_runner.table.frames import Artist
+from match_runner.table.knowledge import Knowledge
+from match_runner.terminal.drawing import draw
+from match_runner.terminal.screen import Screen, TimeIsUpError
+
+RULES, AGAIN, HISTORY, QUIT = "?", "", "history", "quit"
+"""What can be said instead of a move; a legal move of that name comes first."""
+
+_PROMPT = "Your move (number or text; ? rules, history, quit):"
+_ONLY_PROMPT = "Your only move; Enter plays it (? rules, history, quit):"
+
+
+class Person:
+    """A `Guest` in the terminal.
+
+    Args:
+        role: which it plays.
+        screen: of the person.
+        artist: draws the game.
+        knowledge: of the role.
+        rules: what `?` shows.
+        clock_s: for each decision; None for as long as it takes.
+        is_alone: whether nobody else plays at this screen.
+    """
+
+    states_visited = 0
+
+    def __init__(
+        self,
+        role: str,
+        screen: Screen,
+        artist: Artist,
+        knowledge: Knowledge,
+        rules: Sequence[RenderableType],
+        *,
+        clock_s: float | None,
+        is_alone: bool,
+    ) -> None:
+        self._role, self._screen, self._artist = role, screen, artist
+        self._knowledge, self._rules = knowledge, rules
+        self._clock_s, self._is_alone = clock_s, is_alone
+        self._legal: Sequence[str] = ()
+        self._turns: list[tuple[str, tuple[str, ...], str | None]] = []
+
+    def observe(
+        self,
+        move: str | None,
+        percepts: Sequence[str] | None,
+        *,
+        submitted: str | None = None,
+        in_time: bool = True,
+        deadline: Deadline | None = None,
+    ) -> None:
+        """A turn is over."""
+        assert move is not None
+        assert percepts is not None
+        self._turns.append((move, tuple(percepts), submitted))
+        self._knowledge.observe(move, percepts, submitted, in_time=in_time)
+
+    def invite(self, legal: Sequence[str]) -> None:
+        """A turn has begun; the person is asked when the players of this process have moved."""
+        self._legal = legal
+
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
+        """The move the person types.
+
+        Raises:
+            NoAnswerError: the clock ran out.
+            LeftError: the person does not play on.
+        """
+        began_s = time.monotonic()
+        try:
+            if not self._is_alone:
+                self._screen.console.clear()
+                self._screen.ask(f"{printable(self._role)} is to move. Press Enter.")
+                began_s = time.monotonic()
+            move = self._asked(None if self._clock_s is None else began_s + self._clock_s)
+        except TimeIsUpError:
+            self._screen.show(Text("Time is up: a random legal move is made for you.", "yellow"))
+            raise NoAnswerError(f"gave no answer within {self._clock_s:g} s") from None
+        except EOFError:
+            raise self._left() from None
+        except KeyboardInterrupt:
+            raise self._left(interrupted=True) from None
+        return Decision(move, (), 0, False, 0, time.monotonic() - began_s)
+
+    def ended(
+        self, move: str | None, percepts: Sequence[str] | None, goal: float | None = None
+    ) -> None:
+        """Show the last turn and the score."""
+        assert move is not None
+        self._turns.append((move, tuple(percepts or ()), None))
+        score = "" if goal is None else f" {printable(self._role)} scores {goal:g}."
+        self._screen.show(Text(), *self._last_turn(), Text(f"The match is over.{score}", "bold"))
+
+    def _left(self, *, interrupted: bool = False, said: bool = False) -> LeftError:
+        self._screen.left = LeftError(self._role, interrupted=interrupted, said=said)
+        return self._screen.left
+
+    # ---------------------------------------------------------------- asking
+
+    def _asked(self, until_s: float | None) -> str:
+        self._screen.show(*self._view())
+        while True:
+            left = "" if until_s is None else f"{max(until_s - time.monotonic(), 0.0):.0f} s. "
+            prompt = _PROMPT if len(self._legal) > 1 else _ONLY_PROMPT
+            answer = self._screen.ask(f"{left}{prompt}", until_s)
+            move = self._meant(answer)
+            if move is not None:
+                return move
+            if answer == RULES:
+                self._screen.show(*self._rules)
+            elif answer == AGAIN:
+                self._screen.show(*self._view())
+            elif answer.lower() == HISTORY:
+                self._screen.show(*self._history())
+            elif answer.lower() == QUIT:
+                raise self._left(said=True)
+            else:
+                self._screen.show(plain(self._complaint(answer), "yellow"))
+
+    def _meant(self, answer: str) -> str | None:
+        """The legal move that an answer names: by text, with or without parentheses, or number."""
+        for text in (answer, f"({answer})"):
+            try:
+                move = to_kif(parse_term(text))
+            except GDLError:
+                continue
+            if move in self._legal:
+                return move
+        if not answer and len(self._legal) == 1:
+            return self._legal[0]
+        if answer.isascii() and answer.isdigit() and 1 <= int(answer[:9]) <= len(self._legal):
+            return self._legal[int(answer[:9]) - 1]
+        return None
+
+    def _complaint(self, answer: str) -> str:
+        bare = {move.strip("()"): move for move in self._legal}
+        meant = nearest(answer.strip("()").lower(), bare)
+        hint = "" if meant is None else f" Did you mean {bare[meant]}?"
+        return f"{answer[:60]} is none of your {len(self._legal)} moves.{hint}"
+
+    # ---------------------------------------------------------------- showing
+
+    def _view(self) -> Iterator[RenderableType]:
+        """Everything the role knows now, and what it may do."""
+        yield Text()
+        yield plain(f"Turn {len(self._turns) + 1}: you are {self._role}", "bold")
+        yield from self._last_turn()
+        known = self._knowledge.known()
+        console = self._screen.console
+        if not known.states:
+            yield Text("What you know of the state cannot be told.", "dim")
+        else:
+            yield Text(_about(known.states, known.exact), "dim")
+            picture = self._artist.certain(known.shares)
+            drawn = draw(picture, console.encoding, colours=console.color_system is not None)
+            yield from (Padding(part, (0, 0, 0, 2), expand=False) for part in drawn)
+        yield Text("Your legal moves:", "dim")
+        sure = known.legal if known.states else frozenset(self._legal)
+        width = len(str(len(self._legal)))
+        moves = [
+            plain(f"{number:>{width}}. {move}{'' if move in sure else ' (*)'}")
+            for number, move in enumerate(self._legal, 1)
+        ]
+        yield Padding(Columns(moves, padding=(0, 3)), (0, 0, 0, 2), expand=False)
+        if any(move not in sure for move in self._legal):
+            yield Text("(*) You could not tell from what you saw that this is legal.", "dim")
+
+    def _last_turn(self) -> Iterator[Text]:
+        if self._turns:
+            yield from self._turn_told(len(self._turns) - 1)
+
+    def _turn_told(self, number: int) -> Iterator[Text]:
+        move, percepts, submitted = self._turns[number]
+        text = Text.assemble(f"In turn {number + 1} you played ", plain(move, "bold"))
+        if submitted is not None and submitted != move:
+            text.append_text(plain(f" (not {submitted}, which was illegal or late)", "yellow"))
+        yield Text.assemble(text, " and saw ", percepts_text(percepts), ".")
+
+    def _history(self) -> Iterator[RenderableType]:
+        if not self._turns:
+            yield Text("Nothing has happened yet.", "dim")
+        for number in range(len(self._turns)):
+            yield from self._turn_told(number)
+
+
+def _about(states: int, exact: bool) -> str:
+    """What a picture of knowledge means."""
+    if exact and states == 1:
+        return "The state, which you know:"
+    if exact:
+        return f"What is so in all {states:,} states that are possible as far as you know:"
+    return f"What is so in all of {states:,} possible states that were looked at:"

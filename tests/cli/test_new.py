@@ -1,0 +1,121 @@
+"""`ggp new` and `ggp validate --play`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ggp.cli.rehearsing import rehearsed
+from ggp.errors import ReasonerLimitError
+from ggp.study.rehearsal import Rehearsal
+from tests.support.commands import error_line, json_of, run, text_file
+
+
+@pytest.fixture
+def game(tmp_path: Path) -> str:
+    path = str(tmp_path / "my_game.gdl")
+    assert run("new", path).exit_code == 0
+    return path
+
+
+def test_new_game_is_in_order_and_plays(game: str) -> None:
+    (found,) = json_of("validate", game, "--strict", "--play", "60", "--seed", "3")
+    assert (found["ok"], found["diagnostics"]) == (True, [])
+    play = found["play"]
+    assert play["troubles"] == []
+    assert (play["matches"], play["ended"], play["longest"]) == (60, 60, 3)
+    assert play["chance_moves"] == 1.0
+    assert set(play["roles"]) == {"keeper", "guesser"}
+    assert 0 < play["roles"]["guesser"]["mean"] < 100
+
+
+def test_new_game_describes_itself(game: str) -> None:
+    told = json_of("games", game)
+    assert told["title"] == "My game"
+    assert set(told["sections"]) == {"Moves", "Percepts", "Scores"}
+
+
+def test_new_game_never_overwrites(game: str, tmp_path: Path) -> None:
+    Path(game).write_text("mine")
+    assert "is there already; give the name of a new file" in error_line("new", game)
+    assert Path(game).read_text() == "mine"
+    (tmp_path / "link.gdl").symlink_to(tmp_path / "nowhere.gdl")
+    assert "is there already" in error_line("new", str(tmp_path / "link.gdl"))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("game", "must end in .gdl or .kif"),
+        ("nowhere/game.gdl", "No such file or directory"),
+        ("", "the path is empty"),
+    ],
+)
+def test_new_game_needs_a_place(name: str, message: str, tmp_path: Path) -> None:
+    assert message in error_line("new", str(tmp_path / name) if name else "")
+
+
+def test_validate_plays_and_says_what_goes_wrong(game: str) -> None:
+    text = Path(game).read_text()
+    Path(game).write_text(text.replace("(<= (legal guesser noop) (not (true (turn 3))))", ""))
+    result = run("validate", game, "--play", "20")
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[0] == f"{game}: ok"
+    assert lines[2:4] == [
+        "error: guesser: no legal move at turn 1, in the state (turn 1) (20 matches) [stuck]",
+        "    at the start",
+    ]
+    assert f"{game}: 20 random matches, 0 came to their end" in result.stdout
+
+
+def test_validate_shows_two_histories_of_what_a_role_cannot_know(game: str) -> None:
+    text = Path(game).read_text()
+    peeking = "(<= (legal guesser peek) (true (turn 3)) (true (coin left)))"
+    Path(game).write_text(text + peeking)
+    result = run("validate", game, "--play", "50")
+    assert result.exit_code == 0
+    assert (
+        "warning: guesser: what it did and saw before turn 3 does not tell its legal moves"
+        in result.stdout
+    )
+    assert "  it knows of each turn its move / what it saw:\n    1. noop / ()" in result.stdout
+    assert result.stdout.count("    1. keeper noop, random (hide ") == 2
+    assert "(lift right), peek; only here: peek" in result.stdout
+    strict = run("validate", game, "--play", "50", "--strict", "--json")
+    assert strict.exit_code == 1
+    (found,) = json.loads(strict.stdout)
+    assert not found["ok"]
+    (trouble,) = found["play"]["troubles"]
+    assert (trouble["kind"], trouble["role"]) == ("unknowable", "guesser")
+    one, other = trouble["histories"]
+    assert ("peek" in one["legal"]) != ("peek" in other["legal"])
+    assert one["joint_moves"][0]["guesser"] == "noop"
+
+
+def test_sheet_with_errors_is_not_played(tmp_path: Path) -> None:
+    game = text_file(tmp_path, "(role a)")
+    result = run("validate", game, "--play", "5", "--json")
+    assert result.exit_code == 1
+    (found,) = json.loads(result.stdout)
+    assert "play" not in found
+
+
+def test_sheet_that_cannot_be_played_out_does_not_keep_others_from_it(
+    game: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def loops(file: str, *asked: int) -> Rehearsal:
+        if file == game:
+            raise ReasonerLimitError("inferences", 5, "a step")
+        return rehearsed(file, *asked)
+
+    monkeypatch.setattr("ggp.cli.rulesheets.rehearsed", loops)
+    result = run("validate", game, "exploding_bomb", "--play", "3", "--json")
+    assert result.exit_code == 1
+    assert "error: a step passed the limit of 5 inferences" in result.stderr
+    looping, bomb = json.loads(result.stdout)
+    assert (looping["ok"], bomb["ok"]) == (False, True)
+    assert "passed the limit" in looping["play"]["error"]
+    assert bomb["play"]["matches"] == 3

@@ -1,0 +1,204 @@
+"""People at the terminal: what they are shown, what they type, and how they leave."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from ggp.gdl import parse_term
+from ggp.gdl.normalize import load
+from match_runner.cli import main
+from match_runner.match.record_files import read_record
+from match_runner.pictures import Layout
+from match_runner.terminal.drawing import draw
+from match_runner.terminal.screen import Screen, TimeIsUpError
+from tests.support.games import REPOSITORY
+
+KUHN = ("kuhn_poker", "--player", "player1=human", "--player", "player2=legal", "--seed", "3")
+
+
+def play(*args: str, typed: str) -> Result:
+    return CliRunner().invoke(
+        main, ["play", *args, "--backend", "prolog"], input=typed, prog_name="match-runner"
+    )
+
+
+def test_person_plays_a_match_by_number_and_by_text() -> None:
+    for typed in ("\n2\n\n1\n\n\n", "noop\ncheck\nnoop\nfold\n", "NOOP\n(check)\n1\nfold\n"):
+        result = play(*KUHN, typed=typed)
+        assert result.exit_code == 0, result.output
+        assert "Turn 1: you are player1\nThe state, which you know:\n" in result.stdout
+        assert re.search(r"In turn 1 you played noop and saw \(dealt \w+\)\.", result.stdout)
+        assert "What is so in all 2 states that are possible as far as you know:" in result.stdout
+        assert "  1. bet   2. check" in result.stdout
+        assert "In turn 2 you played check" in result.stdout
+        assert "The match is over. player1 scores " in result.stdout
+
+
+def test_nothing_hidden_is_shown_before_the_end() -> None:
+    for seed in range(4):
+        result = play(*KUHN[:-1], str(seed), typed="\n2\n\n1\n\n\n")
+        before, _, after = result.stdout.partition("What really happened")
+        (own,) = set(re.findall(r"dealt (\w+)", before))
+        assert re.search(rf"holds *\n.*\n.*\n *player1 +{own}|holds player1 {own}", before)
+        assert not re.search(r"player2 +(jack|queen|king)", before)
+        assert set(re.findall(r"jack|queen|king", before)) == {own}
+        assert len(set(re.findall(r"dealt (\w+)", after))) == 2
+
+
+def test_board_of_an_open_game_is_drawn() -> None:
+    args = ("tic_tac_toe", "--player", "xplayer=human", "--player", "oplayer=legal")
+    result = play(*args, typed="(mark 2 2)\n")
+    assert "What is so in all" not in result.stdout
+    last = result.stdout[result.stdout.index("Turn 2: ") :]
+    assert [line for line in last.splitlines() if "✕" in line] == ["  │ 2 │   │ ✕x │   │"]
+
+
+def test_cells_that_may_or_may_not_be_taken_have_a_question_mark() -> None:
+    args = ("krieg_tic_tac_toe", "--player", "xplayer=human", "--player", "oplayer=legal")
+    result = play(*args, typed="(mark 2 2)\n\n")
+    last = result.stdout[result.stdout.index("Turn 3: ") :]
+    assert "What is so in all 8 states that are possible as far as you know:" in last
+    board = last[: last.index("Your legal moves")]
+    assert board.count(" ? ") == 8
+    assert board.count(" ✕x ") == 1
+
+
+def test_picture_without_colours_or_symbols_still_says_whose_pieces_are_whose() -> None:
+    layout = Layout.of(load("connect_four"))
+    facts = [parse_term("(disc 1 1 first)"), parse_term("(disc 2 1 second)")]
+    shown = {}
+    for encoding, colours in (("utf-8", False), ("ascii", True)):
+        screen = Screen(io.StringIO(), io.StringIO())
+        screen.show(*draw(layout.picture(facts).to_json(), encoding, colours=colours))
+        assert isinstance(screen.console.file, io.StringIO)
+        shown[encoding] = screen.console.file.getvalue()
+    assert "●f │ ●s" in shown["utf-8"]
+    assert shown["ascii"].isascii()
+    assert "first | second" in shown["ascii"]
+
+
+def test_what_is_no_move_is_told_with_the_nearest_and_asked_again() -> None:
+    result = play(*KUHN, typed="\nchekc\n99\ncheck\n\n")
+    assert "chekc is none of your 2 moves. Did you mean check?" in result.stdout
+    assert "99 is none of your 2 moves." in result.stdout
+    assert "In turn 2 you played check" in result.stdout
+
+
+def test_rules_and_history_can_be_asked_for() -> None:
+    result = play(*KUHN, typed="history\n\n?\nHistory\nquit\n")
+    assert "Nothing has happened yet." in result.stdout
+    assert "random may (deal ?c1 ?c2) if (control random) is true" in result.stdout
+    assert "Kuhn" in result.stdout
+    assert result.stdout.count("In turn 1 you played noop and saw (dealt") == 2
+
+
+@pytest.mark.parametrize(("typed", "code"), [("\nquit\n", 0), ("\n", 1), ("", 1)])
+def test_person_who_leaves_ends_the_match_and_the_series(
+    typed: str, code: int, tmp_path: Path
+) -> None:
+    result = play(*KUHN, "--matches", "3", "--record", str(tmp_path), typed=typed)
+    assert result.exit_code == code
+    assert result.stdout.endswith("You have left; the match ends here.\n")
+    assert result.stderr == ""
+    (path,) = tmp_path.glob("*.json")
+    record = read_record(path)
+    assert record.error == "player1 left the match"
+    assert set(record.goals.values()) == {None}
+    assert len(record.turns) == typed.count("\n") - typed.count("quit")
+
+
+def test_json_is_alone_on_standard_output() -> None:
+    result = play(*KUHN, "--json", typed="\n2\n\n1\n\n\n")
+    found = json.loads(result.stdout)
+    assert found["matches"][0]["seed"] == 3
+    assert found["matches"][0]["errors"] == []
+    assert "you are player1" in result.stderr
+
+
+def test_two_people_share_a_screen_one_after_the_other() -> None:
+    args = ("kuhn_poker", "--player", "player1=human", "--player", "player2=human")
+    result = play(*args, typed="\n\n\n\n")
+    assert "player1 is to move. Press Enter." in result.stdout
+    assert "player2 is to move. Press Enter." in result.stdout
+    assert result.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--jobs", "2"), "leave out --jobs"),
+        (("--out", "results"), "leave out --out"),
+        (("--scheduler", "tcp://localhost:1"), "leave out --scheduler"),
+    ],
+)
+def test_people_play_in_this_terminal_only(options: tuple[str, ...], message: str) -> None:
+    result = play(*KUHN, *options, typed="")
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_line_that_does_not_come_in_time_is_too_late() -> None:
+    read, write = os.pipe()
+    with os.fdopen(read) as source, os.fdopen(write, "w") as sink:
+        screen = Screen(io.StringIO(), source)
+        with pytest.raises(TimeIsUpError):
+            screen.ask("?", time.monotonic() + 0.05)
+        sink.write("one\ntw")
+        sink.flush()
+        assert screen.ask("?", time.monotonic() + 5) == "one"
+        with pytest.raises(TimeIsUpError):
+            screen.ask("?", time.monotonic() + 0.05)
+        sink.write("o\nthree")
+        sink.close()
+        assert [screen.ask("?"), screen.ask("?")] == ["two", "three"]
+        with pytest.raises(EOFError):
+            screen.ask("?")
+
+
+def test_clock_runs_and_ctrl_c_leaves_at_a_terminal() -> None:
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "match_runner", "play", *KUHN, "--play-clock", "0.5"]
+    process = subprocess.Popen(
+        [*command, "--backend", "prolog"],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "TERM": "dumb"},
+        start_new_session=True,
+        preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0),
+    )
+    os.close(theirs)
+    try:
+        shown = _read_until(ours, "Time is up: a random legal move is made for you.")
+        assert "0 s. " in shown or "1 s. " in shown
+        _read_until(ours, "Turn 2: you are player1")
+        _read_until(ours, "history, quit):")
+        os.write(ours, b"\x03")
+        _read_until(ours, "You have left; the match ends here.")
+        assert process.wait(20) == 130
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def _read_until(file: int, text: str) -> str:
+    shown, until = "", time.monotonic() + 60
+    while text not in shown:
+        left = until - time.monotonic()
+        assert left > 0, shown
+        if select.select([file], [], [], left)[0]:
+            shown += os.read(file, 10_000).decode("utf-8", "replace")
+    return shown

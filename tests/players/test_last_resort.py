@@ -1,0 +1,71 @@
+"""Players that go on with states that were drawn, where no particle is left."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.machine import Machine
+from ggp.machine.base import States
+from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
+from ggp.search.moves import random_moves
+from tests.support.games import machine_of_game
+
+GAME = "kriegspiel_5x5"
+
+
+def pieces(machine: Machine, state: States, role: str) -> set[str]:
+    (fluents,) = machine.fluents(state)
+    return {f for f in fluents if f.startswith("(cell ") and f" {role} " in f}
+
+
+def follow(
+    machine: Machine, player: BeliefPlayer, turns: int, seed: int
+) -> list[tuple[Decision, States]]:
+    """What a player with one particle decides in a random match, and the states it was in."""
+    rng = np.random.default_rng(seed)
+    state = machine.initial(1)
+    found = []
+    for _ in range(turns):
+        found.append((player.choose(), state))
+        joint = np.stack([random_moves(machine, state, role, rng) for role in range(2)], axis=1)
+        stepped = machine.step(state, joint)
+        if machine.terminal(stepped.states)[0]:
+            break
+        move = machine.move_text(int(joint[0, 0]))
+        player.observe(move, machine.percept_texts(int(stepped.percepts[0, 0])))
+        state = stepped.states
+    return found
+
+
+@pytest.mark.parametrize("spec", ["hyperplay:playouts=1", "over:depth=1,histories=2"])
+def test_players_go_on_with_boards_that_agree_with_what_was_seen_lately(spec: str) -> None:
+    machine = machine_of_game(GAME, "propnet")
+    given = parse_spec(f"{spec},particles=1,exact=0,boards=kriegspiel")
+    player = make_player(given, machine, 0, np.random.default_rng(0))
+    assert isinstance(player, BeliefPlayer)
+    player.tracker.belief._max_attempts = 1  # type: ignore[attr-defined]
+    found = follow(machine, player, 50, seed=2)
+    assert sum(decision.guessed > 0 for decision, _ in found) > 5
+    first = next(at for at, (decision, _) in enumerate(found) if decision.guessed)
+    for decision, _ in found[first:]:
+        assert decision.guessed == decision.particles
+        if decision.particles:
+            assert "agree with what was seen lately" in (decision.fault or "")
+    bag = player.tracker.spare_bag(None)
+    assert bag is not None
+    assert not bag.sound
+    # It knows what it has itself, and how much the other has.
+    own = pieces(machine, found[-1][1], "white")
+    others = pieces(machine, found[-1][1], "black")
+    for lane in range(min(20, len(bag.sets.states))):
+        drawn = bag.sets.states.take(np.array([lane]))
+        assert pieces(machine, drawn, "white") == own
+        assert len(pieces(machine, drawn, "black")) == len(others)
+
+
+def test_without_a_file_there_is_no_last_resort() -> None:
+    machine = machine_of_game(GAME, "propnet")
+    player = make_player(parse_spec("over:depth=1"), machine, 0, np.random.default_rng(0))
+    assert isinstance(player, BeliefPlayer)
+    assert player.tracker._last_resort is None
