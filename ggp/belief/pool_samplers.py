@@ -106,11 +106,12 @@ class Pool(ObservationSampler):
     def _made(self, role: int, path: int, rng: np.random.Generator) -> Segments:
         """The pool of a path, made of the last one that is known on the way."""
         steps = [int(node) for (node,) in self.tree.beginnings(np.array([path]))]
-        pool = initial_segments(self.machine, 1, keep_views=self._keep_views)
-        for node in steps[1:]:
-            pool = (
-                self._pools[node] if node in self._pools else self._followed(role, pool, node, rng)
-            )
+        known = max((at for at, node in enumerate(steps) if node in self._pools), default=0)
+        pool = self._pools.get(steps[known])
+        if pool is None:
+            pool = initial_segments(self.machine, 1, keep_views=self._keep_views)
+        for node in steps[known + 1 :]:
+            pool = self._followed(role, pool, node, rng)
         return pool
 
     def _followed(self, role: int, pool: Segments, path: int, rng: np.random.Generator) -> Segments:

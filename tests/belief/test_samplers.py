@@ -133,6 +133,12 @@ def test_a_dead_pool_stays_dead_until_a_history_is_found() -> None:
             break
     rng = np.random.default_rng(0)
     assert sampler.at(bags.paths, 0, rng).depleted[0]
+    # It is not made anew from the start of the match either.
+    turn = (np.array([machine.move_id("noop")]), np.array([machine.percept_id(())]))
+    visited = machine.states_visited
+    assert sampler.at(sampler.tree.extend(bags.paths, *turn), 0, rng).depleted[0]
+    assert machine.states_visited == visited
+    assert sampler.at(bags.paths, 0, rng).depleted[0]
     grown = sampler.grown(bags, 1, rng)
     assert len(grown.sets.states) == 1
     assert set(weights_of(machine, grown)) <= set(posterior(machine, 0, PHANTOM))
