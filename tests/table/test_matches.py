@@ -33,6 +33,8 @@ def test_a_match_of_computers_is_played_recorded_and_replayed(tmp_path: Path) ->
         table.get(f"/api/matches/{begun['id']}/turns/{len(states)}", status=404)
     with live_table(tmp_path) as table:  # another server finds it, and plays it again
         assert table.get("/api/lobby")["matches"][0]["id"] == begun["id"]
+        with table.stream("/api/events") as events:
+            assert next(events)["data"]["status"] == "over"
         again = table.get(f"/api/matches/{begun['id']}")
         assert [turn["moves"] for turn in again["turns"]] == [t["moves"] for t in told["turns"]]
 
