@@ -33,7 +33,7 @@ COMMANDS = {
     ),
     "table": LaterCommand(
         "match_runner.table.cli",
-        "Watch matches and take part in them, in a browser.",
+        "Watch matches, look into players' minds and play against them, in a browser.",
     ),
     "tournament": LaterCommand(
         "match_runner.tournament.cli",

@@ -71,6 +71,8 @@ def _systematic(weights: FloatArray, count: int, rng: np.random.Generator) -> In
     total = weights.sum()
     if not count or total <= 0:
         return np.zeros(len(weights), dtype=np.int64)
-    points = (rng.random() + np.arange(count)) * (total / count)
-    at = np.searchsorted(np.cumsum(weights), points, side="right")
-    return np.bincount(np.minimum(at, len(weights) - 1), minlength=len(weights))
+    # Points at distance 1 from a random start, and weights laid end to end, `count` long in all.
+    ends = np.cumsum(weights) * (count / total)
+    before = np.clip(np.ceil(ends - rng.random()), 0, count).astype(np.int64)
+    before[-1] = count  # whatever rounding says
+    return np.diff(before, prepend=0)
