@@ -75,4 +75,4 @@ def _systematic(weights: FloatArray, count: int, rng: np.random.Generator) -> In
     ends = np.cumsum(weights) * (count / total)
     before = np.clip(np.ceil(ends - rng.random()), 0, count).astype(np.int64)
     before[-1] = count  # whatever rounding says
-    return np.diff(before, prepend=0)
+    return np.asarray(np.diff(before, prepend=0))
