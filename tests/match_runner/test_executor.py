@@ -56,8 +56,8 @@ def sleep(seconds: float, started: str) -> None:
 
 
 def say_goodbye(started: str, said: str) -> None:
-    Path(started).touch()
     try:
+        Path(started).touch()
         time.sleep(60)
     finally:
         Path(said).write_text("goodbye")

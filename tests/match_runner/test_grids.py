@@ -8,16 +8,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from matplotlib.image import imread
 
 from ggp.errors import ConfigError
 from ggp.gdl import list_games
-from ggp.gdl.normalize import load
+from ggp.machine import Machine
 from ggp.players import PLAYERS, parse_spec
 from match_runner.cli import main
-from match_runner.match.replay import check_record
+from match_runner.match.records import MatchRecord
 from match_runner.reproduce import (
     cli,
     clock,
@@ -39,6 +40,7 @@ from match_runner.reproduce.plots import draw_chart
 from match_runner.reproduce.results import Claim, Settings
 from match_runner.reproduce.results import Result as Made
 from match_runner.workers.inline import InlineExecutor
+from tests.support.games import machine_of_game
 
 SMALL = tuple(
     Duel(game, pair, f"strength/{game}/{'-'.join(pair)}", play_clock_s=0.1)
@@ -129,6 +131,14 @@ def test_what_the_papers_on_kriegspiel_expect_is_judged(tmp_path: Path) -> None:
     assert [chart.name for chart in result.charts] == ["growth"]
 
 
+def last_state(machine: Machine, record: MatchRecord) -> tuple[str, ...]:
+    state = machine.initial(1)
+    for turn in record.turns:
+        moves = [machine.move_id(turn.joint_move[role]) for role in machine.roles]
+        state = machine.step(state, np.array([moves])).states
+    return machine.fluents(state)[0]
+
+
 def test_a_quick_run_has_one_duel_on_the_whole_board() -> None:
     found = {duel: kriegspiel.quickly(duel) for duel in kriegspiel.duels()}
     (asked,) = (d for d, n in found.items() if n and d.game == kriegspiel_cells.BOARD)
@@ -143,9 +153,11 @@ def test_a_quick_run_has_one_duel_on_the_whole_board() -> None:
 
 def test_games_of_kriegspiel_are_drawn(tmp_path: Path) -> None:
     game = kriegspiel_cells.SMALL_BOARD
-    cell = kriegspiel_cells.Cell(game, ("random", "legal"), 1.0)
+    cell = kriegspiel_cells.Cell(game, ("random", "legal"), 0.02)
+    machine = machine_of_game(game, "propnet")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kriegspiel, "cells", lambda: [cell])
+        patch.setattr(kriegspiel_charts, "build_machine", lambda _: machine)
         patch.setattr(kriegspiel_charts, "pairs", lambda game: [cell.players])
         patch.setattr(kriegspiel_charts, "hybrid", lambda game: "random")
         result, _ = made(kriegspiel.KRIEGSPIEL, settings(tmp_path, 2))
@@ -159,7 +171,7 @@ def test_games_of_kriegspiel_are_drawn(tmp_path: Path) -> None:
     assert own.ys[0] == other.ys[0] == 9 + 5 + 3 + 3 + 5
     played = stored_duel(cell.duel, settings(tmp_path, 2))
     assert played is not None
-    last_states = [check_record(match.record, load(game))[-1] for match in played.matches]
+    last_states = [last_state(machine, match.record) for match in played.matches]
     for player, curve in enumerate((own, other)):
         roles = [
             next(r for r, seated in match.planned.seating.items() if seated == player)

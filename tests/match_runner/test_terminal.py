@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
 import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -177,7 +180,7 @@ def test_clock_runs_and_ctrl_c_leaves_at_a_terminal() -> None:
         stderr=theirs,
         env={**os.environ, "PYTHONPATH": str(REPOSITORY), "TERM": "dumb"},
         start_new_session=True,
-        preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0),
+        preexec_fn=_at_a_terminal,
     )
     os.close(theirs)
     try:
@@ -192,6 +195,11 @@ def test_clock_runs_and_ctrl_c_leaves_at_a_terminal() -> None:
         process.kill()
         process.wait()
         os.close(ours)
+
+
+def _at_a_terminal() -> None:
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests may ignore interrupts
 
 
 def _read_until(file: int, text: str) -> str:
