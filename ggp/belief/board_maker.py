@@ -22,7 +22,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.errors import ConfigError
-from ggp.machine.base import UNKNOWN, BoolArray, FluentSetter, IntArray, Machine, States
+from ggp.machine.base import (
+    UNKNOWN,
+    BoolArray,
+    FluentSetter,
+    IntArray,
+    Machine,
+    States,
+    player_roles,
+)
 from ggp.machine.boards import BoardRelation, BoardSquares
 
 Attacks = Callable[[States, int], BoolArray]
@@ -89,7 +97,7 @@ class BoardMaker:
     ) -> None:
         self._attacked = attacked
         self._squares = BoardSquares(machine, terms.relation, terms.pieces)
-        players = [r for r in range(len(machine.roles)) if r != machine.random_role]
+        players = player_roles(machine)
         if not isinstance(machine, FluentSetter) or len(players) != 2:
             raise ConfigError("boards are drawn in games of two roles, with --backend propnet")
         self._machine, self._setter, self._terms = machine, machine, terms

@@ -275,7 +275,7 @@ class HyperPlaySampler:
         """
         sets = sets.thinned(capacity, rng)
         stepped = np.zeros(len(paths), dtype=np.int64)
-        for steps in self.tree.beginnings(paths)[-back:] if back else ():
+        for steps in self.tree.beginnings(paths, back) if back else ():
             if self.stop():
                 raise GivenUp
             if not len(sets.states):

@@ -91,10 +91,14 @@ class PathTree:
         """
         return self._rows[nodes, 1:]
 
-    def beginnings(self, nodes: IntArray) -> list[IntArray]:
-        """The first 0, 1, ... turns of `[B]` paths of equal length T: T + 1 times `[B]` nodes."""
+    def beginnings(self, nodes: IntArray, last: int | None = None) -> list[IntArray]:
+        """The first 0, 1, ... turns of `[B]` paths of equal length T: T + 1 times `[B]` nodes.
+
+        Args:
+            last: only so many of them, at least 1: the longest ones.
+        """
         found = [nodes]
-        for _ in range(int(self._depths[nodes].max(initial=0))):
+        for _ in range(int(self._depths[nodes].max(initial=0)) if last is None else last - 1):
             found.append(self.parents(found[-1]))
         return found[::-1]
 

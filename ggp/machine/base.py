@@ -412,6 +412,11 @@ def is_open(machine: Machine) -> bool:
     return machine.told_moves(np.array([NO_PERCEPTS], dtype=np.int64)) is not None
 
 
+def player_roles(machine: Machine) -> list[int]:
+    """All roles but `random`."""
+    return [role for role in range(len(machine.roles)) if role != machine.random_role]
+
+
 def role_index(machine: Machine, name: str) -> int:
     """The index of a role.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -93,7 +93,7 @@ class SearchPlayer(BeliefPlayer):
         """Boards of a pool at most, for samplers that have one."""
         return POOL_LIMIT
 
-    @property
+    @cached_property
     def maker(self) -> BoardMaker | None:
         """What draws boards where no history is found."""
         return board_maker_of(self.options.boards, self.machine)

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import ConfigError
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
 from ggp.machine.boards import BoardRelation, BoardSquares
 from ggp.machine.propnet.play.packed import words_for
 from ggp.search.anytime import Deadline, check
@@ -149,7 +149,7 @@ class BoardValues:
     def __init__(self, machine: Machine, terms: BoardTerms) -> None:
         self.squares = BoardSquares(machine, terms.relation, terms.pieces)
         self.terms, self._machine = terms, machine
-        self._players = [r for r in range(len(machine.roles)) if r != machine.random_role]
+        self._players = player_roles(machine)
         if len(self._players) != SIDES:
             raise ConfigError("boards are valued in games of two roles")
         kinds = [kind for kind in self.squares.places if kind[0] in self._players]

@@ -51,6 +51,12 @@ class JointMoves:
         counts = np.stack([each.counts for each in self.lists], axis=1)
         return np.where(self.stuck[:, None], 0, counts)
 
+    @cached_property
+    def sole(self) -> IntArray:
+        """`[S]` the only role that has a choice; -1 where none or several have."""
+        choosing = self.counts > 1
+        return np.where(choosing.sum(axis=1) == 1, np.argmax(choosing, axis=1), -1)
+
     @property
     def number(self) -> float:
         """Joint moves of all states; there may be more than an integer holds."""

@@ -8,6 +8,7 @@ which order roles choose, and how their choices are made in all states at once.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -58,6 +59,19 @@ class _Level:
     open: States
     places: IntArray
     values: FloatArray
+
+    @cached_property
+    def place(self) -> IntArray:
+        """`[S]` the place of each state among those that are open; -1 where it is over."""
+        found = np.full(self.values.shape[1], -1, dtype=np.int64)
+        found[self.places] = np.arange(len(self.places))
+        return found
+
+    def take(self, states: IntArray) -> _Level:
+        """Some of the states."""
+        places = np.flatnonzero(self.place[states] >= 0)
+        on = self.open.take(self.place[states[places]])
+        return _Level(on, places, self.values[:, states])
 
 
 class Layers:
@@ -125,15 +139,14 @@ class Layers:
         joined = machine.concatenate(found)
         first, group = first_seen(machine.groups(joined))
         after = group[np.concatenate(parts)] if parts else np.zeros(0, dtype=np.int64)
-        reached = joined.take(first)
-        level = self._level(reached)
+        level = self._level(joined.take(first))
         if self._skip_refused and len(after):
             refused = self._refused(moves, after, level)
             if refused.any():
                 moves = moves.without(refused)
                 kept = after[~refused]
                 first, after = first_seen(kept)
-                level = self._level(reached.take(kept[first]))
+                level = level.take(kept[first])
         self.layers.append(_Layer(moves, after))
         self._levels.append(level)
         self._moves = None
@@ -167,15 +180,11 @@ class Layers:
             `[J]` state that each is made in, who alone has a choice there, -1 where nobody or
             several have, and `[J]` the place of the open state that it leads to.
         """
-        layer, level = self.layers[-1], self._levels[-1]
-        place = np.full(level.values.shape[1], -1, dtype=np.int64)
-        place[level.places] = np.arange(len(level.places))
-        found = place[layer.after]
+        layer = self.layers[-1]
+        found = self._levels[-1].place[layer.after]
         on = np.flatnonzero(found >= 0)
-        choosing = layer.moves.counts > 1
-        sole = np.where(choosing.sum(axis=1) == 1, np.argmax(choosing, axis=1), -1)
         before = segment_ids(layer.moves.offsets)[on]
-        return before, sole[before], found[on]
+        return before, layer.moves.sole[before], found[on]
 
     def back_up(self, values: FloatArray, variances: FloatArray) -> Backed:
         """`[K]` values of our moves in the first states that are not over, in order.
@@ -201,13 +210,12 @@ class Layers:
         Args:
             after: `[J]` which state of the level each leads to.
         """
-        place = np.full(level.values.shape[1], -1, dtype=np.int64)
-        place[level.places] = np.arange(len(level.places))
-        on = np.flatnonzero(place[after] >= 0)
+        place = level.place[after]
+        on = np.flatnonzero(place >= 0)
         state, joint = moves.some(0, len(after))
         refused = np.zeros(len(after), dtype=np.bool_)
         refused[on] = refused_tries(
-            self._machine, self.open, moves, state[on], joint[on], level.open, place[after[on]]
+            self._machine, self.open, moves, state[on], joint[on], level.open, place[on]
         )
         return refused
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.machine.arrays import segment_ids, take_segments
-from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States
+from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States, player_roles
 from ggp.search.joint_moves import JointMoves
 from ggp.search.moves import MoveLists
 
@@ -42,10 +42,9 @@ def refused_tries(
     """
     if place is None:
         place = np.arange(len(lanes))
-    choosing = options.counts > 1
-    sole = np.where(choosing.sum(axis=1) == 1, np.argmax(choosing, axis=1), -1)
+    sole = options.sole
     refused = np.zeros(len(lanes), dtype=np.bool_)
-    players = [r for r in range(len(machine.roles)) if r != machine.random_role]
+    players = player_roles(machine)
     if len(players) < 2 or not np.isin(sole, players).any():
         return refused
     counts, lists = _options_after(machine, after)

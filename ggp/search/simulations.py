@@ -20,7 +20,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ggp.belief import DRAWN, UNIFORM, Bags, MoveModel, PathModel, Sampler
-from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
+from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States, player_roles
 from ggp.search.anytime import Deadline, check
 from ggp.search.estimates import Estimates, Policy, Tally, candidates
 from ggp.search.moves import drawn_places, executed_moves, random_moves
@@ -120,7 +120,7 @@ class Simulator:
         self._model = model
         self._machine, self._belief = machine, belief
         self._policy, self._deadline = policy, deadline
-        self._players = [r for r in range(len(machine.roles)) if r != machine.random_role]
+        self._players = player_roles(machine)
 
     def run(
         self,

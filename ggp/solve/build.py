@@ -23,7 +23,7 @@ import numpy as np
 from ggp.belief.paths import PathTree
 from ggp.errors import SolvingError
 from ggp.machine.arrays import first_seen, offsets_of, take_segments
-from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, IntArray, Machine, Ragged
+from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, IntArray, Machine, Ragged, player_roles
 from ggp.solve.canonical import TextOrder, require_equal_moves, sorted_chance
 from ggp.solve.nodes import Nodes, Stepper, Turn, first_node
 from ggp.solve.subgames import NO_SUBGAME, find_roots
@@ -82,7 +82,7 @@ class _Builder:
             raise ValueError("layers are kept of whole trees only")
         self._machine, self._split, self._most = machine, split, most
         self._keep_layers, self._keep_stands = keep_layers, keep_stands
-        self._players = [r for r in range(len(machine.roles)) if r != machine.random_role]
+        self._players = player_roles(machine)
         self._tree = PathTree(machine)
         self._order = TextOrder(machine)
         self._sets = [SetTable() for _ in self._players]

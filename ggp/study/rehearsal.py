@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,7 +21,16 @@ import numpy as np
 from ggp.belief import PathTree
 from ggp.gdl.goals import what_is_wrong
 from ggp.gdl.terms import Symbol
-from ggp.machine.base import BoolArray, GoalTexts, IntArray, Machine, Ragged, States, is_open
+from ggp.machine.base import (
+    BoolArray,
+    GoalTexts,
+    IntArray,
+    Machine,
+    Ragged,
+    States,
+    is_open,
+    player_roles,
+)
 from ggp.machine.goal_values import number_or_nan
 from ggp.search.moves import MoveLists
 
@@ -117,32 +126,7 @@ class Rehearsal:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
-        return {
-            **{name: getattr(self, name) for name in _FIGURES},
-            "roles": {
-                role: {name: getattr(each, name) for name in RolePlay.__slots__}
-                for role, each in self.roles.items()
-            },
-            "troubles": [_trouble_json(trouble) for trouble in self.troubles],
-            "seconds": round(self.seconds, 3),
-        }
-
-
-_FIGURES = ("matches", "ended", "shortest", "longest", "mean_turns", "chance_moves")
-
-
-def _trouble_json(trouble: Trouble) -> dict[str, Any]:
-    return {
-        "kind": trouble.kind,
-        "role": trouble.role,
-        "matches": trouble.matches,
-        "message": trouble.message,
-        "knows": list(trouble.knows),
-        "histories": [
-            {"joint_moves": [dict(m) for m in each.joint_moves], "legal": list(each.legal)}
-            for each in trouble.histories
-        ],
-    }
+        return {**asdict(self), "seconds": round(self.seconds, 3)}
 
 
 def rehearse(
@@ -171,7 +155,7 @@ def rehearse(
 
     run = _Rehearsal(machine, max_turns, is_late)
     lanes = _LANES.get(machine.backend, _MOST_LANES)
-    steady = [None] if is_open(machine) else [None, *_players(machine)]
+    steady = [None] if is_open(machine) else [None, *player_roles(machine)]
     for number, begin in enumerate(range(0, matches, lanes)):
         if is_late():
             break
@@ -184,11 +168,7 @@ def rehearse(
 
 def matches_in(machine: Machine, matches: int) -> int:
     """How many matches `rehearse` plays in all, for progress."""
-    return matches * (1 if is_open(machine) else 1 + len(_players(machine)))
-
-
-def _players(machine: Machine) -> list[int]:
-    return [role for role in range(len(machine.roles)) if role != machine.random_role]
+    return matches * (1 if is_open(machine) else 1 + len(player_roles(machine)))
 
 
 class _Turn(NamedTuple):
@@ -224,7 +204,7 @@ class _Rehearsal:
 
     def __init__(self, machine: Machine, max_turns: int, is_late: Callable[[], bool]) -> None:
         self._machine, self._max_turns, self._is_late = machine, max_turns, is_late
-        self._players = _players(machine)
+        self._players = player_roles(machine)
         self._found: dict[tuple[Kind, int | None], _Found] = {}
         self._figures = _Figures()
 

@@ -39,6 +39,13 @@ SUFFIX = ".picture.toml"
 
 MOST_BYTES = 100_000
 
+
+def side_file_of(rulesheet: Path) -> Path | None:
+    """The file beside a rulesheet that says better what it looks like, if there is one."""
+    found = rulesheet.with_suffix(SUFFIX)
+    return found if found.is_file() else None
+
+
 _BOARD_KEYS = ("fluents", "title", "columns", "rows", "layer", "first_row")
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from ggp.machine import build_machine
-from ggp.machine.base import FloatArray, FluentBits, Machine
+from ggp.machine.base import FloatArray, Machine
+from ggp.machine.boards import BoardRelation, BoardSquares
 from ggp.players import Decision
 from match_runner.reproduce.duels import PlayedDuel, program_of
 from match_runner.reproduce.grid import Cells
@@ -23,6 +24,8 @@ from match_runner.series.outcomes import Played
 
 WORTH = {"queen": 9.0, "rook": 5.0, "bishop": 3.0, "knight": 3.0, "pawn": 1.0}
 """Standard values, as in paper 002."""
+
+PIECES = BoardRelation("cell", (1, 2, 3, 4))
 
 REFUSED = "refused"
 
@@ -84,13 +87,10 @@ def material_by_ply(machine: Machine, matches: Sequence[Played]) -> FloatArray:
 
     Games that are over keep what there was. Refused tries are no plies.
     """
-    assert isinstance(machine, FluentBits)
-    names = machine.fluent_names
-    worth = np.zeros((len(machine.roles), len(names)))
-    for fluent, name in enumerate(names):
-        words = name.strip("()").split()
-        if len(words) == 5 and words[0] == "cell" and words[3] in machine.roles:
-            worth[machine.roles.index(words[3]), fluent] = WORTH.get(words[4], 0.0)
+    squares = BoardSquares(machine, PIECES, WORTH)
+    worth = np.zeros((len(machine.roles), len(squares.bits.fluent_names)))
+    for (role, kind), places in squares.places.items():
+        worth[role, places.fluents] = WORTH[kind]
     by_match = np.full((len(matches), 2, MOST_PLIES + 1), np.nan)
     states = machine.initial(len(matches))
     ply = np.zeros(len(matches), dtype=np.int64)
@@ -108,7 +108,7 @@ def material_by_ply(machine: Machine, matches: Sequence[Played]) -> FloatArray:
     rows = np.arange(len(matches))
     turn = 0
     while len(rows):
-        by_role = machine.fluent_bits(states) @ worth.T
+        by_role = squares.bits.fluent_bits(states) @ worth.T
         by_match[rows, :, ply[rows]] = np.take_along_axis(by_role, seats[rows], axis=1)
         on = np.array([turn < len(matches[row].record.turns) for row in rows.tolist()])
         states, rows = states.take(np.flatnonzero(on)), rows[on]

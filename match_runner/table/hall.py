@@ -28,6 +28,7 @@ from ggp.players.player import KnownTurn
 from ggp.server.settings import ServerLimits
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import Conditions
+from match_runner.pictures.side_file import side_file_of
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import RemoteConditions
 from match_runner.table.clerk import check_match, read_rules, replay, standings
@@ -223,8 +224,7 @@ class Hall:
             text = path.read_text(encoding="utf-8", errors="replace")
         except OSError as error:
             raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-        side_file = path.with_suffix(".picture.toml")
-        return text, side_file if side_file.is_file() else None
+        return text, side_file_of(path)
 
     # ---------------------------------------------------------------- what workers find out
 

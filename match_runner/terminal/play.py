@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
 import numpy as np
 from rich.console import RenderableType
@@ -26,6 +25,7 @@ from match_runner.match.referee import play_match
 from match_runner.match.seats import HUMAN, Arena, Seat, set_up
 from match_runner.match.views import plain, show_record
 from match_runner.options import Place
+from match_runner.pictures.side_file import side_file_of
 from match_runner.series.holding import Held
 from match_runner.series.match_task import machines_of, rehearse
 from match_runner.series.outcomes import Played
@@ -102,12 +102,6 @@ def _code_of(left: LeftError) -> int:
     return 0 if left.said else EXIT_FAILED
 
 
-def _side_file(game: str) -> Path | None:
-    """The file beside a rulesheet that says how to draw it, if there is one."""
-    found = find_game(game).with_suffix(".picture.toml")
-    return found if found.is_file() else None
-
-
 def _rules_of(program: Program) -> Iterator[RenderableType]:
     """What `?` shows: the game in its author's words, then every rule."""
     description = describe(program.source.text)
@@ -133,7 +127,7 @@ class _Sitting:
         self._program, self._machines = machines_of(
             program.source.name, program.source.text, series.backend, series.limits, has_clock
         )
-        self._artist = Artist(self._program, _side_file(self._game.name))
+        self._artist = Artist(self._program, side_file_of(find_game(self._game.name)))
         self._rules = list(_rules_of(self._program))
         self._people = [role for role, text in series.players.items() if text == HUMAN]
         others = {role: text for role, text in series.players.items() if text != HUMAN}
