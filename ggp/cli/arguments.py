@@ -35,7 +35,7 @@ _PROPNET = ("ggp.machine.propnet.build.circuits", "ggp.machine.propnet.play.prop
 _SLOW = {"auto": _PROPNET, "propnet": _PROPNET, "prolog": ("ggp.machine.prolog.prolog_machine",)}
 """What backends take long to import."""
 
-DEFAULT_GROUNDING_S = 20.0
+DEFAULT_GROUNDING_S = 60.0
 """As in `Limits`, which is slow to import."""
 
 _log = logging.getLogger(__name__)
@@ -289,7 +289,7 @@ def limits_option(command: _F) -> _F:
         show_default=True,
         metavar="SECONDS",
         callback=_limits,
-        help="How long the fast backend may take to compile a game it has not seen.",
+        help="Processor time that the fast backend may use to compile a game it has not seen.",
     )(command)
 
 

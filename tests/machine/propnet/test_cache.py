@@ -21,6 +21,7 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import Program
 from ggp.machine import Limits, build_machine
+from ggp.machine.base import WAITING
 from ggp.machine.propnet.build import circuits as building
 from ggp.machine.propnet.build import version
 from ggp.machine.propnet.build.cache import DiskCache, user_cache
@@ -32,6 +33,7 @@ from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.build.version import makers_version
 from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
 from ggp.machine.propnet.optimise import optimise
+from ggp.machine.propnet.optimise.patience import Until
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
 LIMITS = Limits()
@@ -377,7 +379,6 @@ def test_rules_that_passed_a_limit_are_remembered_on_disk(
     cache: DiskCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = normalize(parse(SLOW_TO_GROUND))
-    monkeypatch.setattr(building, "BUSY_SHARE", 0.0)
     started = count_children(monkeypatch)
     for _ in range(2):
         in_a_new_process(monkeypatch)
@@ -399,7 +400,7 @@ def test_a_child_that_was_kept_waiting_is_given_some_more_starts(
 
     def fail(*_: object, seconds: float, **__: object) -> bytes:
         started.append(seconds)
-        raise ReasonerLimitError("seconds", seconds, "grounding")
+        raise ReasonerLimitError(WAITING, 4 * seconds, "grounding")
 
     monkeypatch.setattr(building, "run_limited", fail)
     for seconds in (20.0, 40.0):
@@ -416,6 +417,8 @@ def test_a_child_that_was_kept_waiting_is_given_some_more_starts(
     [
         (Refusal("seconds", 20.0, 20.0, 100, 1), Limits(grounding_seconds=20.0), True),
         (Refusal("seconds", 20.0, 20.0, 100, 1), Limits(grounding_seconds=21.0), False),
+        (Refusal(WAITING, 80.0, 20.0, 100, 1), Limits(grounding_seconds=20.0), True),
+        (Refusal(WAITING, 80.0, 20.0, 100, 1), Limits(grounding_seconds=21.0), False),
         (Refusal("bytes of memory", 100, 20.0, 100, 1), Limits(grounding_bytes=100), True),
         (Refusal("bytes of memory", 100, 20.0, 100, 1), Limits(grounding_bytes=101), False),
         (Refusal("functions in one term", 9, 20.0, 100, 1), Limits(grounding_seconds=99.0), True),
@@ -441,9 +444,9 @@ def unfinished(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def run(task: str, argument: Any, **_: object) -> bytes:
         started.append(task)
-        program, seconds, key = argument
+        program, seconds, _, key = argument
         circuit = build_circuit(ground(program))
-        return to_bytes(Built(*optimise(circuit, 0.0), 1, seconds), key)
+        return to_bytes(Built(*optimise(circuit, Until(0.0)), 1, seconds), key)
 
     monkeypatch.setattr(building, "run_limited", run)
     return started
