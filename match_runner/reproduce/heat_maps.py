@@ -85,6 +85,6 @@ def _draw_panel(axes: Axes, panel: Panel, low: float, high: float) -> AxesImage:
                     # The ends of the scale are dark.
                     dark = abs(2 * (value - low) / (high - low) - 1) > _DARK
                     color = "white" if dark else "black"
-                    at = {"ha": "center", "va": "center"}
-                    axes.text(x, y, f"{value:.0f}", color=color, fontsize="small", **at)
+                    text = axes.text(x, y, f"{value:.0f}", color=color, fontsize="small")
+                    text.set(ha="center", va="center")
     return image
