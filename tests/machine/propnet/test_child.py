@@ -219,7 +219,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="ne
 @needs_proc
 def test_child_is_killed_when_it_is_late(tmp_path: Path) -> None:
     with pytest.raises(ReasonerLimitError):
-        run("sleep", str(tmp_path / "pid"), seconds=1.5)
+        run("sleep", str(tmp_path / "pid"), wait_seconds=1.5)
     assert not is_alive(pid_in(tmp_path / "pid"))
 
 
@@ -229,7 +229,7 @@ def test_child_dies_with_its_parent(number: int, tmp_path: Path) -> None:
     path = tmp_path / "pid"
     code = (
         "from ggp.machine.propnet.build.child import run_limited\n"
-        f"run_limited('{TASKS}:sleep', {str(path)!r}, seconds=60, memory_bytes=1 << 30)"
+        f"run_limited('{TASKS}:sleep', {str(path)!r}, seconds=60, wait_seconds=60, memory_bytes=1 << 30)"
     )
     parent = start("-c", code)
     child = pid_in(path)

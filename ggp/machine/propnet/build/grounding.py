@@ -46,7 +46,7 @@ MAX_TERM_SIZE = 2_000
 MAX_COUNTED = 20_000
 """Atoms of a relation that are counted to decide which rules to split."""
 
-LARGE = 300_000.0
+LARGE = 3_000_000.0
 """Where ground rules are expected to cost more, they are made only for what is asked for."""
 
 MAX_UNCHECKED_DEPTH = 4
@@ -99,7 +99,7 @@ def _split(
     moving = with_differences([*fixed, *with_alternatives(moving)], static)[len(fixed) :]
     extents = Extents([*fixed, *moving], static, counted)
     asked = with_alternatives(decompose(moving, extents, recursive, asked=True), "or")
-    return restricted(roles, [*fixed, *asked], static)
+    return restricted(roles, [*fixed, *asked], static) or [*fixed, *parts]
 
 
 def _count(rules: Sequence[NormalRule]) -> dict[Signature, Table]:
