@@ -40,9 +40,7 @@ def descents(rules: Sequence[NormalRule], most: int) -> dict[Signature, int]:
     return found
 
 
-def _most_calls(
-    relation: Signature, by_head: _Rules, most: int
-) -> int | None:
+def _most_calls(relation: Signature, by_head: _Rules, most: int) -> int | None:
     """How many calls one of a relation may lead to; None if that is not known, or too many."""
     recursive = [rule for rule in by_head[relation] if _calls(rule)]
     if not all(_is_simple(rule, by_head) for rule in recursive):
@@ -95,9 +93,7 @@ def _is_facts(relation: Signature, by_head: _Rules) -> bool:
     return not any(rule.body for rule in by_head.get(relation, ()))
 
 
-def _steps(
-    rule: NormalRule, argument: int, by_head: _Rules
-) -> list[_Step] | None:
+def _steps(rule: NormalRule, argument: int, by_head: _Rules) -> list[_Step] | None:
     """From which value of an argument to which a rule goes, if facts say so before it calls."""
     (place,) = _calls(rule)
     call = rule.body[place].atom

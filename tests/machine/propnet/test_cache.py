@@ -41,7 +41,7 @@ LIMITS = Limits()
 SLOW_TO_GROUND = """
 (role a) (init z) (legal a m) (goal a 0) (<= terminal (true never))
 (n 0) (n 1) (n 2) (n 3) (n 4) (n 5) (n 6) (n 7) (n 8) (n 9)
-(<= (next z) (true z))
+(<= (next z) (true z) (does a m))
 (<= (next never) (true z) (not (true z)))
 (<= (next (j ?a ?b ?c ?d ?e ?f ?g ?h))
     (true never) (n ?a) (n ?b) (n ?c) (n ?d) (n ?e) (n ?f) (n ?g) (n ?h))
@@ -117,7 +117,7 @@ def test_damaged_file_is_ignored_and_written_anew(
             "flipped": bytes(flipped),
             "foreign": b"\x80\x04N." * 100,
             "empty": b"",
-            "other key": make((load("tic_tac_toe"), 5.0, "other key")),
+            "other key": make((load("tic_tac_toe"), 5.0, 20.0, "other key")),
         }[damage]
     )
     assert_rebuilt(kept.program, path, good, monkeypatch)

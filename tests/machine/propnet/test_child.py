@@ -229,7 +229,8 @@ def test_child_dies_with_its_parent(number: int, tmp_path: Path) -> None:
     path = tmp_path / "pid"
     code = (
         "from ggp.machine.propnet.build.child import run_limited\n"
-        f"run_limited('{TASKS}:sleep', {str(path)!r}, seconds=60, wait_seconds=60, memory_bytes=1 << 30)"
+        f"run_limited('{TASKS}:sleep', {str(path)!r}, seconds=60, wait_seconds=60, "
+        "memory_bytes=1 << 30)"
     )
     parent = start("-c", code)
     child = pid_in(path)

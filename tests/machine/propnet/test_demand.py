@@ -115,7 +115,8 @@ def rules_of(text: str) -> tuple[NormalRule, ...]:
 def test_fluents_that_never_change_are_known_beforehand() -> None:
     text = (
         f"{FRAME} (init (wall 1)) (init (wall 2)) (init (at 1)) (s 1 2) (s 2 3) (s 3 1)"
-        "(<= (next (wall ?x)) (true (wall ?x))) (<= (next (wall ?x)) (true (wall ?x)) (does a wait))"
+        "(<= (next (wall ?x)) (true (wall ?x)))"
+        "(<= (next (wall ?x)) (true (wall ?x)) (does a wait))"
         "(<= (legal a (to ?y)) (true (at ?x)) (s ?x ?y) (not (true (wall ?y))))"
         "(<= (next (at ?y)) (does a (to ?y))) (<= (next (at ?x)) (true (at ?x)) (does a wait))"
     )

@@ -72,6 +72,9 @@ def test_what_is_over_in_time_is_not_broken_off() -> None:
 def test_processor_time_is_counted_by_itself() -> None:
     with patience(Until(process_s=time.process_time() + 0.02)):
         time.sleep(0.05)
-    with pytest.raises(TookTooLong), patience(Until(process_s=time.process_time() + 0.02)):
+    with (  # noqa: PT012
+        pytest.raises(TookTooLong),
+        patience(Until(process_s=time.process_time() + 0.02)),
+    ):
         while True:
             pass

@@ -84,9 +84,7 @@ class Optimised(NamedTuple):
     complete: bool
 
 
-def optimise(
-    circuit: Circuit, until: Until = NEVER, max_steps: int = MAX_STEPS
-) -> Optimised:
+def optimise(circuit: Circuit, until: Until = NEVER, max_steps: int = MAX_STEPS) -> Optimised:
     """A smaller circuit of the same game.
 
     In every reachable state it gives the same legal moves and goals, and for every legal joint
