@@ -3,9 +3,9 @@
     (<= (clear ?x ?y) (succ ?x ?y))
     (<= (clear ?x ?y) (succ ?x ?z) (true (cell ?z blank)) (clear ?z ?y))
 
-If the facts of `succ` have no cycle, a reasoner that tries one rule after the other comes to an end,
-and if they do not branch much, it does not prove the same thing very often: no table of what has
-been proved is needed.
+If the facts of `succ` have no cycle, a reasoner that tries one rule after the other comes to an
+end, and if they do not branch much, it does not prove the same thing very often: no table of what
+has been proved is needed.
 """
 
 from __future__ import annotations

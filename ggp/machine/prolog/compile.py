@@ -83,12 +83,13 @@ def compile_program(program: Program, symbols: SymbolTable) -> CompiledGame:
 
 
 def _unchanging(program: Program) -> list[Signature]:
-    """The functions of fluents that are left out of states: no condition asks for just any fluent."""
-    for rule in program.rules:
-        for literal in rule.body:
-            if signature(literal.atom) in (TRUE, NEXT, INIT) and isinstance(literal.atom, Compound):
-                if signature(literal.atom) != TRUE or isinstance(literal.atom.args[0], Variable):
-                    return []
+    """The functions of fluents that are left out of states; none if conditions ask for any fluent."""
+    atoms = [literal.atom for rule in program.rules for literal in rule.body]
+    if any(signature(atom) in (NEXT, INIT) for atom in atoms):
+        return []
+    fluents = [x.args[0] for x in atoms if signature(x) == TRUE and isinstance(x, Compound)]
+    if any(isinstance(fluent, Variable) for fluent in fluents):
+        return []
     return unchanging(program.rules)
 
 
