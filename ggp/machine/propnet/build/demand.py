@@ -74,10 +74,10 @@ def _possible(
     named = {(_MAY + name, arity): (name, arity) for name, arity in rules}
     pending = [named.get(signature(x.atom)) for rule in questions for x in rule.body]
     pending += [NEXT, LEGAL]
-    done: set[Signature | None] = {None}
+    done: set[Signature] = set()
     while pending:
         relation = pending.pop()
-        if relation not in done:
+        if relation is not None and relation not in done:
             done.add(relation)
             for rule in map(plans.possible, rules.get(relation, ())):
                 yield rule
