@@ -83,7 +83,7 @@ def compile_program(program: Program, symbols: SymbolTable) -> CompiledGame:
 
 
 def _unchanging(program: Program) -> list[Signature]:
-    """The functions of fluents that are left out of states; none if conditions ask for any fluent."""
+    """The functions of fluents left out of states; none if conditions ask for just any fluent."""
     atoms = [literal.atom for rule in program.rules for literal in rule.body]
     if any(signature(atom) in (NEXT, INIT) for atom in atoms):
         return []
