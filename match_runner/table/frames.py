@@ -63,9 +63,9 @@ class Artist:
         picture["facts"] = [fact for fact in picture["facts"] if fact["share"] >= 1.0]
         return picture
 
-    def cells(self, move: str) -> list[str]:
-        """The cells that a move names, in order."""
-        return list(self.layout.cells_of_move(term_of(move)))
+    def cells(self, move: str, role: str) -> list[str]:
+        """The cells that a move of a role names, in order."""
+        return list(self.layout.cells_of_move(term_of(move), role))
 
     def frame(
         self, number: int, turn: TurnRecord | None, fluents: Iterable[str], *, over: bool

@@ -180,7 +180,7 @@ class _Teller:
         """Have a person asked for a move."""
         sure = self._knowledge[role].known().legal if role in self._knowledge else set(legal)
         moves = [
-            {"move": move, "cells": self._artist.cells(move), "sure": move in sure}
+            {"move": move, "cells": self._artist.cells(move, role), "sure": move in sure}
             for move in legal
         ]
         clock_s = self._task.human_clock_s

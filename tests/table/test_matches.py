@@ -171,6 +171,19 @@ def test_a_seat_says_which_moves_it_can_know_to_be_legal(table: LiveTable) -> No
     table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
 
 
+def test_moves_name_the_cells_of_the_board_that_the_role_means(table: LiveTable) -> None:
+    """Who fires means the other's board, who moves the own one."""
+    begun = table.begin("battleships_in_fog", {"admiral": "human", "commodore": "random"})
+    (token,) = begun["seats"].values()
+    table.play(token)
+    told = table.until(f"/api/seats/{token}", lambda told: told["ask"] and told["ask"]["turn"])
+    cells = {move["move"]: move["cells"] for move in told["ask"]["moves"]}
+    assert cells["(fire 2 3)"] == ["ship@commodore:2,3"]
+    assert all(at[0].startswith("ship@admiral:") for move, at in cells.items() if "move" in move)
+    assert cells["scan"] == []
+    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+
+
 def test_a_server_that_is_started_anew_goes_on_with_a_match(tmp_path: Path) -> None:
     """Chance and the other player go on as in a match that was not broken off."""
     players = {"alice": "human", "bob": "human"}
