@@ -172,16 +172,22 @@ def test_a_seat_says_which_moves_it_can_know_to_be_legal(table: LiveTable) -> No
 
 
 def test_moves_name_the_cells_of_the_board_that_the_role_means(table: LiveTable) -> None:
-    """Who fires means the other's board, who moves the own one."""
-    begun = table.begin("battleships_in_fog", {"admiral": "human", "commodore": "random"})
+    """Who fires means the other's board, who places the own one."""
+    rules = """(role alice) (role bob) (number 1) (number 2) (number 3) (init ready)
+    (<= (legal ?r (place ?x ?y)) (role ?r) (number ?x) (number ?y))
+    (<= (legal ?r (fire ?x ?y)) (role ?r) (number ?x) (number ?y))
+    (<= (next (fleet ?r ?x ?y)) (does ?r (place ?x ?y)))
+    (<= (next (fleet ?r ?x ?y)) (true (fleet ?r ?x ?y)) (not (hit ?r ?x ?y)))
+    (<= (hit ?q ?x ?y) (does ?r (fire ?x ?y)) (true (fleet ?q ?x ?y)) (distinct ?q ?r))
+    (<= terminal (not (true ready))) (goal alice 50) (goal bob 50)"""
+    begun = table.begin("fleets", {"alice": "human", "bob": "random"}, rules=rules)
     (token,) = begun["seats"].values()
-    table.play(token)
-    told = table.until(f"/api/seats/{token}", lambda told: told["ask"] and told["ask"]["turn"])
-    cells = {move["move"]: move["cells"] for move in told["ask"]["moves"]}
-    assert cells["(fire 2 3)"] == ["ship@commodore:2,3"]
-    assert all(at[0].startswith("ship@admiral:") for move, at in cells.items() if "move" in move)
-    assert cells["scan"] == []
-    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+    asked = table.play(token, "(place 3 1)")["ask"]["moves"]
+    cells = {move["move"]: move["cells"] for move in asked}
+    assert cells["(fire 2 3)"] == ["fleet@bob:2,3"]
+    assert cells["(place 2 3)"] == ["fleet@alice:2,3"]
+    told = table.over(begun["id"])  # what was moved is marked on the board
+    assert "fleet@alice:3,1" in told["frame"]["marks"]
 
 
 def test_a_server_that_is_started_anew_goes_on_with_a_match(tmp_path: Path) -> None:
