@@ -16,7 +16,7 @@ import numpy as np
 
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.errors import GGPError
-from ggp.machine.base import IntArray, Machine, States
+from ggp.machine.base import Machine, States
 from ggp.players.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
@@ -115,14 +115,13 @@ class Knowledge:
         if self._is_lost or bag.depleted[0] or own is None or seen is None:
             return NOTHING, None
         states = bag.sets.states.take(bag.draw(0, EXACT, self._rng))
-        states = states.take(np.flatnonzero(is_legal(machine, states, self._role, _all(own, states))))
-        joint = np.stack(
-            [
-                _all(own, states) if r == self._role else random_moves(machine, states, r, self._rng)
-                for r in range(len(machine.roles))
-            ],
-            axis=1,
-        )
+        legal = is_legal(machine, states, self._role, np.full(len(states), own))
+        if not legal.any():
+            return NOTHING, None
+        states = states.take(np.flatnonzero(legal))
+        each = range(len(machine.roles))
+        joint = np.stack([random_moves(machine, states, r, self._rng) for r in each], axis=1)
+        joint[:, self._role] = own
         states, told = machine.step(states, joint)
         fits = (told[:, self._role] == seen) & machine.terminal(states)
         if not fits.any():
@@ -136,7 +135,3 @@ class Knowledge:
     def _shares(self, states: States) -> dict[str, float]:
         counts = Counter(fluent for held in self._machine.fluents(states) for fluent in held)
         return {fluent: count / len(states) for fluent, count in sorted(counts.items())}
-
-
-def _all(move: int, states: States) -> IntArray:
-    return np.full(len(states), move, dtype=np.int64)

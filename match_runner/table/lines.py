@@ -11,7 +11,6 @@ same line again.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 
 import numpy as np
 
@@ -44,7 +43,7 @@ def lines_of_play(
 
     Args:
         player: a `HyperPlay2` that was told what its role did and saw.
-        deadline: a line that is not over by then has no goal value; later ones are left out.
+        deadline: of all; a line that was not over within its share of the time has no goal value.
 
     Returns:
         for each seed the joint moves, the goal value of the player's role, and some of what holds
@@ -61,24 +60,12 @@ def lines_of_play(
         return []
     weights = bag.weights_of(0) * fits
     common = _common(machine, bag)
-    # Without a deadline, which would let the clock decide how much is thought.
-    search = player.search(bag, None)
     found: list[Json] = []
-    for seed in seeds:
-        if deadline.passed():
-            break
+    for number, seed in enumerate(seeds):
+        until = deadline.part(1 / (len(seeds) - number))
         rng = np.random.default_rng(seed)
         entry = int(rng.choice(entries, p=weights / weights.sum()))
-        turns: list[dict[str, str]] = []
-
-        def hear(lanes: IntArray, joint: IntArray, turns: list[dict[str, str]] = turns) -> None:
-            check(deadline)
-            texts = map(machine.move_text, joint[0].tolist())
-            turns.append(dict(zip(machine.roles, texts, strict=True)))
-
-        goal = None
-        with suppress(OutOfTime):
-            goal = search.play_on(entry, wanted, rng, hear)
+        turns, goal = _line(player, entry, wanted, rng, until)
         (held,) = machine.fluents(bag.sets.states.take(np.array([entry])))
         supposed = [fluent for fluent in held if fluent not in common]
         found.append(
@@ -92,6 +79,24 @@ def lines_of_play(
             }
         )
     return found
+
+
+def _line(
+    player: HyperPlay2, entry: int, move: int, rng: np.random.Generator, until: Deadline
+) -> tuple[list[dict[str, str]], float | None]:
+    """The joint moves of a simulation, and the goal value; None if it was not over in time."""
+    machine = player.machine
+    turns: list[dict[str, str]] = []
+
+    def hear(lanes: IntArray, joint: IntArray) -> None:
+        texts = map(machine.move_text, joint[0].tolist())
+        turns.append(dict(zip(machine.roles, texts, strict=True)))
+        check(until)
+
+    try:
+        return turns, player.play_on(entry, move, rng, hear, until)
+    except OutOfTime:
+        return turns, None
 
 
 def _common(machine: Machine, bag: Bags) -> set[str]:

@@ -34,8 +34,11 @@ THINKERS = {"hyperplay": "hyperplay:exact=10000", HYPERPLAY2: HYPERPLAY2}
 THINKING_S = 1.5
 """For each of them; and for following the path, together."""
 
+MORE_S = 6.0
+"""Where no move could be valued in that time, as in kriegspiel on a busy machine."""
+
 LINES_S = 8.0
-"""For all lines of play: in long games each takes seconds."""
+"""For all lines of play together: in long games they are broken off."""
 
 MOST_LANES = 2_000
 """Particles whose fluents are looked at; of more, so many are drawn."""
@@ -100,6 +103,8 @@ def look_into(task: MindTask) -> None:
                 link.send({"kind": "belief", **belief})
             if task.thinks:
                 decision = player.choose(_soon(THINKING_S), value_forced=True)
+                if not any(value.visits for value in decision.values):
+                    decision = player.choose(_soon(MORE_S), value_forced=True)
                 report.tell(decision, final=True)
     finally:
         link.close()

@@ -6,12 +6,13 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.table.browsers import PATIENCE_MS, fits, open_browser, why_no_browser
-from tests.table.live import SECRETS, WORDS, LiveTable
+from tests.table.live import SECRETS, WORDS, LiveTable, live_table
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
@@ -277,7 +278,25 @@ def test_a_mind_shows_why_hyperplay_does_not_ask(page: Page, table: LiveTable) -
     assert {text.split()[0] for text in chosen} == {"ask", "wait"}
     page.click("button[aria-label='Lines of play after ask']")
     page.wait_for_selector(".lines li")
-    assert "points" in page.locator(".lines li").first.inner_text()
+    assert page.locator(".lines > li").first.inner_text().startswith("90 points for agent")
+    page.click("text=Other lines")
+    page.wait_for_selector(".lines > li:has-text('seed 7')")
+
+
+def test_open_minds_show_everything_while_people_play(browser: Browser, tmp_path: Path) -> None:
+    with live_table(tmp_path, open_minds=True) as open_table:
+        players = {"alice": "human", "bob": "human"}
+        seats = open_table.begin("secrets", players, rules=SECRETS, seed=6)["seats"]
+        with window(browser) as page:
+            page.goto(f"{open_table.url}/seat/{seats['alice']}")
+            for token in seats.values():
+                open_table.play(token, "noop")
+            page.click("text=Everything, and every mind")
+            page.wait_for_selector("output:text('turn 1 of 1')")
+            shown = page.locator("main").inner_text()
+            assert any(word in shown for word in WORDS["bob"])
+            page.click("summary:has-text('mind of bob')")
+            page.wait_for_selector("text=3 particles: all the states it may be in")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -143,13 +143,6 @@ def test_where_everybody_sees_everything_spectators_see_all_but_minds(table: Liv
     table.post(f"{path}/end", {"key": begun["key"]})
 
 
-def test_minds_are_open_where_the_server_says_so(tmp_path: Path) -> None:
-    with live_table(tmp_path, open_minds=True) as table:
-        begun = secrets_match(table)
-        told = table.until(f"/api/matches/{begun['id']}", lambda told: told["frame"])
-        assert told["sees"] == "all"
-
-
 def test_a_clock_that_runs_out_makes_a_random_legal_move(table: LiveTable) -> None:
     players = {"xplayer": "human", "oplayer": "random"}
     begun = table.begin("tic_tac_toe", players, human_clock_s=0.2)
@@ -169,25 +162,6 @@ def test_a_seat_says_which_moves_it_can_know_to_be_legal(table: LiveTable) -> No
     told = table.until(f"/api/seats/{token}", lambda t: t["ask"] and t["ask"]["turn"] == 1)
     assert all(move["sure"] for move in told["ask"]["moves"])
     table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
-
-
-def test_moves_name_the_cells_of_the_board_that_the_role_means(table: LiveTable) -> None:
-    """Who fires means the other's board, who places the own one."""
-    rules = """(role alice) (role bob) (number 1) (number 2) (number 3) (init ready)
-    (<= (legal ?r (place ?x ?y)) (role ?r) (number ?x) (number ?y))
-    (<= (legal ?r (fire ?x ?y)) (role ?r) (number ?x) (number ?y))
-    (<= (next (fleet ?r ?x ?y)) (does ?r (place ?x ?y)))
-    (<= (next (fleet ?r ?x ?y)) (true (fleet ?r ?x ?y)) (not (hit ?r ?x ?y)))
-    (<= (hit ?q ?x ?y) (does ?r (fire ?x ?y)) (true (fleet ?q ?x ?y)) (distinct ?q ?r))
-    (<= terminal (not (true ready))) (goal alice 50) (goal bob 50)"""
-    begun = table.begin("fleets", {"alice": "human", "bob": "random"}, rules=rules)
-    (token,) = begun["seats"].values()
-    asked = table.play(token, "(place 3 1)")["ask"]["moves"]
-    cells = {move["move"]: move["cells"] for move in asked}
-    assert cells["(fire 2 3)"] == ["fleet@bob:2,3"]
-    assert cells["(place 2 3)"] == ["fleet@alice:2,3"]
-    told = table.over(begun["id"])  # what was moved is marked on the board
-    assert "fleet@alice:3,1" in told["frame"]["marks"]
 
 
 def test_a_server_that_is_started_anew_goes_on_with_a_match(tmp_path: Path) -> None:
@@ -281,6 +255,20 @@ def test_rules_that_cannot_be_played_say_why(table: LiveTable, text: str) -> Non
     assert told["diagnostics"][0]["message"]
     data = {"game": "mine", "rules": text, "players": {"a": "random"}}
     assert table.post("/api/matches", data, 400)["error"]
+
+
+def test_ten_thousand_fluents_and_very_long_names_are_shown_in_part(table: LiveTable) -> None:
+    numbers, name = " ".join(f"(n {i})" for i in range(100)), "x" * 10_000
+    rules = f"""(role solo) {numbers} (init (named {name}))
+    (<= (init (holds ?x ?y)) (n ?x) (n ?y)) (<= (next (holds ?x ?y)) (true (holds ?x ?y)))
+    (<= (next (named ?who)) (true (named ?who))) (<= (next over) (does solo (greet ?who)))
+    (<= (legal solo (greet ?who)) (true (named ?who))) (<= terminal (true over)) (goal solo 1)"""
+    told = table.over(table.begin("large", {"solo": "random"}, rules=rules)["id"])
+    assert told["match"]["goals"] == {"solo": 1}
+    picture = told["frame"]["state"]
+    assert len(json.dumps(picture)) < 2_000_000
+    assert name not in json.dumps(picture)
+    assert "and 5,002 more" in [fact["text"] for fact in picture["facts"]]
 
 
 def test_rules_with_a_mistake_say_where(table: LiveTable) -> None:

@@ -155,6 +155,9 @@ function drawLines(told, role, onMore) {
 }
 
 function drawLine(line, role) {
+  // Chance that has nothing to decide is not worth a line.
+  const isIdle = line.turns.every((turn) => turn.random === line.turns[0].random);
+  const movers = (turn) => Object.entries(turn).filter(([who]) => who !== "random" || !isIdle);
   const supposed = line.supposed.flatMap((fact, number) => [number ? ", " : null, term(fact)]);
   return el("li", {},
     el("p", {},
@@ -162,7 +165,7 @@ function drawLine(line, role) {
       el("span", { class: "quiet" }, ` · seed ${line.seed}`,
         supposed.length ? [" · if ", ...supposed, line.more_supposed ? ` and ${line.more_supposed} more` : null] : null)),
     el("ol", { class: "line-turns" }, ...line.turns.map((turn) => el("li", {},
-      ...Object.entries(turn).map(([who, move]) => el("span", { class: "line-move" },
+      ...movers(turn).map(([who, move]) => el("span", { class: "line-move" },
         el("span", { class: "quiet" }, name(who, 20)), " ", term(move)))))),
     line.more_turns ? el("p", { class: "quiet" }, `and ${counted(line.more_turns, "more turn")}`) : null);
 }
