@@ -100,6 +100,10 @@ function newMatch(told) {
 
   function choose() {
     own.hidden = game.value !== OWN;
+    // Until it is known who plays this game, nothing can begin.
+    state.roles = [];
+    start.disabled = true;
+    fill(seats);
     if (game.value === OWN && !text.value && state.rules) text.value = state.rules;
     check();
   }
