@@ -317,7 +317,7 @@ def test_machines_that_read_pages_find_no_serious_fault(
 ) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    with window(browser, bypass_csp=True) as page:
+    with window(browser, bypass_csp=True, reduced_motion="reduce") as page:
         for path, ready in every_kind:
             page.goto(table.url + path)
             page.wait_for_selector(ready)
