@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from types import SimpleNamespace
 
 import numpy as np
@@ -173,7 +174,7 @@ def test_a_first_round_that_is_broken_off_counts_as_far_as_it_came(
 ) -> None:
     machine = machine_of_game("blind_breakthrough", "propnet")
     bag = start_of(machine, machine.roles.index("white")).start(0)
-    looks = iter(np.arange(0.0, 1e6, 0.001).tolist())
+    looks = count(step=0.001)
     monkeypatch.setattr(runs, "time", SimpleNamespace(monotonic=lambda: next(looks)))
 
     def round_within(seconds: float, count: int, rounds: int = 1) -> Estimates:
