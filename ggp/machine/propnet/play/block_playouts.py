@@ -29,13 +29,14 @@ from ggp.machine.propnet.play.choice import (
     seed_words,
 )
 from ggp.machine.propnet.play.kernels import run_tape
-from ggp.machine.propnet.play.layout import I32, U64, Wires
+from ggp.machine.propnet.play.tapes import I32, U64, Wires
 from ggp.machine.propnet.play.vectors import (
     band,
     bor,
     but_not,
     bxor,
     count_ones,
+    item,
     load,
     lowest_one,
     out_of_line,
@@ -303,7 +304,7 @@ def move_lanes(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, 
     words = words_of(width)
     rows, masks, at = block.rows, block.masks, block.at
     for role in range(len(plan.role_moves) - 1):
-        first, end = plan.role_moves[role], plan.role_moves[role + 1]
+        first, end = np.int64(plan.role_moves[role]), np.int64(plan.role_moves[role + 1])
         given = at[FRESH] and role == queue.role
         lanes = load(masks, 0, width)
         if given:
@@ -326,10 +327,10 @@ def _update(next_: Wires, state_rows: I32, rows: U64, playing: Any, width: tuple
     """The next states of some lanes; the others keep theirs, for `judge`."""
     words = words_of(width)
     for k in range(len(state_rows)):
-        at = np.int64(state_rows[k]) * words
+        at = item(state_rows, k) * words
         old = load(rows, at, width)
-        new = load(rows, np.int64(next_.rows[k]) * words, width)
-        new = bxor(new, splat(next_.inverted[k], width))
+        new = load(rows, item(next_.rows, k) * words, width)
+        new = bxor(new, splat(item(next_.inverted, k), width))
         store(rows, at, bxor(old, band(playing, bxor(old, new))))
 
 
@@ -359,7 +360,7 @@ def _make_given(
     for m in range(first, end):
         lanes = bor(lanes, load(given, np.int64(m - first) * words, width))
     for m in range(first, end):
-        place, row = np.int64(m - first) * words, np.int64(move_rows[m]) * words
+        place, row = np.int64(m - first) * words, item(move_rows, m) * words
         drawn = but_not(load(rows, row, width), lanes)
         store(rows, row, bor(drawn, load(given, place, width)))
         store(given, place, none)
@@ -398,7 +399,7 @@ def _draw_moves(
     # At most one legal move in every lane: what is legal is what is made.
     if used == 1:
         for m in range(first, end):
-            store(rows, np.int64(move_rows[m]) * words, literal(rows, legal, m, width))
+            store(rows, item(move_rows, m) * words, literal(rows, legal, m, width))
     else:
         draw_below(planes, used, lanes, rng, width)
         pick(rows, legal, first, end, move_rows, planes, used, width)

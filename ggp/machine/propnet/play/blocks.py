@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from ggp.machine.jit import by_reference, inlined
 from ggp.machine.propnet.play.choice import MAX_PLANES
-from ggp.machine.propnet.play.layout import I32, U64, Tape, Wires
+from ggp.machine.propnet.play.tapes import I32, U64, Tape, Wires
 from ggp.machine.propnet.play.vectors import (
+    aligned_words,
     band,
     load,
     lowest_one,
@@ -154,13 +155,13 @@ def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
     words = words_of(width)
     moves = int((plan.role_moves[1:] - plan.role_moves[:-1]).max())
     return Block(
-        np.zeros(plan.num_rows * words, dtype=np.uint64),
-        np.zeros(3 * words, dtype=np.uint64),
+        aligned_words(plan.num_rows * words),
+        aligned_words(3 * words),
         np.zeros(64 * words, dtype=np.int64),
         np.zeros(64 * words, dtype=np.int64),
-        np.zeros(2 * words, dtype=np.uint64),
-        np.zeros(3 * MAX_PLANES * words, dtype=np.uint64),
-        np.zeros(moves * words, dtype=np.uint64),
+        aligned_words(2 * words),
+        aligned_words(3 * MAX_PLANES * words),
+        aligned_words(moves * words),
         np.zeros(64, dtype=np.uint64),
         np.zeros(8, dtype=np.int64),
     )

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.jit import inlined, kernel
-from ggp.machine.propnet.play.layout import I32, U64, Tape, Wires
+from ggp.machine.propnet.play.tapes import I32, U64, Tape, Wires
 from ggp.machine.propnet.play.vectors import (
     band,
     but_not,
     bxor,
     count_ones,
+    item,
     load,
     lowest_one,
     out_of_line,
@@ -40,40 +41,40 @@ def run_tape(tape: Tape, rows: U64, width: tuple[int, ...]) -> None:
     words = words_of(width)
     at = 0
     for s in range(len(tape.segments)):
-        first, end = tape.segments[s, 0], tape.segments[s, 1]
-        plus, minus = tape.segments[s, 3], tape.segments[s, 4]
+        first, end = np.int64(tape.segments[s, 0]), np.int64(tape.segments[s, 1])
+        plus, minus = np.int64(tape.segments[s, 3]), np.int64(tape.segments[s, 4])
         if tape.segments[s, 2]:
             at = _run_loop(tape, first, end, at, rows, width)
         elif plus + minus == 2:
             left = splat(_ALL if plus == 0 else np.uint64(0), width)
             right = splat(_ALL if plus < 2 else np.uint64(0), width)
             for g in range(first, end):
-                a = bxor(load(rows, np.int64(tape.inputs[at]) * words, width), left)
-                b = bxor(load(rows, np.int64(tape.inputs[at + 1]) * words, width), right)
+                a = bxor(load(rows, item(tape.inputs, at) * words, width), left)
+                b = bxor(load(rows, item(tape.inputs, at + 1) * words, width), right)
                 at += 2
-                store(rows, np.int64(tape.outputs[g]) * words, band(a, b))
+                store(rows, item(tape.outputs, g) * words, band(a, b))
         elif plus + minus == 3:
             left = splat(_ALL if plus == 0 else np.uint64(0), width)
             middle = splat(_ALL if plus < 2 else np.uint64(0), width)
             right = splat(_ALL if plus < 3 else np.uint64(0), width)
             for g in range(first, end):
-                a = bxor(load(rows, np.int64(tape.inputs[at]) * words, width), left)
-                b = bxor(load(rows, np.int64(tape.inputs[at + 1]) * words, width), middle)
-                c = bxor(load(rows, np.int64(tape.inputs[at + 2]) * words, width), right)
+                a = bxor(load(rows, item(tape.inputs, at) * words, width), left)
+                b = bxor(load(rows, item(tape.inputs, at + 1) * words, width), middle)
+                c = bxor(load(rows, item(tape.inputs, at + 2) * words, width), right)
                 at += 3
-                store(rows, np.int64(tape.outputs[g]) * words, band(band(a, b), c))
+                store(rows, item(tape.outputs, g) * words, band(band(a, b), c))
         else:
             for g in range(first, end):
                 value = splat(_ALL, width)
                 # Inputs taken as they are come first, so that none needs a test whether it is
                 # inverted.
                 for _ in range(plus):
-                    value = band(value, load(rows, np.int64(tape.inputs[at]) * words, width))
+                    value = band(value, load(rows, item(tape.inputs, at) * words, width))
                     at += 1
                 for _ in range(minus):
-                    value = but_not(value, load(rows, np.int64(tape.inputs[at]) * words, width))
+                    value = but_not(value, load(rows, item(tape.inputs, at) * words, width))
                     at += 1
-                store(rows, np.int64(tape.outputs[g]) * words, value)
+                store(rows, item(tape.outputs, g) * words, value)
 
 
 @inlined
@@ -89,7 +90,7 @@ def _run_loop(
     words = words_of(width)
     # From below: what is reached first is the least fixpoint.
     for g in range(first, end):
-        store(rows, np.int64(tape.outputs[g]) * words, splat(tape.initial[g], width))
+        store(rows, item(tape.outputs, g) * words, splat(tape.initial[g], width))
     changes = True
     at = start
     while changes:
@@ -98,12 +99,12 @@ def _run_loop(
         for g in range(first, end):
             value = splat(_ALL, width)
             for _ in range(tape.plus[g]):
-                value = band(value, load(rows, np.int64(tape.inputs[at]) * words, width))
+                value = band(value, load(rows, item(tape.inputs, at) * words, width))
                 at += 1
             for _ in range(tape.minus[g]):
-                value = but_not(value, load(rows, np.int64(tape.inputs[at]) * words, width))
+                value = but_not(value, load(rows, item(tape.inputs, at) * words, width))
                 at += 1
-            out = np.int64(tape.outputs[g]) * words
+            out = item(tape.outputs, g) * words
             if reduce_or(bxor(value, load(rows, out, width))):
                 changes = True
                 store(rows, out, value)

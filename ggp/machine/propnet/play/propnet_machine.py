@@ -43,7 +43,7 @@ from ggp.machine.propnet.play.percepts_of_roles import percept_names, percepts_o
 from ggp.machine.propnet.play.queries import Queries, Query
 from ggp.machine.propnet.play.queues import Queues
 from ggp.machine.propnet.play.runs import LANES_A_RUN, Map, QueuePlayer
-from ggp.machine.propnet.play.vectors import WIDTH, words_of
+from ggp.machine.propnet.play.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.reports import PassReport
 from ggp.machine.rows import RowTable, grouped
 
@@ -222,7 +222,7 @@ class PropnetMachine:
     def _scratch(self) -> tuple[Packed, Packed]:
         """Rows for `step`, zero but for those of states and gates, and 64 words."""
         num_words = self._queries.step.num_rows * words_of(WIDTH)
-        return np.zeros(num_words, dtype=np.uint64), np.zeros(64, dtype=np.uint64)
+        return aligned_words(num_words), np.zeros(64, dtype=np.uint64)
 
     def playout(
         self,
@@ -428,7 +428,7 @@ class PropnetMachine:
                 asked.tape,
                 asked.wires,
                 out[first:end],
-                np.empty(asked.num_rows * words_of(WIDTH), dtype=np.uint64),
+                aligned_words(asked.num_rows * words_of(WIDTH)),
                 np.empty(64, dtype=np.uint64),
                 WIDTH,
             )

@@ -25,8 +25,9 @@ from ggp.machine.goal_values import NO_NUMBER, number_or_nan
 from ggp.machine.propnet.circuit import FALSE, Circuit, Literals, Outputs
 from ggp.machine.propnet.play.blocks import PlayoutPlan
 from ggp.machine.propnet.play.choice import GROUP
-from ggp.machine.propnet.play.layout import I32, U64, Layout, Tape, Wires, cone
+from ggp.machine.propnet.play.layout import Stage, cone, lay_out
 from ggp.machine.propnet.play.packed import pack, words_for
+from ggp.machine.propnet.play.tapes import I32, U64, Tape, Wires
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,6 @@ class Queries:
     def _query(self, groups: list[Literals], *, moves: bool = False) -> Query:
         circuit = self.circuit
         inputs = range(1, 1 + (circuit.num_inputs if moves else self._num_fluents))
-        layout = Layout(circuit, inputs)
         padded = []
         for group in groups:
             # Groups begin with a word, so that `part` is a slice.
@@ -116,8 +116,8 @@ class Queries:
             padded.append(literals)
         starts = np.cumsum([0, *(len(literals) // 64 for literals in padded)])
         row_of = np.arange(1, 1 + self._num_fluents, dtype=np.int32)
-        tape, wires = layout.tape(np.concatenate(padded))
-        return Query(row_of, tape, wires, layout.num_rows, starts.astype(np.int64))
+        laid = lay_out(circuit, inputs, [Stage(np.concatenate(padded))])
+        return Query(row_of, laid.tapes[0], laid.wires[0], laid.num_rows, starts.astype(np.int64))
 
     @cached_property
     def playout(self) -> PlayoutPlan:
@@ -127,17 +127,18 @@ class Queries:
         goals = np.concatenate([outputs.literals for outputs in circuit.goals])
         matter = _fluents_that_matter(circuit, np.concatenate([look, goals]))
         moves = np.arange(1 + self._num_fluents, 1 + circuit.num_inputs)
-        layout = Layout(circuit, [*(1 + matter).tolist(), *moves.tolist()])
-        looking, seen = layout.tape(look)
-        # Goals are judged now and then only, so moving on must not rely on gates of `judge`.
-        judging, judged = layout.tape(goals, keep=False)
-        acting, following = layout.tape(circuit.next[matter], keep=False)
-        # States are overwritten fluent by fluent. What a fluent takes over from another one is
-        # copied first, or it might find the other's new value.
-        inputs = circuit.next[matter] >> 1 <= self._num_fluents
-        copies, copied = layout.copies(circuit.next[matter][inputs])
-        following.rows[inputs] = copied.rows
-        following.inverted[inputs] = copied.inverted
+        following = circuit.next[matter]
+        stages = [
+            Stage(look),
+            # Goals are judged now and then only, so moving on must not rely on gates of `judge`.
+            Stage(goals, optional=True),
+            # States are overwritten fluent by fluent. What a fluent takes over from another one is
+            # copied first, or it might find the other's new value.
+            Stage(following, apart=following >> 1 <= self._num_fluents),
+        ]
+        laid = lay_out(circuit, [*(1 + matter).tolist(), *moves.tolist()], stages)
+        looking, judging, acting = laid.tapes
+        seen, judged, after = laid.wires
         row_of = np.full(self._num_fluents, -1, dtype=np.int32)
         row_of[matter] = np.arange(1, 1 + len(matter))
         values = [number_or_nan(name) for outputs in circuit.goals for name in outputs.names]
@@ -149,17 +150,17 @@ class Queries:
             np.zeros(role_moves[-1], dtype=np.int32), np.zeros(role_moves[-1], dtype=np.uint64)
         )
         legal.rows[place], legal.inverted[place] = seen.rows[1:], seen.inverted[1:]
-        move_rows = np.full(role_moves[-1], layout.num_rows, dtype=np.int32)
+        move_rows = np.full(role_moves[-1], laid.num_rows, dtype=np.int32)
         move_rows[place] = np.arange(1 + len(matter), 1 + len(matter) + len(moves))
         return PlayoutPlan(
             look=looking,
-            act=_joined(acting, copies),
+            act=acting,
             judge=judging,
-            num_rows=layout.num_rows + 1,
+            num_rows=laid.num_rows + 1,
             row_of=row_of,
             matter=pack(row_of >= 0),
             state_rows=row_of[matter],
-            next=following,
+            next=after,
             terminal=Wires(seen.rows[:1], seen.inverted[:1]),
             role_moves=role_moves.astype(np.int32),
             legal=legal,
@@ -173,20 +174,6 @@ class Queries:
 
 def _ends(groups: tuple[Outputs, ...]) -> I32:
     return np.cumsum([0, *(len(outputs.names) for outputs in groups)]).astype(np.int32)
-
-
-def _joined(first: Tape, second: Tape) -> Tape:
-    """One tape after the other."""
-    shift = np.array([len(first.plus), len(first.plus), 0, 0, 0], dtype=np.int32)
-    segments = np.concatenate([first.segments, second.segments + shift])
-    return Tape(
-        segments,
-        np.concatenate([first.plus, second.plus]),
-        np.concatenate([first.minus, second.minus]),
-        np.concatenate([first.inputs, second.inputs]),
-        np.concatenate([first.outputs, second.outputs]),
-        np.concatenate([first.initial, second.initial]),
-    )
 
 
 def _fluents_that_matter(circuit: Circuit, targets: Literals) -> NDArray[np.int64]:

@@ -1,0 +1,55 @@
+"""What kernels evaluate: tapes of gates, and wires to what comes of them.
+
+A *row* holds one bit a lane of one net. Row 0 is false. A gate is the AND of some rows as they are
+and of others inverted; all else is made of these. So "a or not b, and c" is a tape of two gates,
+where a, b and c have rows 1, 2 and 3:
+
+    gate              plus   minus   inputs   output
+    not a and b         1      1     2, 1       4
+    c and not that      1      1     3, 4       4
+
+The second gate is the last to read row 4, so its output takes that row (see `layout`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.jit import by_reference
+
+I32 = NDArray[np.int32]
+U64 = NDArray[np.uint64]
+
+
+@by_reference
+class Tape(NamedTuple):
+    """G gates of a cone, inputs before what needs them, gates of the same shape side by side.
+
+    Attributes:
+        segments: `[S, 5]` first gate, end, whether it is a loop (evaluated until nothing
+            changes), and, of others, how many rows each of its gates takes as they are, and how
+            many inverted.
+        plus: `[G]` how many rows each gate takes as they are.
+        minus: `[G]` how many it takes inverted.
+        inputs: the rows of all gates, those taken as they are first.
+        outputs: `[G]` row each gate drives.
+        initial: `[G]` all ones or zeros: what a gate of a loop starts with.
+    """
+
+    segments: I32
+    plus: I32
+    minus: I32
+    inputs: I32
+    outputs: I32
+    initial: U64
+
+
+@by_reference
+class Wires(NamedTuple):
+    """K literals as rows and what to xor them with (all ones or zeros)."""
+
+    rows: I32
+    inverted: U64
