@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.jit import inlined, kernel
-from ggp.machine.propnet.play.tapes import I32, U64, Tape, Wires
+from ggp.machine.propnet.play.tapes import I32, U64, Query, Tape, Wires
 from ggp.machine.propnet.play.vectors import (
     band,
+    bor,
     but_not,
     bxor,
     count_ones,
@@ -43,7 +44,10 @@ def run_tape(tape: Tape, rows: U64, width: tuple[int, ...]) -> None:
     for s in range(len(tape.segments)):
         first, end = np.int64(tape.segments[s, 0]), np.int64(tape.segments[s, 1])
         plus, minus = np.int64(tape.segments[s, 3]), np.int64(tape.segments[s, 4])
-        if tape.segments[s, 2]:
+        pairs = tape.segments[s, 5] + tape.segments[s, 6] + tape.segments[s, 7]
+        if pairs:
+            at = _run_pairs(tape, s, at, rows, width)
+        elif tape.segments[s, 2]:
             at = _run_loop(tape, first, end, at, rows, width)
         elif plus + minus == 2:
             left = splat(_ALL if plus == 0 else np.uint64(0), width)
@@ -75,6 +79,43 @@ def run_tape(tape: Tape, rows: U64, width: tuple[int, ...]) -> None:
                     value = but_not(value, load(rows, item(tape.inputs, at) * words, width))
                     at += 1
                 store(rows, item(tape.outputs, g) * words, value)
+
+
+@inlined
+def _run_pairs(tape: Tape, s: int, start: int, rows: U64, width: tuple[int, ...]) -> int:
+    """Evaluate gates with others inside; returns where the inputs of the next gate are."""
+    out_of_line()
+    words = words_of(width)
+    first, end = np.int64(tape.segments[s, 0]), np.int64(tape.segments[s, 1])
+    plus, minus = np.int64(tape.segments[s, 3]), np.int64(tape.segments[s, 4])
+    both, one = np.int64(tape.segments[s, 5]), np.int64(tape.segments[s, 6])
+    none = np.int64(tape.segments[s, 7])
+    at = start
+    for g in range(first, end):
+        value = splat(_ALL, width)
+        for _ in range(plus):
+            value = band(value, load(rows, item(tape.inputs, at) * words, width))
+            at += 1
+        for _ in range(minus):
+            value = but_not(value, load(rows, item(tape.inputs, at) * words, width))
+            at += 1
+        for _ in range(both):
+            a = load(rows, item(tape.inputs, at) * words, width)
+            b = load(rows, item(tape.inputs, at + 1) * words, width)
+            value = but_not(value, band(a, b))
+            at += 2
+        for _ in range(one):
+            a = load(rows, item(tape.inputs, at) * words, width)
+            b = load(rows, item(tape.inputs, at + 1) * words, width)
+            value = but_not(value, but_not(a, b))
+            at += 2
+        for _ in range(none):
+            a = load(rows, item(tape.inputs, at) * words, width)
+            b = load(rows, item(tape.inputs, at + 1) * words, width)
+            value = band(value, bor(a, b))
+            at += 2
+        store(rows, item(tape.outputs, g) * words, value)
+    return at
 
 
 @inlined
@@ -190,11 +231,9 @@ def store_lanes(
 
 @kernel
 def query(
+    asked: Query,
     packed: U64,
-    row_of: I32,
     moves: I32,
-    tape: Tape,
-    wires: Wires,
     out: U64,
     rows: U64,
     square: U64,
@@ -210,15 +249,15 @@ def query(
         count = len(packed) - first
         if count > 64 * words:
             count = 64 * words
-        for k in range(len(rows)):
-            rows[k] = 0
-        load_lanes(packed, first, count, row_of, rows, 0, words, square)
+        for k in range(asked.num_inputs * words):
+            rows[k] = np.uint64(0)
+        load_lanes(packed, first, count, asked.row_of, rows, 0, words, square)
         for lane in range(count):
             for role in range(moves.shape[1]):
                 row = np.int64(moves[first + lane, role])
                 rows[row * words + (lane >> 6)] |= np.uint64(1) << np.uint64(lane & 63)
-        run_tape(tape, rows, width)
-        store_lanes(rows, wires, count, out, first, words, square)
+        run_tape(asked.tape, rows, width)
+        store_lanes(rows, asked.wires, count, out, first, words, square)
 
 
 @kernel

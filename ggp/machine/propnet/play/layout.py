@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.propnet.circuit import Circuit, Literals
-from ggp.machine.propnet.play.order import Orderer, Run
+from ggp.machine.propnet.play.fusing import Shape, fuse
+from ggp.machine.propnet.play.order import Run, runs_of
 from ggp.machine.propnet.play.tapes import I32, Tape, Wires
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -64,15 +65,15 @@ def lay_out(circuit: Circuit, inputs: Sequence[int], stages: Sequence[Stage]) ->
     known = np.zeros(base + circuit.num_gates, dtype=np.bool_)
     known[0] = True
     known[list(inputs)] = True
-    orderer = Orderer(circuit)
-    planned: list[_Planned] = []
+    cones: list[NDArray[np.int64]] = []
     for stage in stages:
-        gates = np.flatnonzero(cone(circuit, stage.targets, known=known)[base:])
-        begin = planned[-1].end if planned else 0
-        runs = orderer.runs(gates, stage.targets)
-        planned.append(_Planned(circuit, orderer, stage, runs, begin))
+        cones.append(np.flatnonzero(cone(circuit, stage.targets, known=known)[base:]))
         if not stage.optional:
-            known[base + gates] = True
+            known[base + cones[-1]] = True
+    planned: list[_Planned] = []
+    for stage, gates in zip(stages, fuse(circuit, cones, [s.targets for s in stages]), strict=True):
+        runs = runs_of(circuit, gates, stage.targets)
+        planned.append(_Planned(stage, runs, planned[-1].end if planned else 0))
     for number, each in enumerate(planned):
         later = [other.begin for other in planned[number + 1 :] if not other.stage.optional]
         each.resumed = later[0] if later else planned[-1].end
@@ -93,27 +94,23 @@ class _Planned:
         stage: the stage.
         runs: its gates.
         gates: `[G]` of all runs.
-        plus, minus: `[G]` literals of each gate as they are, and inverted.
-        literals: of all gates, inverted ones behind the others, gate by gate, as kernels read them.
-        owner: place of the gate that each literal belongs to.
+        plus, minus: `[G]` how many rows each takes as they are, and inverted, outside of pairs.
+        nets: what they read.
+        owner: place of the gate that reads each.
         begin, end: moment when the stage begins, and when the next one does.
         resumed: moment when the next stage begins that is not optional.
         read: `[G]` moment at which a gate has surely read its inputs.
     """
 
-    def __init__(
-        self, circuit: Circuit, orderer: Orderer, stage: Stage, runs: list[Run], begin: int
-    ) -> None:
+    def __init__(self, stage: Stage, runs: list[Run], begin: int) -> None:
         self.stage = stage
         self.runs = runs
-        self.gates = np.concatenate([np.zeros(0, dtype=np.int64), *(run.gates for run in runs)])
-        self.plus, self.minus = orderer.plus[self.gates], orderer.minus[self.gates]
-        counts = (self.plus + self.minus).astype(np.int64)
-        ends = np.cumsum(counts)
-        self.owner = np.repeat(np.arange(len(self.gates)), counts)
-        at = np.arange(len(self.owner)) + (circuit.offsets[self.gates] - ends + counts)[self.owner]
-        literals = circuit.literals[at]
-        self.literals: Literals = literals[np.lexsort((literals & 1, self.owner))]
+        fused = [each for run in runs for each in run.gates]
+        self.gates = np.array([each.gate for each in fused], dtype=np.int64)
+        self.plus = np.array([each.shape.plus for each in fused], dtype=np.int32)
+        self.minus = np.array([each.shape.minus for each in fused], dtype=np.int32)
+        self.nets = np.array([net for each in fused for net in each.nets], dtype=np.int64)
+        self.owner = np.repeat(np.arange(len(fused)), [len(each.nets) for each in fused])
         self.begin = begin
         self.end = self.resumed = begin + 1 + len(self.gates)
         self.read = np.arange(begin + 1, self.end)
@@ -138,7 +135,7 @@ def _deaths(circuit: Circuit, planned: Sequence[_Planned]) -> NDArray[np.int64]:
     for each in planned:
         number[base + each.gates] = np.arange(first, first + len(each.gates))
         moments = each.read[each.owner]
-        read = number[each.literals >> 1]
+        read = number[each.nets]
         if each.stage.optional:
             # What others made stays, whether the stage runs or not.
             moments = np.where(read < first, each.resumed, moments)
@@ -188,7 +185,7 @@ class _Rows:
 def _tape(circuit: Circuit, planned: _Planned, row: I32, rows: _Rows) -> tuple[Tape, Wires]:
     """The tape of a stage, and where its targets are. `row`: of each net, -1 for none; changed."""
     base = 1 + circuit.num_inputs
-    segments: list[tuple[int, int, int, int, int]] = []
+    segments: list[tuple[int, ...]] = []
     outputs: list[int] = []
     for run in planned.runs:
         first, size = len(outputs), len(run.gates)
@@ -198,7 +195,7 @@ def _tape(circuit: Circuit, planned: _Planned, row: I32, rows: _Rows) -> tuple[T
         else:
             for k in range(size):
                 outputs += rows.give(1, moment + k)
-        segments.append((first, first + size, int(run.loop), run.plus, run.minus))
+        segments.append((first, first + size, int(run.loop), *run.shape))
     row[base + planned.gates] = outputs
     targets = planned.stage.targets
     wires = Wires(row[targets >> 1], np.where(targets & 1, _ALL, np.uint64(0)))
@@ -209,16 +206,16 @@ def _tape(circuit: Circuit, planned: _Planned, row: I32, rows: _Rows) -> tuple[T
     apart = apart[np.argsort(targets[apart] & 1, kind="stable")]
     inverted = (targets[apart] & 1).astype(np.int32)
     first, straight, end = len(outputs), len(outputs) + int((1 - inverted).sum()), len(outputs) + len(apart)
-    segments += [(first, straight, 0, 1, 0), (straight, end, 0, 0, 1)]
+    segments += [(first, straight, 0, *Shape(1, 0)), (straight, end, 0, *Shape(0, 1))]
     outputs += rows.keep(len(apart))
-    inputs = np.concatenate([row[planned.literals >> 1], row[targets[apart] >> 1]])
+    inputs = np.concatenate([row[planned.nets], row[targets[apart] >> 1]])
     wires.rows[apart] = outputs[first:]
     wires.inverted[apart] = 0
     initial = np.zeros(circuit.num_gates, dtype=np.uint64)
     for loop in circuit.loops:
         initial[loop.start : loop.end] = np.where(loop.initial, _ALL, np.uint64(0))
     tape = Tape(
-        np.array([segment for segment in segments if segment[0] < segment[1]], dtype=np.int32).reshape(-1, 5),
+        np.array([segment for segment in segments if segment[0] < segment[1]], dtype=np.int32).reshape(-1, 8),
         np.concatenate([planned.plus, 1 - inverted]),
         np.concatenate([planned.minus, inverted]),
         inputs,

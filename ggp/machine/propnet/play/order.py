@@ -13,128 +13,108 @@ there can be.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ggp.machine.propnet.circuit import Circuit, Literals
-from ggp.machine.propnet.play.tapes import I32
+from ggp.machine.propnet.play.fusing import Fused, Shape
 
 PIECE = 2048
 """Gates that are ordered by shape: what they drive fits the second cache."""
 
-Gates = NDArray[np.int64]
-
 
 class Run(NamedTuple):
-    """Gates that come one after the other: a loop, or all of one shape."""
-
-    gates: Gates
-    loop: bool
-    plus: int
-    minus: int
-
-
-class Orderer:
-    """Puts gates of one circuit in the order in which to evaluate them.
+    """Gates that come one after the other: a loop, or all of one shape.
 
     Attributes:
-        plus: `[G]` how many literals each gate takes as they are.
-        minus: `[G]` how many it takes inverted.
+        gates: in order.
+        loop: whether they are a loop.
+        shape: of each, unless they are a loop.
     """
 
-    def __init__(self, circuit: Circuit) -> None:
-        ends = np.concatenate([[0], np.cumsum(circuit.literals & 1)])
-        self.minus: I32 = (ends[circuit.offsets[1:]] - ends[circuit.offsets[:-1]]).astype(np.int32)
-        self.plus: I32 = (np.diff(circuit.offsets) - self.minus).astype(np.int32)
-        self._circuit = circuit
-        # Lists, because reading arrays item by item takes several times as long.
-        self._shapes = list(zip(self.plus.tolist(), self.minus.tolist(), strict=True))
-        self._offsets = circuit.offsets.tolist()
-        self._sources = ((circuit.literals >> 1) - (1 + circuit.num_inputs)).tolist()
-
-    def runs(self, gates: Gates, targets: Literals) -> list[Run]:
-        """Gates in order.
-
-        Args:
-            gates: in circuit order; all others that they need are there already.
-            targets: what they are needed for.
-        """
-        found: list[Run] = []
-        for part, loop in _split_at_loops(self._circuit, gates):
-            if loop:
-                found.append(Run(part, True, 0, 0))
-                continue
-            ordered = part.tolist() if len(part) <= PIECE else self._depth_first(part, targets)
-            for first in range(0, len(ordered), PIECE):
-                found += self._runs_of_shapes(ordered[first : first + PIECE])
-        return found
-
-    def _inputs(self, gate: int) -> list[int]:
-        """The gates that a gate reads; inputs of the circuit are below 0."""
-        return self._sources[self._offsets[gate] : self._offsets[gate + 1]]
-
-    def _depth_first(self, gates: Gates, targets: Literals) -> list[int]:
-        """Gates, each after those it needs, and soon after the last of them."""
-        open_ = [False] * self._circuit.num_gates
-        for gate in gates.tolist():
-            open_[gate] = True
-        wanted = (targets >> 1) - (1 + self._circuit.num_inputs)
-        # Gates that only later parts need come last.
-        pending = [*gates[::-1].tolist(), *wanted[wanted >= 0][::-1].tolist()]
-        found: list[int] = []
-        while pending:
-            gate = pending.pop()
-            if gate < 0:
-                found.append(~gate)
-            elif open_[gate]:
-                open_[gate] = False
-                pending.append(~gate)
-                pending += [each for each in self._inputs(gate) if each >= 0 and open_[each]]
-        return found
-
-    def _runs_of_shapes(self, gates: list[int]) -> list[Run]:
-        """Runs of gates of one shape.
-
-        Of the shapes of which gates are ready, which have all their inputs, the most frequent goes
-        next. Long runs are what kernels are fast at.
-        """
-        place = {gate: k for k, gate in enumerate(gates)}
-        missing = [0] * len(gates)
-        readers: list[list[int]] = [[] for _ in range(len(gates))]
-        ready: dict[tuple[int, int], list[int]] = {}
-        for k, gate in enumerate(gates):
-            for each in self._inputs(gate):
-                if (source := place.get(each)) is not None:
-                    missing[k] += 1
-                    readers[source].append(k)
-            if not missing[k]:
-                ready.setdefault(self._shapes[gate], []).append(k)
-        runs = []
-        while ready:
-            shape = max(ready, key=lambda s: len(ready[s]))
-            run = ready.pop(shape)
-            # The run grows by what becomes ready meanwhile.
-            for k in run:
-                for reader in readers[k]:
-                    missing[reader] -= 1
-                    if not missing[reader]:
-                        other = self._shapes[gates[reader]]
-                        (run if other == shape else ready.setdefault(other, [])).append(reader)
-            runs.append(Run(np.array([gates[k] for k in run]), False, *shape))
-        return runs
+    gates: list[Fused]
+    loop: bool
+    shape: Shape
 
 
-def _split_at_loops(circuit: Circuit, gates: Gates) -> list[tuple[Gates, bool]]:
+def runs_of(circuit: Circuit, gates: list[Fused], targets: Literals) -> list[Run]:
+    """Gates in the order in which to evaluate them.
+
+    Args:
+        gates: in circuit order; all others that they need are there already.
+        targets: what they are needed for.
+    """
+    base = 1 + circuit.num_inputs
+    found: list[Run] = []
+    for part, loop in _split_at_loops(circuit, gates):
+        if loop:
+            found.append(Run(part, True, Shape(0, 0)))
+            continue
+        by_net = {base + each.gate: each for each in part}
+        ordered = part if len(part) <= PIECE else _depth_first(by_net, (targets >> 1).tolist())
+        for first in range(0, len(ordered), PIECE):
+            found += _runs_of_shapes(ordered[first : first + PIECE], base)
+    return found
+
+
+def _depth_first(by_net: dict[int, Fused], targets: list[int]) -> list[Fused]:
+    """Gates, each after those it needs, and soon after the last of them."""
+    waiting = dict(by_net)
+    # Gates that only later parts need come last.
+    pending: list[int | Fused] = [*reversed(by_net), *reversed(targets)]
+    found: list[Fused] = []
+    while pending:
+        each = pending.pop()
+        if isinstance(each, Fused):
+            found.append(each)
+        elif (gate := waiting.pop(each, None)) is not None:
+            pending.append(gate)
+            pending += gate.nets
+    return found
+
+
+def _runs_of_shapes(gates: list[Fused], base: int) -> list[Run]:
+    """Runs of gates of one shape.
+
+    Of the shapes of which gates are ready, which have all their inputs, the most frequent goes
+    next. Long runs are what kernels are fast at.
+    """
+    place = {base + each.gate: k for k, each in enumerate(gates)}
+    missing = [0] * len(gates)
+    readers: list[list[int]] = [[] for _ in gates]
+    ready: dict[Shape, list[int]] = {}
+    for k, gate in enumerate(gates):
+        for net in gate.nets:
+            if (source := place.get(net)) is not None:
+                missing[k] += 1
+                readers[source].append(k)
+        if not missing[k]:
+            ready.setdefault(gate.shape, []).append(k)
+    runs = []
+    while ready:
+        shape = max(ready, key=lambda s: len(ready[s]))
+        run = ready.pop(shape)
+        # The run grows by what becomes ready meanwhile.
+        for k in run:
+            for reader in readers[k]:
+                missing[reader] -= 1
+                if not missing[reader]:
+                    other = gates[reader].shape
+                    (run if other == shape else ready.setdefault(other, [])).append(reader)
+        runs.append(Run([gates[k] for k in run], False, shape))
+    return runs
+
+
+def _split_at_loops(circuit: Circuit, gates: list[Fused]) -> list[tuple[list[Fused], bool]]:
     """Runs of gates that are in no loop, and loops, in order."""
+    numbers = [each.gate for each in gates]
     parts = []
     at = 0
     for loop in circuit.loops:
-        first, end = np.searchsorted(gates, [loop.start, loop.end])
+        first, end = bisect_left(numbers, loop.start), bisect_left(numbers, loop.end)
         if first < end:
             parts.append((gates[at:first], False))
             parts.append((gates[first:end], True))
-            at = int(end)
+            at = end
     parts.append((gates[at:], False))
-    return [(part, loop) for part, loop in parts if len(part)]
+    return [(part, loop) for part, loop in parts if part]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.machine.propnet.play.packed import Packed, unpack
-from ggp.machine.propnet.play.queries import Query
+from ggp.machine.propnet.play.tapes import Query
 
 
 def evaluate(asked: Query, packed: Packed) -> Packed:
@@ -27,10 +27,11 @@ def _rows(asked: Query, held: list[bool]) -> list[bool]:
     plus, minus, outputs = tape.plus.tolist(), tape.minus.tolist(), tape.outputs.tolist()
     inputs, initial = tape.inputs.tolist(), (tape.initial != 0).tolist()
     at = 0
-    for first, end, loop, *_ in tape.segments.tolist():
+    for first, end, loop, _, _, both, one, none in tape.segments.tolist():
         if loop:
             for gate in range(first, end):
                 rows[outputs[gate]] = initial[gate]
+        wanted = [(True, True)] * both + [(True, False)] * one + [(False, False)] * none
         changes, start = True, at
         while changes:
             changes, at = False, start
@@ -39,7 +40,10 @@ def _rows(asked: Query, held: list[bool]) -> list[bool]:
                 last = middle + minus[gate]
                 value = all(rows[row] for row in inputs[at:middle])
                 value = value and not any(rows[row] for row in inputs[middle:last])
+                at = last
+                for pair in wanted:
+                    value = value and (rows[inputs[at]], rows[inputs[at + 1]]) != pair
+                    at += 2
                 changes |= bool(loop) and value != rows[outputs[gate]]
                 rows[outputs[gate]] = value
-                at = last
     return rows

@@ -14,7 +14,6 @@ such as what a player has seen, which only `sees` rules read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -27,37 +26,7 @@ from ggp.machine.propnet.play.blocks import PlayoutPlan
 from ggp.machine.propnet.play.choice import GROUP
 from ggp.machine.propnet.play.layout import Stage, cone, lay_out
 from ggp.machine.propnet.play.packed import pack, words_for
-from ggp.machine.propnet.play.tapes import I32, U64, Tape, Wires
-
-
-@dataclass(frozen=True)
-class Query:
-    """Literals to evaluate for every state (and joint move).
-
-    Attributes:
-        row_of: `[F]` row of each fluent.
-        tape: what to run.
-        wires: where the literals are; groups begin at a multiple of 64.
-        num_rows: rows in all.
-        starts: `[groups + 1]` word at which each group of literals begins.
-    """
-
-    row_of: I32
-    tape: Tape
-    wires: Wires
-    num_rows: int
-    starts: NDArray[np.int64]
-
-    def literals(self, group: int, count: int) -> Wires:
-        """Where the first literals of one group are."""
-        first = 64 * self.starts[group]
-        return Wires(
-            self.wires.rows[first : first + count], self.wires.inverted[first : first + count]
-        )
-
-    def part(self, packed: U64, group: int) -> U64:
-        """The words of one group of literals."""
-        return packed[:, self.starts[group] : self.starts[group + 1]]
+from ggp.machine.propnet.play.tapes import I32, Query, Wires
 
 
 class Queries:
@@ -117,7 +86,14 @@ class Queries:
         starts = np.cumsum([0, *(len(literals) // 64 for literals in padded)])
         row_of = np.arange(1, 1 + self._num_fluents, dtype=np.int32)
         laid = lay_out(circuit, inputs, [Stage(np.concatenate(padded))])
-        return Query(row_of, laid.tapes[0], laid.wires[0], laid.num_rows, starts.astype(np.int64))
+        return Query(
+            row_of,
+            1 + len(inputs),
+            laid.tapes[0],
+            laid.wires[0],
+            laid.num_rows,
+            starts.astype(np.int64),
+        )
 
     @cached_property
     def playout(self) -> PlayoutPlan:

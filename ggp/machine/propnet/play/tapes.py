@@ -29,12 +29,11 @@ class Tape(NamedTuple):
     """G gates of a cone, inputs before what needs them, gates of the same shape side by side.
 
     Attributes:
-        segments: `[S, 5]` first gate, end, whether it is a loop (evaluated until nothing
-            changes), and, of others, how many rows each of its gates takes as they are, and how
-            many inverted.
+        segments: `[S, 8]` first gate, end, whether it is a loop (evaluated until nothing
+            changes), and, of others, the shape of its gates (see `fusing.Shape`).
         plus: `[G]` how many rows each gate takes as they are.
-        minus: `[G]` how many it takes inverted.
-        inputs: the rows of all gates, those taken as they are first.
+        minus: `[G]` how many it takes inverted; neither counts rows of pairs.
+        inputs: the rows of all gates, in the order of their shapes.
         outputs: `[G]` row each gate drives.
         initial: `[G]` all ones or zeros: what a gate of a loop starts with.
     """
@@ -53,3 +52,35 @@ class Wires(NamedTuple):
 
     rows: I32
     inverted: U64
+
+
+@by_reference
+class Query(NamedTuple):
+    """Literals to evaluate for every state (and joint move).
+
+    Attributes:
+        row_of: `[F]` row of each fluent.
+        num_inputs: rows of false, fluents and moves: the first ones.
+        tape: what to run.
+        wires: where the literals are; groups begin at a multiple of 64.
+        num_rows: rows in all.
+        starts: `[groups + 1]` word at which each group of literals begins.
+    """
+
+    row_of: I32
+    num_inputs: int
+    tape: Tape
+    wires: Wires
+    num_rows: int
+    starts: NDArray[np.int64]
+
+    def literals(self, group: int, count: int) -> Wires:
+        """Where the first literals of one group are."""
+        first = 64 * self.starts[group]
+        return Wires(
+            self.wires.rows[first : first + count], self.wires.inverted[first : first + count]
+        )
+
+    def part(self, packed: U64, group: int) -> U64:
+        """The words of one group of literals."""
+        return packed[:, self.starts[group] : self.starts[group + 1]]

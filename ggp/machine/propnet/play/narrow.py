@@ -1,0 +1,210 @@
+"""Evaluating few states: one word for each row, instead of a vector of them.
+
+A block costs the same for one lane as for 1,024. So up to 64 states are evaluated word by word,
+and what goes in and out is not transposed where it is a few states only.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.jit import inlined, kernel
+from ggp.machine.propnet.play.kernels import load_lanes, store_lanes
+from ggp.machine.propnet.play.tapes import I32, U64, Query, Tape, Wires
+from ggp.machine.propnet.play.vectors import item, lowest_one, out_of_line
+
+NARROW = 64
+"""The most states that are evaluated like this."""
+
+FEW = 4
+"""States of which every bit is moved by itself: turning a square of 64 takes as long."""
+
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_ONE = np.uint64(1)
+
+
+@kernel
+def query_word(asked: Query, packed: U64, moves: I32, out: U64, rows: U64, square: U64) -> None:
+    """Like `kernels.query`, for up to 64 states; `rows`: `[num_rows]`."""
+    _evaluate(asked, packed, rows, square, moves)
+    _store(rows, asked.wires, len(packed), out, square)
+
+
+@kernel
+def step_word(
+    asked: Query,
+    packed: U64,
+    joint_moves: NDArray[np.int64],
+    move_rows: I32,
+    out: U64,
+    rows: U64,
+    square: U64,
+    moves: I32,
+) -> bool:
+    """Like `query_word`, after moves; false where a role has no such move.
+
+    Args:
+        joint_moves: `[L, R]`.
+        move_rows: `[R, M]` row of each move of each role.
+        moves: `[L, R]` scratch.
+    """
+    for lane in range(len(joint_moves)):
+        for role in range(joint_moves.shape[1]):
+            move = joint_moves[lane, role]
+            if move < 0 or move >= move_rows.shape[1] or move_rows[role, move] < 0:
+                return False
+            moves[lane, role] = move_rows[role, move]
+    _evaluate(asked, packed, rows, square, moves)
+    _store(rows, asked.wires, len(packed), out, square)
+    return True
+
+
+@kernel
+def legal_word(
+    asked: Query,
+    packed: U64,
+    names: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    values: NDArray[np.int64],
+    rows: U64,
+    square: U64,
+    moves: I32,
+) -> int:
+    """Which moves a role has, of few states.
+
+    Args:
+        asked: the moves in one group, `terminal` in the next.
+        names: `[M]` number of each move.
+        offsets: `[L + 1]` filled in.
+        values: `[L * M]` the moves that are legal, state by state, filled in.
+        moves: no moves: `[L, 0]`.
+
+    Returns:
+        the first state that is not over, and without a move; -1 if there is none.
+    """
+    _evaluate(asked, packed, rows, square, moves)
+    wires = asked.wires
+    end = 64 * asked.starts[1]
+    over = rows[wires.rows[end]] ^ wires.inverted[end]
+    stuck = -1
+    at = 0
+    offsets[0] = 0
+    for lane in range(len(packed)):
+        before = at
+        if not over >> np.uint64(lane) & _ONE:
+            for k in range(len(names)):
+                bits = rows[np.uint64(item(wires.rows, k))] ^ item(wires.inverted, k)
+                if bits >> np.uint64(lane) & _ONE:
+                    values[at] = names[k]
+                    at += 1
+            if at == before and stuck < 0:
+                stuck = lane
+        offsets[lane + 1] = at
+    return stuck
+
+
+@inlined
+def _evaluate(asked: Query, packed: U64, rows: U64, square: U64, moves: I32) -> None:
+    """Evaluate the tape for up to 64 states, each after a move of every role, if any."""
+    row_of = asked.row_of
+    for k in range(asked.num_inputs):
+        rows[k] = np.uint64(0)
+    if len(packed) > FEW:
+        load_lanes(packed, 0, len(packed), row_of, rows, 0, 1, square)
+    else:
+        for lane in range(len(packed)):
+            for block in range(packed.shape[1]):
+                bits = packed[lane, block]
+                while bits:
+                    row = np.int64(row_of[64 * block + lowest_one(bits)])
+                    bits &= bits - _ONE
+                    rows[row] |= _ONE << np.uint64(lane)
+    for lane in range(len(moves)):
+        for role in range(moves.shape[1]):
+            rows[np.int64(moves[lane, role])] |= _ONE << np.uint64(lane)
+    run_word(asked.tape, rows)
+
+
+@inlined
+def _store(rows: U64, wires: Wires, count: int, packed: U64, square: U64) -> None:
+    """Pack the literals of lanes 0 .. count."""
+    if count > FEW:
+        store_lanes(rows, wires, count, packed, 0, 1, square)
+        return
+    for lane in range(count):
+        for block in range(packed.shape[1]):
+            word = np.uint64(0)
+            for bit in range(64):
+                k = 64 * block + bit
+                found = rows[np.uint64(item(wires.rows, k))] ^ item(wires.inverted, k)
+                word |= (found >> np.uint64(lane) & _ONE) << np.uint64(bit)
+            packed[lane, block] = word
+
+
+@inlined
+def run_word(tape: Tape, rows: U64) -> None:
+    """`kernels.run_tape` for rows of one word."""
+    out_of_line()
+    inputs, outputs = tape.inputs, tape.outputs
+    at = 0
+    for s in range(len(tape.segments)):
+        first, end = np.int64(tape.segments[s, 0]), np.int64(tape.segments[s, 1])
+        plus, minus = np.int64(tape.segments[s, 3]), np.int64(tape.segments[s, 4])
+        both, one = np.int64(tape.segments[s, 5]), np.int64(tape.segments[s, 6])
+        none = np.int64(tape.segments[s, 7])
+        if tape.segments[s, 2]:
+            at = _run_loop(tape, first, end, at, rows)
+        elif plus + minus == 2 and both + one + none == 0:
+            left = _ALL if plus == 0 else np.uint64(0)
+            right = _ALL if plus < 2 else np.uint64(0)
+            for g in range(first, end):
+                a = rows[np.uint64(item(inputs, at))] ^ left
+                b = rows[np.uint64(item(inputs, at + 1))] ^ right
+                at += 2
+                rows[np.uint64(item(outputs, g))] = a & b
+        else:
+            for g in range(first, end):
+                value = _ALL
+                for _ in range(plus):
+                    value &= rows[np.uint64(item(inputs, at))]
+                    at += 1
+                for _ in range(minus):
+                    value &= ~rows[np.uint64(item(inputs, at))]
+                    at += 1
+                for _ in range(both):
+                    value &= ~(rows[np.uint64(item(inputs, at))] & rows[np.uint64(item(inputs, at + 1))])
+                    at += 2
+                for _ in range(one):
+                    value &= ~rows[np.uint64(item(inputs, at))] | rows[np.uint64(item(inputs, at + 1))]
+                    at += 2
+                for _ in range(none):
+                    value &= rows[np.uint64(item(inputs, at))] | rows[np.uint64(item(inputs, at + 1))]
+                    at += 2
+                rows[np.uint64(item(outputs, g))] = value
+
+
+@inlined
+def _run_loop(tape: Tape, first: int, end: int, start: int, rows: U64) -> int:
+    """Evaluate a loop to its least fixpoint; returns where the inputs of the next gate are."""
+    out_of_line()
+    for g in range(first, end):
+        rows[np.uint64(item(tape.outputs, g))] = tape.initial[g]
+    changes = True
+    at = start
+    while changes:
+        changes = False
+        at = start
+        for g in range(first, end):
+            value = _ALL
+            for _ in range(tape.plus[g]):
+                value &= rows[np.uint64(item(tape.inputs, at))]
+                at += 1
+            for _ in range(tape.minus[g]):
+                value &= ~rows[np.uint64(item(tape.inputs, at))]
+                at += 1
+            out = np.uint64(item(tape.outputs, g))
+            if value != rows[out]:
+                changes = True
+                rows[out] = value
+    return at
