@@ -66,8 +66,10 @@ def play(
         seed_words(block.rng[0], block.rng)
         fill(plan, queue, block, width)
     for _ in range(budget):
-        run_tape(plan.look, block.rows, width)
-        if _end_lanes(block.masks, block.rows, plan.terminal, width) and queue.spread.shape[1]:
+        variant = _variant(plan, block, width)
+        run_tape(plan.look, variant, block.rows, width)
+        some_ended = _end_lanes(block.masks, block.rows, plan.terminal, variant, width)
+        if some_ended and queue.spread.shape[1]:
             _stop(
                 block.masks,
                 block.entry_of,
@@ -89,15 +91,19 @@ def play(
         # turn it is: new lanes wait for that.
         in_turn = (at[STEP] + 1 - at[TOGETHER]) % plan.turns == 0
         tidy = alive == 0 or (waiting and in_turn and _REFILL[1] * alive <= _REFILL[0] * 64 * words)
-        if tidy:
-            # Lanes that ended earlier still hold their last states, so that one evaluation judges
-            # all.
-            run_tape(plan.judge, block.rows, width)
+        # Lanes that ended earlier still hold their last states, so that one evaluation judges all.
+        if tidy and variant == 0:
+            run_tape(plan.judge, 0, block.rows, width)
             _judge(plan, queue, block, words)
         if alive:
-            move_lanes(plan, queue, block, width)
+            move_lanes(plan, queue, block, variant, width)
             at[VISITED] += _count(block.masks, words)
         at[STEP] += 1
+        if tidy and variant:
+            # They may have ended in another phase.
+            run_tape(plan.look, 0, block.rows, width)
+            run_tape(plan.judge, 0, block.rows, width)
+            _judge(plan, queue, block, words)
         if tidy:
             if alive == 0:
                 if not waiting:
@@ -106,6 +112,23 @@ def play(
                 at[OLDEST] = at[STEP]
             fill(plan, queue, block, width)
     return False
+
+
+@inlined
+def _variant(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> int:
+    """The variant of the phase that all lanes are in which play on; 0 if they differ."""
+    words = words_of(width)
+    # Places of moves that are given are those of the first variant.
+    if not block.at[FRESH]:
+        playing = load(block.masks, 0, width)
+        for v in range(len(plan.phases)):
+            other = splat(np.uint64(0), width)
+            for k in range(len(plan.phase_rows)):
+                held = load(block.rows, item(plan.phase_rows, k) * words, width)
+                other = bor(other, bxor(held, splat(plan.phases[v, k], width)))
+            if not reduce_or(band(other, playing)):
+                return v + 1
+    return 0
 
 
 @inlined
@@ -118,12 +141,15 @@ def _count(masks: U64, words: int) -> int:
 
 
 @inlined
-def _end_lanes(masks: U64, rows: U64, terminal: Wires, width: tuple[int, ...]) -> bool:
+def _end_lanes(
+    masks: U64, rows: U64, terminal: Wires, variant: int, width: tuple[int, ...]
+) -> bool:
     """Take lanes that are over out of those that play on, to the third mask; if there are any."""
     words = words_of(width)
     playing = load(masks, 0, width)
     over = bxor(
-        load(rows, np.int64(terminal.rows[0]) * words, width), splat(terminal.inverted[0], width)
+        load(rows, item(terminal.rows, variant) * words, width),
+        splat(item(terminal.inverted, variant), width),
     )
     over = band(over, playing)
     if not reduce_or(over):
@@ -299,12 +325,15 @@ def _judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
 
 
 @inlined
-def move_lanes(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:
+def move_lanes(
+    plan: PlayoutPlan, queue: Queue, block: Block, variant: int, width: tuple[int, ...]
+) -> None:
     """Make a move in the lanes that play on; the others stay as they are."""
     words = words_of(width)
     rows, masks, at = block.rows, block.masks, block.at
-    for role in range(len(plan.role_moves) - 1):
-        first, end = np.int64(plan.role_moves[role]), np.int64(plan.role_moves[role + 1])
+    for role in range(plan.role_moves.shape[1] - 1):
+        first = np.int64(plan.role_moves[variant, role])
+        end = np.int64(plan.role_moves[variant, role + 1])
         given = at[FRESH] and role == queue.role
         lanes = load(masks, 0, width)
         if given:
@@ -318,19 +347,27 @@ def move_lanes(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, 
             _lose(queue, block, words)
         if given:
             _make_given(plan.move_rows, rows, block.given, first, end, width)
-    run_tape(plan.act, rows, width)
-    _update(plan.next, plan.state_rows, rows, load(masks, 0, width), width)
+    run_tape(plan.act, variant, rows, width)
+    _update(plan.next, variant, plan.state_rows, rows, load(masks, 0, width), width)
 
 
 @inlined
-def _update(next_: Wires, state_rows: I32, rows: U64, playing: Any, width: tuple[int, ...]) -> None:
+def _update(
+    next_: Wires,
+    variant: int,
+    state_rows: I32,
+    rows: U64,
+    playing: Any,
+    width: tuple[int, ...],
+) -> None:
     """The next states of some lanes; the others keep theirs, for `judge`."""
     words = words_of(width)
+    first = variant * len(state_rows)
     for k in range(len(state_rows)):
         at = item(state_rows, k) * words
         old = load(rows, at, width)
-        new = load(rows, item(next_.rows, k) * words, width)
-        new = bxor(new, splat(item(next_.inverted, k), width))
+        new = load(rows, item(next_.rows, first + k) * words, width)
+        new = bxor(new, splat(item(next_.inverted, first + k), width))
         store(rows, at, bxor(old, band(playing, bxor(old, new))))
 
 

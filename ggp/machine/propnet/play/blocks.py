@@ -47,10 +47,15 @@ class PlayoutPlan(NamedTuple):
         row_of: `[F]` row of each fluent, -1 for those that do not matter.
         matter: `[ceil(F / 64)]` the bits of those that do.
         state_rows: `[K]` rows of the fluents that matter.
-        next: `[K]` where their next values are.
-        terminal: one literal.
-        role_moves: `[R + 1]` where the moves of each role begin; each has a multiple of
-            `choice.GROUP` of them, the last of which may be fillers, never legal.
+        phase_rows: `[S]` rows of the fluents that say the phase.
+        phases: `[V - 1, S]` all ones or zeros: what they are in each phase. Of the V variants the
+            first is for any state, and each of the others for a phase: parts of `look` and `act`,
+            and what follows.
+        next: `[V * K]` where their next values are.
+        terminal: `[V]` literals.
+        role_moves: `[V, R + 1]` where the moves of each role begin; each has a multiple of
+            `choice.GROUP` of them, the last of which may be fillers, never legal. Of phases only
+            moves that may be legal then.
         legal: all roles' moves.
         move_rows: the row each move drives; one that nobody reads for fillers.
         role_goals: `[R + 1]` where the goal values of each role begin.
@@ -66,6 +71,8 @@ class PlayoutPlan(NamedTuple):
     row_of: I32
     matter: U64
     state_rows: I32
+    phase_rows: I32
+    phases: U64
     next: Wires
     terminal: Wires
     role_moves: I32
@@ -153,7 +160,7 @@ at which all lanes began together; whether lanes are to make their first moves; 
 def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
     """A block to play with, after `begin`."""
     words = words_of(width)
-    moves = int((plan.role_moves[1:] - plan.role_moves[:-1]).max())
+    moves = int(np.diff(plan.role_moves[0]).max())
     return Block(
         aligned_words(plan.num_rows * words),
         aligned_words(3 * words),

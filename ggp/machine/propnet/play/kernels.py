@@ -32,16 +32,16 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @inlined
-def run_tape(tape: Tape, rows: U64, width: tuple[int, ...]) -> None:
-    """Evaluate the gates of a tape in every lane of a block.
+def run_tape(tape: Tape, part: int, rows: U64, width: tuple[int, ...]) -> None:
+    """Evaluate the gates of a part of a tape in every lane of a block.
 
     Most gates have two or three inputs. Those have loops of their own, because what it takes to
     find out how many inputs a gate has takes longer than to read them.
     """
     out_of_line()
     words = words_of(width)
-    at = 0
-    for s in range(len(tape.segments)):
+    at = np.int64(tape.parts[part, 2])
+    for s in range(tape.parts[part, 0], tape.parts[part, 1]):
         first, end = np.int64(tape.segments[s, 0]), np.int64(tape.segments[s, 1])
         plus, minus = np.int64(tape.segments[s, 3]), np.int64(tape.segments[s, 4])
         pairs = tape.segments[s, 5] + tape.segments[s, 6] + tape.segments[s, 7]
@@ -256,7 +256,7 @@ def query(
             for role in range(moves.shape[1]):
                 row = np.int64(moves[first + lane, role])
                 rows[row * words + (lane >> 6)] |= np.uint64(1) << np.uint64(lane & 63)
-        run_tape(asked.tape, rows, width)
+        run_tape(asked.tape, 0, rows, width)
         store_lanes(rows, asked.wires, count, out, first, words, square)
 
 
@@ -312,7 +312,7 @@ def advance_matching(
             for role in range(moves.shape[1]):
                 row = np.int64(move_rows[role, moves[first + lane, role]])
                 rows[row * words + (lane >> 6)] |= np.uint64(1) << np.uint64(lane & 63)
-        run_tape(tape, rows, width)
+        run_tape(tape, 0, rows, width)
         for word in range((count + 63) >> 6):
             agree = _agreeing(lanes, first, count, word, seen, wanted, told, rows, words)
             if not agree:

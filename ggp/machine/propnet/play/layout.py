@@ -205,7 +205,11 @@ def _tape(circuit: Circuit, planned: _Planned, row: I32, rows: _Rows) -> tuple[T
     # Copies are gates of one input, those that are inverted last.
     apart = apart[np.argsort(targets[apart] & 1, kind="stable")]
     inverted = (targets[apart] & 1).astype(np.int32)
-    first, straight, end = len(outputs), len(outputs) + int((1 - inverted).sum()), len(outputs) + len(apart)
+    first, straight, end = (
+        len(outputs),
+        len(outputs) + int((1 - inverted).sum()),
+        len(outputs) + len(apart),
+    )
     segments += [(first, straight, 0, *Shape(1, 0)), (straight, end, 0, *Shape(0, 1))]
     outputs += rows.keep(len(apart))
     inputs = np.concatenate([row[planned.nets], row[targets[apart] >> 1]])
@@ -214,8 +218,10 @@ def _tape(circuit: Circuit, planned: _Planned, row: I32, rows: _Rows) -> tuple[T
     initial = np.zeros(circuit.num_gates, dtype=np.uint64)
     for loop in circuit.loops:
         initial[loop.start : loop.end] = np.where(loop.initial, _ALL, np.uint64(0))
+    kept = [segment for segment in segments if segment[0] < segment[1]]
     tape = Tape(
-        np.array([segment for segment in segments if segment[0] < segment[1]], dtype=np.int32).reshape(-1, 8),
+        np.array(kept, dtype=np.int32).reshape(-1, 8),
+        np.array([[0, len(kept), 0]], dtype=np.int32),
         np.concatenate([planned.plus, 1 - inverted]),
         np.concatenate([planned.minus, inverted]),
         inputs,
@@ -262,5 +268,3 @@ def cone(
         elif through_time and 0 < net <= num_fluents:
             pending.append(following[net - 1])
     return np.array(reached, dtype=np.bool_)
-
-

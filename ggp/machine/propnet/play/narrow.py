@@ -159,10 +159,9 @@ def run_word(tape: Tape, rows: U64) -> None:
             left = _ALL if plus == 0 else np.uint64(0)
             right = _ALL if plus < 2 else np.uint64(0)
             for g in range(first, end):
-                a = rows[np.uint64(item(inputs, at))] ^ left
-                b = rows[np.uint64(item(inputs, at + 1))] ^ right
+                a, b = np.uint64(item(inputs, at)), np.uint64(item(inputs, at + 1))
                 at += 2
-                rows[np.uint64(item(outputs, g))] = a & b
+                rows[np.uint64(item(outputs, g))] = (rows[a] ^ left) & (rows[b] ^ right)
         else:
             for g in range(first, end):
                 value = _ALL
@@ -173,13 +172,16 @@ def run_word(tape: Tape, rows: U64) -> None:
                     value &= ~rows[np.uint64(item(inputs, at))]
                     at += 1
                 for _ in range(both):
-                    value &= ~(rows[np.uint64(item(inputs, at))] & rows[np.uint64(item(inputs, at + 1))])
+                    a, b = np.uint64(item(inputs, at)), np.uint64(item(inputs, at + 1))
+                    value &= ~(rows[a] & rows[b])
                     at += 2
                 for _ in range(one):
-                    value &= ~rows[np.uint64(item(inputs, at))] | rows[np.uint64(item(inputs, at + 1))]
+                    a, b = np.uint64(item(inputs, at)), np.uint64(item(inputs, at + 1))
+                    value &= ~rows[a] | rows[b]
                     at += 2
                 for _ in range(none):
-                    value &= rows[np.uint64(item(inputs, at))] | rows[np.uint64(item(inputs, at + 1))]
+                    a, b = np.uint64(item(inputs, at)), np.uint64(item(inputs, at + 1))
+                    value &= rows[a] | rows[b]
                     at += 2
                 rows[np.uint64(item(outputs, g))] = value
 

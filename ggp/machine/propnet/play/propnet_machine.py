@@ -212,9 +212,7 @@ class PropnetMachine:
         out = np.empty((len(packed), int(asked.starts[-1])), dtype=np.uint64)
         rows, square = self._narrow_scratch(asked)
         moves = np.empty(shape, dtype=np.int32)
-        known = step_word(
-            asked, packed, joint_moves, self._moves.rows, out, rows, square, moves
-        )
+        known = step_word(asked, packed, joint_moves, self._moves.rows, out, rows, square, moves)
         return out if known else None
 
     def _narrow_scratch(self, asked: Query) -> tuple[Packed, Packed]:
