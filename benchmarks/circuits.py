@@ -131,10 +131,9 @@ def main(
                 found[name].append({"game": Path(game).stem} | _best(measured[name]))
     _show(found)
     if out is not None:
-        results = {"system": describe_system()}
-        results |= {"circuits": found["now"]} | (
-            {} if against is None else {"circuits_before": found["before"]}
-        )
+        results: dict[str, Any] = {"system": describe_system(), "circuits": found["now"]}
+        if against is not None:
+            results["circuits_before"] = found["before"]
         out.write_text(json.dumps(results, indent=1) + "\n")
 
 

@@ -8,6 +8,7 @@ with few readers and wide gates, as in rulesheets of board games; no grounder ta
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -17,14 +18,19 @@ from ggp.machine.propnet.circuit import TRUE, Circuit, Literals, Outputs
 
 ROLES = ("black", "white")
 TURNS = 60
-_DIRECTIONS = [(x, y) for x, y in product((-1, 0, 1), repeat=2) if (x, y) != (0, 0)]
+_DIRECTIONS = [(x, y) for x, y in product((-1, 0, 1), (-1, 0, 1)) if (x, y) != (0, 0)]
 
 Cell = tuple[int, int]
 
 
+def _along(way: Cell, cell: Cell) -> int:
+    """How far a cell is in a direction."""
+    return cell[0] * way[0] + cell[1] * way[1]
+
+
 def turning_stones(size: int) -> Circuit:
     """The circuit of the game on a square board: about 230 literals a cell."""
-    cells = list(product(range(size), repeat=2))
+    cells: list[Cell] = list(product(range(size), range(size)))
     stones = {(cell, role): 2 + 2 * k for k, (role, cell) in enumerate(product((0, 1), cells))}
     controls = [2 + 2 * len(stones), 4 + 2 * len(stones)]
     turns = [controls[1] + 2 + 2 * k for k in range(TURNS)]
@@ -41,7 +47,7 @@ def turning_stones(size: int) -> Circuit:
         lines: dict[Cell, list[int]] = {cell: [] for cell in cells}
         ways: dict[Cell, list[int]] = {cell: [] for cell in cells}
         for way in _DIRECTIONS:
-            forward = sorted(cells, key=lambda c, w=way: c[0] * w[0] + c[1] * w[1])  # type: ignore[misc]
+            forward = sorted(cells, key=partial(_along, way))
             put, held = dict.fromkeys(cells, 0), dict.fromkeys(cells, 0)
             for cell in forward:
                 before = cell[0] - way[0], cell[1] - way[1]

@@ -332,8 +332,8 @@ def move_lanes(
     words = words_of(width)
     rows, masks, at = block.rows, block.masks, block.at
     for role in range(plan.role_moves.shape[1] - 1):
-        first = np.int64(plan.role_moves[variant, role])
-        end = np.int64(plan.role_moves[variant, role + 1])
+        first = plan.role_moves[variant, role]
+        end = plan.role_moves[variant, role + 1]
         given = at[FRESH] and role == queue.role
         lanes = load(masks, 0, width)
         if given:

@@ -75,7 +75,7 @@ class PlayoutPlan(NamedTuple):
     phases: U64
     next: Wires
     terminal: Wires
-    role_moves: I32
+    role_moves: NDArray[np.int64]
     legal: Wires
     move_rows: I32
     role_goals: I32

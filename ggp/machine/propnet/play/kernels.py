@@ -40,10 +40,10 @@ def run_tape(tape: Tape, part: int, rows: U64, width: tuple[int, ...]) -> None:
     """
     out_of_line()
     words = words_of(width)
-    at = np.int64(tape.parts[part, 2])
+    at = tape.parts[part, 2]
     for s in range(tape.parts[part, 0], tape.parts[part, 1]):
-        first, end = np.int64(tape.segments[s, 0]), np.int64(tape.segments[s, 1])
-        plus, minus = np.int64(tape.segments[s, 3]), np.int64(tape.segments[s, 4])
+        first, end = tape.segments[s, 0], tape.segments[s, 1]
+        plus, minus = tape.segments[s, 3], tape.segments[s, 4]
         pairs = tape.segments[s, 5] + tape.segments[s, 6] + tape.segments[s, 7]
         if pairs:
             at = _run_pairs(tape, s, at, rows, width)
@@ -86,10 +86,10 @@ def _run_pairs(tape: Tape, s: int, start: int, rows: U64, width: tuple[int, ...]
     """Evaluate gates with others inside; returns where the inputs of the next gate are."""
     out_of_line()
     words = words_of(width)
-    first, end = np.int64(tape.segments[s, 0]), np.int64(tape.segments[s, 1])
-    plus, minus = np.int64(tape.segments[s, 3]), np.int64(tape.segments[s, 4])
-    both, one = np.int64(tape.segments[s, 5]), np.int64(tape.segments[s, 6])
-    none = np.int64(tape.segments[s, 7])
+    first, end = tape.segments[s, 0], tape.segments[s, 1]
+    plus, minus = tape.segments[s, 3], tape.segments[s, 4]
+    both, one = tape.segments[s, 5], tape.segments[s, 6]
+    none = tape.segments[s, 7]
     at = start
     for g in range(first, end):
         value = splat(_ALL, width)

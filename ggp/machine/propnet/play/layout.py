@@ -220,8 +220,8 @@ def _tape(circuit: Circuit, planned: _Planned, row: I32, rows: _Rows) -> tuple[T
         initial[loop.start : loop.end] = np.where(loop.initial, _ALL, np.uint64(0))
     kept = [segment for segment in segments if segment[0] < segment[1]]
     tape = Tape(
-        np.array(kept, dtype=np.int32).reshape(-1, 8),
-        np.array([[0, len(kept), 0]], dtype=np.int32),
+        np.array(kept, dtype=np.int64).reshape(-1, 8),
+        np.array([[0, len(kept), 0]]),
         np.concatenate([planned.plus, 1 - inverted]),
         np.concatenate([planned.minus, inverted]),
         inputs,

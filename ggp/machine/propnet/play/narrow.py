@@ -149,10 +149,10 @@ def run_word(tape: Tape, rows: U64) -> None:
     inputs, outputs = tape.inputs, tape.outputs
     at = 0
     for s in range(len(tape.segments)):
-        first, end = np.int64(tape.segments[s, 0]), np.int64(tape.segments[s, 1])
-        plus, minus = np.int64(tape.segments[s, 3]), np.int64(tape.segments[s, 4])
-        both, one = np.int64(tape.segments[s, 5]), np.int64(tape.segments[s, 6])
-        none = np.int64(tape.segments[s, 7])
+        first, end = tape.segments[s, 0], tape.segments[s, 1]
+        plus, minus = tape.segments[s, 3], tape.segments[s, 4]
+        both, one = tape.segments[s, 5], tape.segments[s, 6]
+        none = tape.segments[s, 7]
         if tape.segments[s, 2]:
             at = _run_loop(tape, first, end, at, rows)
         elif plus + minus == 2 and both + one + none == 0:

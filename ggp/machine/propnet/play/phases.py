@@ -90,7 +90,8 @@ def _untouched(circuit: Circuit) -> NDArray[np.int64]:
 def _history(circuit: Circuit, fluents: NDArray[np.int64]) -> NDArray[np.bool_]:
     """`[T, S]` what fluents that depend on nothing else are, step by step."""
     base = 1 + circuit.num_inputs
-    offsets, literals = circuit.offsets.tolist(), circuit.literals.tolist()
+    offsets: list[int] = circuit.offsets.tolist()
+    literals: list[int] = circuit.literals.tolist()
     following = circuit.next.tolist()
     held = dict(zip((1 + fluents).tolist(), circuit.initial[fluents].tolist(), strict=True))
 

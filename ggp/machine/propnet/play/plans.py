@@ -65,7 +65,7 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
         terminal=_together([each.terminal for each in variants]),
         role_moves=np.stack(
             [each.role_moves + end for each, end in zip(variants, ends, strict=False)]
-        ).astype(np.int32),
+        ),
         legal=_together([each.legal for each in variants]),
         move_rows=move_rows,
         role_goals=np.cumsum([0, *(len(each.names) for each in circuit.goals)]).astype(np.int32),
@@ -155,14 +155,14 @@ def _joined(tapes: Sequence[Tape]) -> Tape:
     segments, parts = [], []
     num_segments = num_gates = num_inputs = 0
     for tape in tapes:
-        segments.append(tape.segments + np.array([num_gates] * 2 + [0] * 6, dtype=np.int32))
+        segments.append(tape.segments + np.array([num_gates] * 2 + [0] * 6))
         parts.append([num_segments, num_segments + len(tape.segments), num_inputs])
         num_segments += len(tape.segments)
         num_gates += len(tape.outputs)
         num_inputs += len(tape.inputs)
     return Tape(
         np.concatenate(segments),
-        np.array(parts, dtype=np.int32),
+        np.array(parts),
         *(np.concatenate([tape[field] for tape in tapes]) for field in range(2, len(Tape._fields))),
     )
 

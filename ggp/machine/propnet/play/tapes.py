@@ -40,8 +40,8 @@ class Tape(NamedTuple):
         initial: `[G]` all ones or zeros: what a gate of a loop starts with.
     """
 
-    segments: I32
-    parts: I32
+    segments: NDArray[np.int64]
+    parts: NDArray[np.int64]
     plus: I32
     minus: I32
     inputs: I32
