@@ -75,6 +75,7 @@ def play(
                 block.entry_of,
                 block.started,
                 at[STEP],
+                queue.role < 0,
                 queue.into,
                 queue.weights,
                 queue.spread,
@@ -187,6 +188,7 @@ def _stop(
     entry_of: NDArray[np.int64],
     started: NDArray[np.int64],
     step: int,
+    single: bool,
     into: NDArray[np.int64],
     weights: NDArray[np.float64],
     spread: NDArray[np.float64],
@@ -196,6 +198,11 @@ def _stop(
     out_of_line()
     for w in range(words):
         bits = masks[2 * words + w]
+        if single and not ~bits:
+            for lane in range(64 * w, 64 * w + 64):
+                started[lane] = step - started[lane]
+                spread[entry_of[lane], 0] = started[lane]
+            continue
         while bits:
             lane = 64 * w + lowest_one(bits)
             bits &= bits - np.uint64(1)
@@ -236,21 +243,6 @@ def _cut_off(
 
 
 @inlined
-def _note_steps(queue: Queue, block: Block, words: int) -> None:
-    """The lanes of the third mask stopped."""
-    _stop(
-        block.masks,
-        block.entry_of,
-        block.started,
-        block.at[STEP],
-        queue.into,
-        queue.weights,
-        queue.spread,
-        words,
-    )
-
-
-@inlined
 def _lose(queue: Queue, block: Block, words: int) -> None:
     """The lanes of the third mask stopped, and will not finish."""
     _stop(
@@ -258,6 +250,7 @@ def _lose(queue: Queue, block: Block, words: int) -> None:
         block.entry_of,
         block.started,
         block.at[STEP],
+        queue.role < 0,
         queue.into,
         queue.weights,
         queue.spread,
@@ -309,6 +302,9 @@ def _judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
                 value = values[k]
                 if not value:
                     continue
+                if queue.role < 0:
+                    _note_goal(bits, w, entry_of, goals, role - judged[0], value)
+                    continue
                 while bits:
                     lane = 64 * w + lowest_one(bits)
                     bits &= bits - np.uint64(1)
@@ -322,6 +318,26 @@ def _judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
                 faults[role, 1] = True
     for w in range(words, 2 * words):
         masks[w] = np.uint64(0)
+
+
+@inlined
+def _note_goal(
+    bits: np.uint64,
+    word: int,
+    entry_of: NDArray[np.int64],
+    goals: NDArray[np.float64],
+    place: int,
+    value: float,
+) -> None:
+    """Write down the goal of some lanes of a word, each of which has a sum of its own."""
+    if not ~bits:
+        for lane in range(64 * word, 64 * word + 64):
+            goals[entry_of[lane], place] = value
+        return
+    while bits:
+        lane = 64 * word + lowest_one(bits)
+        bits &= bits - np.uint64(1)
+        goals[entry_of[lane], place] = value
 
 
 @inlined
