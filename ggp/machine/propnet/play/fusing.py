@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 
 from ggp.machine.propnet.circuit import Circuit, Literals
 
+INSIDE = 2
+"""Literals of gates that may be inside others."""
+
 Gates = NDArray[np.int64]
 
 
@@ -83,8 +86,8 @@ def fuse(
             nets, weights * np.repeat(evaluated, sizes), minlength=len(readers)
         ).astype(np.int64)
         readers[wanted >> 1] += 2
-    fits = (readers[base:] == 1) & (sizes == 2) & ~in_loop
-    fuser = _Fuser(circuit, [False] * base + fits.tolist(), in_loop.tolist())
+    fits = (readers[base:] == 1) & (sizes == INSIDE) & ~in_loop
+    fuser = _Fuser(circuit, [False] * base + fits.tolist())
     return [fuser.fused(gates.tolist()) for gates in stages]
 
 
@@ -93,16 +96,14 @@ class _Fuser:
 
     Args:
         fits: `[nets]` whether a net may be inside another.
-        alone: `[G]` gates with nothing inside.
     """
 
-    def __init__(self, circuit: Circuit, fits: list[bool], alone: list[bool]) -> None:
+    def __init__(self, circuit: Circuit, fits: list[bool]) -> None:
         self._base = 1 + circuit.num_inputs
         # Lists, because reading arrays item by item takes several times as long.
         self._offsets = circuit.offsets.tolist()
         self._literals = circuit.literals.tolist()
         self._fits = fits
-        self._alone = alone
 
     def fused(self, gates: list[int]) -> list[Fused]:
         """Some gates, as many as possible inside others of them."""
@@ -121,7 +122,7 @@ class _Fuser:
                 net = literal >> 1
                 if not literal & 1:
                     plus.append(net)
-                elif fits[net] and net - base in here and not self._alone[gate]:
+                elif fits[net] and net - base in here:
                     inside.add(net - base)
                     a, b = all_literals[offsets[net - base] : offsets[net - base + 1]]
                     if (a & 1) > (b & 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.machine.propnet.play.packed import Packed, unpack
-from ggp.machine.propnet.play.tapes import Query
+from ggp.machine.propnet.play.tapes import Query, Tape
 
 
 def evaluate(asked: Query, packed: Packed) -> Packed:
@@ -20,10 +20,15 @@ def evaluate(asked: Query, packed: Packed) -> Packed:
 
 def _rows(asked: Query, held: list[bool]) -> list[bool]:
     """The values of all rows where some fluents hold."""
-    tape = asked.tape
     rows = [False] * asked.num_rows
     for row, value in zip(asked.row_of.tolist(), held, strict=True):
         rows[row] = value
+    run_plainly(asked.tape, rows)
+    return rows
+
+
+def run_plainly(tape: Tape, rows: list[bool]) -> None:
+    """Evaluate the gates of a tape of one part."""
     plus, minus, outputs = tape.plus.tolist(), tape.minus.tolist(), tape.outputs.tolist()
     inputs, initial = tape.inputs.tolist(), (tape.initial != 0).tolist()
     at = 0
@@ -46,4 +51,3 @@ def _rows(asked: Query, held: list[bool]) -> list[bool]:
                     at += 2
                 changes |= bool(loop) and value != rows[outputs[gate]]
                 rows[outputs[gate]] = value
-    return rows
