@@ -11,7 +11,7 @@ from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.play import fusing, order, phases
 from ggp.machine.propnet.play.layout import Stage, lay_out
 from ggp.machine.propnet.play.narrow import FEW, NARROW
-from ggp.machine.propnet.play.packed import unpack
+from ggp.machine.propnet.play.packed import PropnetStates, unpack
 from ggp.machine.propnet.play.phases import phases_of
 from ggp.machine.propnet.play.plain import run_plainly
 from ggp.machine.propnet.play.plans import playout_plan
@@ -27,6 +27,7 @@ LANES = (1, FEW, FEW + 1, NARROW, NARROW + 1)
 def stepped(machine: PropnetMachine, states: Bits, moves: IntArray) -> Bits:
     """Next states and percepts of all roles as bits, by the kernels for so many states."""
     found = machine.step(machine.from_fluent_bits(states), moves)
+    assert isinstance(found.states, PropnetStates)
     seen = [
         [name in machine.percept_texts(int(percept)) for name in outputs.names]
         for lane in found.percepts
