@@ -118,6 +118,7 @@ def play(
 @inlined
 def _variant(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> int:
     """The variant of the phase that all lanes are in which play on; 0 if they differ."""
+    out_of_line()
     words = words_of(width)
     # Places of moves that are given are those of the first variant.
     if not block.at[FRESH]:
@@ -330,6 +331,7 @@ def _note_goal(
     value: float,
 ) -> None:
     """Write down the goal of some lanes of a word, each of which has a sum of its own."""
+    out_of_line()
     if not ~bits:
         for lane in range(64 * word, 64 * word + 64):
             goals[entry_of[lane], place] = value

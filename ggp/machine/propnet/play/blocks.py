@@ -278,6 +278,7 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
 @inlined
 def _alike(packed: U64, state: int, first: int, end: int) -> bool:
     """Whether the next 64 states are all like another one."""
+    out_of_line()
     if end - first < 64:
         return False
     differ = np.uint64(0)

@@ -45,11 +45,9 @@ def run_tape(tape: Tape, part: int, rows: U64, width: tuple[int, ...]) -> None:
         first, end = tape.segments[s, 0], tape.segments[s, 1]
         plus, minus = tape.segments[s, 3], tape.segments[s, 4]
         pairs = tape.segments[s, 5] + tape.segments[s, 6] + tape.segments[s, 7]
-        if pairs:
-            at = _run_pairs(tape, s, at, rows, width)
-        elif tape.segments[s, 2]:
+        if tape.segments[s, 2]:
             at = _run_loop(tape, first, end, at, rows, width)
-        elif plus + minus == 2:
+        elif plus + minus == 2 and pairs == 0:
             left = splat(_ALL if plus == 0 else np.uint64(0), width)
             right = splat(_ALL if plus < 2 else np.uint64(0), width)
             for g in range(first, end):
@@ -57,7 +55,7 @@ def run_tape(tape: Tape, part: int, rows: U64, width: tuple[int, ...]) -> None:
                 b = bxor(load(rows, item(tape.inputs, at + 1) * words, width), right)
                 at += 2
                 store(rows, item(tape.outputs, g) * words, band(a, b))
-        elif plus + minus == 3:
+        elif plus + minus == 3 and pairs == 0:
             left = splat(_ALL if plus == 0 else np.uint64(0), width)
             middle = splat(_ALL if plus < 2 else np.uint64(0), width)
             right = splat(_ALL if plus < 3 else np.uint64(0), width)
@@ -68,22 +66,12 @@ def run_tape(tape: Tape, part: int, rows: U64, width: tuple[int, ...]) -> None:
                 at += 3
                 store(rows, item(tape.outputs, g) * words, band(band(a, b), c))
         else:
-            for g in range(first, end):
-                value = splat(_ALL, width)
-                # Inputs taken as they are come first, so that none needs a test whether it is
-                # inverted.
-                for _ in range(plus):
-                    value = band(value, load(rows, item(tape.inputs, at) * words, width))
-                    at += 1
-                for _ in range(minus):
-                    value = but_not(value, load(rows, item(tape.inputs, at) * words, width))
-                    at += 1
-                store(rows, item(tape.outputs, g) * words, value)
+            at = _run_any(tape, s, at, rows, width)
 
 
 @inlined
-def _run_pairs(tape: Tape, s: int, start: int, rows: U64, width: tuple[int, ...]) -> int:
-    """Evaluate gates with others inside; returns where the inputs of the next gate are."""
+def _run_any(tape: Tape, s: int, start: int, rows: U64, width: tuple[int, ...]) -> int:
+    """Evaluate gates of any one shape; returns where the inputs of the next gate are."""
     out_of_line()
     words = words_of(width)
     first, end = tape.segments[s, 0], tape.segments[s, 1]
@@ -93,6 +81,7 @@ def _run_pairs(tape: Tape, s: int, start: int, rows: U64, width: tuple[int, ...]
     at = start
     for g in range(first, end):
         value = splat(_ALL, width)
+        # Inputs taken as they are come first, so that none needs a test whether it is inverted.
         for _ in range(plus):
             value = band(value, load(rows, item(tape.inputs, at) * words, width))
             at += 1

@@ -1,7 +1,7 @@
 """Evaluating few states: one word for each row, instead of a vector of them.
 
-A block costs the same for one lane as for 1,024. So up to 64 states are evaluated word by word,
-and what goes in and out is not transposed where it is a few states only.
+A block costs the same for one lane as for 1,024. So up to 64 states are evaluated word by word.
+Few bits of states, and of what is asked, are set: they are moved one by one, not transposed.
 """
 
 from __future__ import annotations
@@ -10,53 +10,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.jit import inlined, kernel
-from ggp.machine.propnet.play.kernels import load_lanes, store_lanes
-from ggp.machine.propnet.play.tapes import I32, U64, Query, Tape, Wires
+from ggp.machine.propnet.play.tapes import I32, U64, Query, Tape
 from ggp.machine.propnet.play.vectors import item, lowest_one, out_of_line
 
 NARROW = 64
 """The most states that are evaluated like this."""
 
 FEW = 4
-"""States of which every bit is moved by itself: turning a square of 64 takes as long."""
+"""The most states whose legal moves are listed one state after the other."""
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _ONE = np.uint64(1)
 
 
 @kernel
-def query_word(asked: Query, packed: U64, moves: I32, out: U64, rows: U64, square: U64) -> None:
-    """Like `kernels.query`, for up to 64 states; `rows`: `[num_rows]`."""
-    _evaluate(asked, packed, rows, square, moves)
-    _store(rows, asked.wires, len(packed), out, square)
-
-
-@kernel
-def step_word(
+def query_word(
     asked: Query,
     packed: U64,
     joint_moves: NDArray[np.int64],
     move_rows: I32,
     out: U64,
     rows: U64,
-    square: U64,
-    moves: I32,
 ) -> bool:
-    """Like `query_word`, after moves; false where a role has no such move.
+    """Like `kernels.query`, for up to 64 states; false where a role has no such move.
 
     Args:
-        joint_moves: `[L, R]`.
+        joint_moves: `[L, R]`; `[L, 0]` where nothing depends on moves.
         move_rows: `[R, M]` row of each move of each role.
-        moves: `[L, R]` scratch.
+        rows: `[num_rows]` scratch.
     """
+    _load(asked, packed, rows)
     for lane in range(len(joint_moves)):
         for role in range(joint_moves.shape[1]):
             move = joint_moves[lane, role]
             if move < 0 or move >= move_rows.shape[1] or move_rows[role, move] < 0:
                 return False
-            moves[lane, role] = move_rows[role, move]
-    _evaluate(asked, packed, rows, square, moves)
-    _store(rows, asked.wires, len(packed), out, square)
+            rows[np.uint64(move_rows[role, move])] |= _ONE << np.uint64(lane)
+    run_word(asked.tape, rows)
+    wires = asked.wires
+    lanes = _ALL >> np.uint64(64 - len(packed))
+    for lane in range(len(packed)):
+        for block in range(out.shape[1]):
+            out[lane, block] = np.uint64(0)
+    for k in range(len(wires.rows)):
+        bits = (rows[np.uint64(item(wires.rows, k))] ^ item(wires.inverted, k)) & lanes
+        while bits:
+            out[lowest_one(bits), k >> 6] |= _ONE << np.uint64(k & 63)
+            bits &= bits - _ONE
     return True
 
 
@@ -68,8 +68,6 @@ def legal_word(
     offsets: NDArray[np.int64],
     values: NDArray[np.int64],
     rows: U64,
-    square: U64,
-    moves: I32,
 ) -> int:
     """Which moves a role has, of few states.
 
@@ -78,12 +76,13 @@ def legal_word(
         names: `[M]` number of each move.
         offsets: `[L + 1]` filled in.
         values: `[L * M]` the moves that are legal, state by state, filled in.
-        moves: no moves: `[L, 0]`.
+        rows: `[num_rows]` scratch.
 
     Returns:
         the first state that is not over, and without a move; -1 if there is none.
     """
-    _evaluate(asked, packed, rows, square, moves)
+    _load(asked, packed, rows)
+    run_word(asked.tape, rows)
     wires = asked.wires
     end = 64 * asked.starts[1]
     over = rows[wires.rows[end]] ^ wires.inverted[end]
@@ -105,41 +104,19 @@ def legal_word(
 
 
 @inlined
-def _evaluate(asked: Query, packed: U64, rows: U64, square: U64, moves: I32) -> None:
-    """Evaluate the tape for up to 64 states, each after a move of every role, if any."""
+def _load(asked: Query, packed: U64, rows: U64) -> None:
+    """Write states to the rows of fluents; no move is made."""
+    out_of_line()
     row_of = asked.row_of
     for k in range(asked.num_inputs):
         rows[k] = np.uint64(0)
-    if len(packed) > FEW:
-        load_lanes(packed, 0, len(packed), row_of, rows, 0, 1, square)
-    else:
-        for lane in range(len(packed)):
-            for block in range(packed.shape[1]):
-                bits = packed[lane, block]
-                while bits:
-                    row = np.int64(row_of[64 * block + lowest_one(bits)])
-                    bits &= bits - _ONE
-                    rows[row] |= _ONE << np.uint64(lane)
-    for lane in range(len(moves)):
-        for role in range(moves.shape[1]):
-            rows[np.int64(moves[lane, role])] |= _ONE << np.uint64(lane)
-    run_word(asked.tape, rows)
-
-
-@inlined
-def _store(rows: U64, wires: Wires, count: int, packed: U64, square: U64) -> None:
-    """Pack the literals of lanes 0 .. count."""
-    if count > FEW:
-        store_lanes(rows, wires, count, packed, 0, 1, square)
-        return
-    for lane in range(count):
+    for lane in range(len(packed)):
         for block in range(packed.shape[1]):
-            word = np.uint64(0)
-            for bit in range(64):
-                k = 64 * block + bit
-                found = rows[np.uint64(item(wires.rows, k))] ^ item(wires.inverted, k)
-                word |= (found >> np.uint64(lane) & _ONE) << np.uint64(bit)
-            packed[lane, block] = word
+            bits = packed[lane, block]
+            while bits:
+                row = np.uint64(row_of[64 * block + lowest_one(bits)])
+                bits &= bits - _ONE
+                rows[row] |= _ONE << np.uint64(lane)
 
 
 @inlined

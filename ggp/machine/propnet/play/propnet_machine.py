@@ -37,7 +37,7 @@ from ggp.machine.propnet.play import plain
 from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels import advance_matching, count_bits, list_bits, query
 from ggp.machine.propnet.play.moves import MoveTable
-from ggp.machine.propnet.play.narrow import FEW, NARROW, legal_word, query_word, step_word
+from ggp.machine.propnet.play.narrow import FEW, NARROW, legal_word, query_word
 from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, pack_rows, unpack
 from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.play.percepts_of_roles import percept_names, percepts_of_roles
@@ -52,7 +52,8 @@ from ggp.machine.rows import RowTable, grouped
 _PLAIN_STEPS = 50
 """Questions about single states count as so many steps of Python, see `Kernel.is_spared`."""
 
-_NO_MOVES = np.zeros((NARROW, 0), dtype=np.int32)
+_NO_MOVES = np.zeros((NARROW, 0), dtype=np.int64)
+_NO_ROWS = np.zeros((0, 0), dtype=np.int32)
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
@@ -98,7 +99,7 @@ class PropnetMachine:
         name = PLAIN if not is_gdl2 else told_by
         self._told = None if name is None else JointMovesTold(name)
         self._goal_values = GoalValues(self.roles, self.random_role)
-        self._narrow = np.empty(0, dtype=np.uint64), np.empty(64, dtype=np.uint64)
+        self._narrow = np.empty(0, dtype=np.uint64)
 
     # ---------------------------------------------------------------- batches
 
@@ -166,9 +167,8 @@ class PropnetMachine:
         names = self._moves.numbers[role]
         offsets = np.empty(len(packed) + 1, dtype=np.int64)
         values = np.empty(len(packed) * len(names), dtype=np.int64)
-        rows, square = self._narrow_scratch(asked)
-        none = _NO_MOVES[: len(packed)]
-        stuck = legal_word(asked, packed, names, offsets, values, rows, square, none)
+        rows = self._narrow_scratch(asked)
+        stuck = legal_word(asked, packed, names, offsets, values, rows)
         if stuck >= 0 and not allow_stuck:
             self._say_stuck(packed, stuck, role)
         return Ragged(offsets, values[: offsets[-1]].copy())
@@ -211,15 +211,14 @@ class PropnetMachine:
             return None
         asked = self._queries.step
         out = np.empty((len(packed), int(asked.starts[-1])), dtype=np.uint64)
-        rows, square = self._narrow_scratch(asked)
-        moves = np.empty(shape, dtype=np.int32)
-        known = step_word(asked, packed, joint_moves, self._moves.rows, out, rows, square, moves)
+        rows = self._narrow_scratch(asked)
+        known = query_word(asked, packed, joint_moves, self._moves.rows, out, rows)
         return out if known else None
 
-    def _narrow_scratch(self, asked: Query) -> tuple[Packed, Packed]:
-        """Rows of one word, enough for a query, and 64 words."""
-        if len(self._narrow[0]) < asked.num_rows:
-            self._narrow = np.empty(asked.num_rows, dtype=np.uint64), self._narrow[1]
+    def _narrow_scratch(self, asked: Query) -> Packed:
+        """Rows of one word, enough for a query."""
+        if len(self._narrow) < asked.num_rows:
+            self._narrow = np.empty(asked.num_rows, dtype=np.uint64)
         return self._narrow
 
     def step_matching(
@@ -403,9 +402,11 @@ class PropnetMachine:
         """Load or compile every kernel, so that no later call waits for that."""
         load_at_once()
         states = self.initial(2)
+        many = self.initial(NARROW + 1)
         self.groups(states)
         RowTable(1).numbers(np.arange(1000, dtype=np.uint64)[:, None])  # a table that grows
-        self._ask(self._queries.goals, states.packed)
+        self._ask(self._queries.goals, many.packed)
+        self.legal(many, 0, allow_stuck=True)
         legal = [self.legal(states, role, allow_stuck=True) for role in range(len(self.roles))]
         if all(len(moves[0]) for moves in legal):
             joint_moves = np.array([[moves[0][0] for moves in legal]] * 2)
@@ -461,7 +462,8 @@ class PropnetMachine:
         if len(packed) == 1 and query_word.is_spared(_PLAIN_STEPS):
             return plain.evaluate(asked, packed)
         out = np.empty((len(packed), int(asked.starts[-1])), dtype=np.uint64)
-        query_word(asked, packed, _NO_MOVES[: len(packed)], out, *self._narrow_scratch(asked))
+        none = _NO_MOVES[: len(packed)]
+        query_word(asked, packed, none, _NO_ROWS, out, self._narrow_scratch(asked))
         return out
 
     def _evaluate(self, asked: Query, packed: Packed, moves: NDArray[np.int32]) -> Packed:
