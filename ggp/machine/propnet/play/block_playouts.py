@@ -366,26 +366,20 @@ def move_lanes(
         if given:
             _make_given(plan.move_rows, rows, block.given, first, end, width)
     run_tape(plan.act, variant, rows, width)
-    _update(plan.next, variant, plan.state_rows, rows, load(masks, 0, width), width)
+    _update(plan, variant, rows, load(masks, 0, width), width)
 
 
 @inlined
 def _update(
-    next_: Wires,
-    variant: int,
-    state_rows: I32,
-    rows: U64,
-    playing: Any,
-    width: tuple[int, ...],
+    plan: PlayoutPlan, variant: int, rows: U64, playing: Any, width: tuple[int, ...]
 ) -> None:
     """The next states of some lanes; the others keep theirs, for `judge`."""
     words = words_of(width)
-    first = variant * len(state_rows)
-    for k in range(len(state_rows)):
-        at = item(state_rows, k) * words
+    for k in range(plan.change_ends[variant], plan.change_ends[variant + 1]):
+        at = item(plan.changed, k) * words
         old = load(rows, at, width)
-        new = load(rows, item(next_.rows, first + k) * words, width)
-        new = bxor(new, splat(item(next_.inverted, first + k), width))
+        new = load(rows, item(plan.next.rows, k) * words, width)
+        new = bxor(new, splat(item(plan.next.inverted, k), width))
         store(rows, at, bxor(old, band(playing, bxor(old, new))))
 
 

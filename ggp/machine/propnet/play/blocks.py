@@ -51,7 +51,9 @@ class PlayoutPlan(NamedTuple):
         phases: `[V - 1, S]` all ones or zeros: what they are in each phase. Of the V variants the
             first is for any state, and each of the others for a phase: parts of `look` and `act`,
             and what follows.
-        next: `[V * K]` where their next values are.
+        changed: `[C]` rows of the fluents that may change, variant by variant.
+        change_ends: `[V + 1]` where those of each variant begin.
+        next: `[C]` where their next values are.
         terminal: `[V]` literals.
         role_moves: `[V, R + 1]` where the moves of each role begin; each has a multiple of
             `choice.GROUP` of them, the last of which may be fillers, never legal. Of phases only
@@ -73,6 +75,8 @@ class PlayoutPlan(NamedTuple):
     state_rows: I32
     phase_rows: I32
     phases: U64
+    changed: I32
+    change_ends: NDArray[np.int64]
     next: Wires
     terminal: Wires
     role_moves: NDArray[np.int64]

@@ -61,6 +61,8 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
         state_rows=row_of[matter],
         phase_rows=row_of[phases.fluents],
         phases=np.where(phases.values, _ALL, np.uint64(0)),
+        changed=np.concatenate([row_of[matter][each.changed] for each in variants]),
+        change_ends=np.cumsum([0, *(len(each.changed) for each in variants)]),
         next=_together([each.next for each in variants]),
         terminal=_together([each.terminal for each in variants]),
         role_moves=np.stack(
@@ -76,12 +78,16 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
 
 
 class _Variant(NamedTuple):
-    """Tapes of one circuit, and wires, as in `PlayoutPlan`; rows of fillers are -1."""
+    """Tapes of one circuit, and wires, as in `PlayoutPlan`.
+
+    Rows of fillers are -1, and fluents that change are places among those that matter.
+    """
 
     look: Tape
     act: Tape
     judge: Tape
     num_rows: int
+    changed: NDArray[np.int64]
     next: Wires
     terminal: Wires
     role_moves: NDArray[np.int64]
@@ -111,7 +117,9 @@ class _Variant(NamedTuple):
             np.arange(len(circuit.legal)), [len(each.names) for each in circuit.legal]
         )
         kept = np.arange(len(wanted)) if every_move else np.flatnonzero(wanted != FALSE)
-        following = circuit.next[matter]
+        # In a phase, many fluents stay as they are.
+        changed = np.flatnonzero(circuit.next[matter] != 2 * (1 + matter))
+        following = circuit.next[matter][changed]
         net = following >> 1
         stages = [
             Stage(np.concatenate([[circuit.terminal], wanted[kept]]).astype(np.int32)),
@@ -141,6 +149,7 @@ class _Variant(NamedTuple):
             laid.tapes[2],
             laid.tapes[1],
             laid.num_rows,
+            changed,
             after,
             Wires(seen.rows[:1], seen.inverted[:1]),
             role_moves,
