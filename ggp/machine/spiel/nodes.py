@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
+from struct import Struct
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -28,6 +29,9 @@ Trail = tuple["Trail", tuple[int, ...]] | None
 """A history, the last joint move outside: shared by those that go on from it."""
 
 _KEY_BYTES = 16
+
+_NONE = np.zeros(0, dtype=np.int64)
+_NOOP_ONLY = np.full(1, NOOP)
 
 
 class Node:
@@ -69,22 +73,25 @@ class Node:
 
     def moves(self, role: int, num_players: int) -> IntArray:
         """The legal moves of a role; none where the game is over."""
-        if role not in self._moves:
-            self._moves[role] = self._find_moves(role, num_players)
-        return self._moves[role]
+        found = self._moves.get(role)
+        if found is None:
+            found = self._moves[role] = self._find_moves(role, num_players)
+        return found
 
     def _find_moves(self, role: int, num_players: int) -> IntArray:
         if self.is_over:
-            return np.zeros(0, dtype=np.int64)
-        actions: list[int] = []
+            return _NONE
         if role == num_players:
-            if self.is_chance:
-                actions = [action for action, _ in self.chance]
-        elif self.is_simultaneous or self.player == role:
+            if not self.is_chance:
+                return _NOOP_ONLY
+            actions = [action for action, _ in self.chance]
+        else:
+            if self.player != role and not self.is_simultaneous:
+                return _NOOP_ONLY
             actions = self.state.legal_actions(role)
-            if not actions and not self.is_simultaneous:
-                return np.zeros(0, dtype=np.int64)  # the game is stuck, which callers tell
-        return 1 + np.array(actions, dtype=np.int64) if actions else np.full(1, NOOP)
+            if not actions:  # without anybody else's move the game is stuck, which callers tell
+                return _NOOP_ONLY if self.is_simultaneous else _NONE
+        return 1 + np.array(actions, dtype=np.int64)
 
     @property
     def chance(self) -> list[tuple[int, float]]:
@@ -109,6 +116,7 @@ class NodeStore:
     def __init__(self, game: Any, roles: Sequence[str]) -> None:
         self._roles = tuple(roles)
         self._num_players: int = game.num_players()
+        self._packed = Struct(f"{len(self._roles)}q").pack
         self.is_positional = game.get_type().short_name in POSITIONAL
         self._error = pyspiel().SpielError
         self._living: WeakValueDictionary[bytes, Node] = WeakValueDictionary()
@@ -123,7 +131,7 @@ class NodeStore:
             MachineError: OpenSpiel cannot play it.
         """
         if not self.is_positional:
-            key = _digest(node.key + b"".join(move.to_bytes(8, "big", signed=True) for move in row))
+            key = _digest(node.key + self._packed(*row))
             known = self._living.get(key)
             if known is not None:
                 return known
@@ -154,7 +162,8 @@ class NodeStore:
         # An id out of range that reaches OpenSpiel may end the interpreter.
         for role, (name, move) in enumerate(zip(self._roles, row, strict=True)):
             legal = node.moves(role, self._num_players)
-            if move not in legal:
+            # Most have no choice: comparing is faster than searching an array.
+            if move != NOOP if legal is _NOOP_ONLY else move not in legal:
                 texts = sorted(f"(act {m - 1})" if m else "noop" for m in legal.tolist())
                 raise IllegalMoveError(name, f"move number {move}", texts)
 
