@@ -43,7 +43,8 @@ class OpenSpielBot(BeliefPlayer):
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         entry = int(self.rng.choice(len(bag.weights_of(0)), p=bag.weights_of(0)))
         state = bag.states_of(0).take(np.array([entry]))
-        simulations, seconds = self.options.simulations, None
+        simulations: int | None = self.options.simulations
+        seconds: float | None = None
         if deadline is not None:
             simulations, seconds = None, max(deadline.left_s() - _SPARE_S, _SPARE_S)
         move = self._bots.move(state, self.role, simulations, seconds)
