@@ -407,6 +407,42 @@ class Prover(Protocol):
         ...
 
 
+@runtime_checkable
+class HasUtilities(Protocol):
+    """A machine whose goal values stand for utilities: bounds of one for bounds of the other."""
+
+    @property
+    def utility_range(self) -> tuple[float, float]:
+        """The utilities that the bounds of `Machine.goal_range` stand for."""
+        ...
+
+
+@runtime_checkable
+class Wordy(Protocol):
+    """A machine that has words for what its terms only number; each method takes one state."""
+
+    def move_words(self, states: States, role: int, move: int) -> str:
+        """What a legal move is called; empty for the one move of those who have no choice."""
+        ...
+
+    def state_words(self, states: States) -> str:
+        """The state for people, of one or several lines."""
+        ...
+
+    def knowledge_words(self, states: States, role: int) -> str:
+        """What a role knows there, of one or several lines; may be empty."""
+        ...
+
+
+def utility_of(machine: Machine, goal: float) -> float | None:
+    """The utility that a goal value stands for; None where goals are all there is."""
+    if not isinstance(machine, HasUtilities):
+        return None
+    least, most = machine.goal_range
+    low, high = machine.utility_range
+    return low + (goal - least) / (most - least) * (high - low)
+
+
 def is_open(machine: Machine) -> bool:
     """Whether everybody knows everything: percepts tell all roles the joint moves."""
     return machine.told_moves(np.array([NO_PERCEPTS], dtype=np.int64)) is not None

@@ -20,6 +20,7 @@ from ggp.gdl.normalize import normalize, validate
 from ggp.gdl.program import RANDOM, Program
 from ggp.gdl.source import Diagnostic, errors
 from ggp.gdl.telling import told_by
+from ggp.machine.games import read_program
 from match_runner.match.record_files import read_record
 from match_runner.match.records import MatchRecord, record_from_json
 from match_runner.match.referee import Conditions
@@ -78,7 +79,7 @@ def check_match(
         ConfigError: there is a role without a player or a player without a role, or a player is
             not known.
     """
-    program = normalize(parse(text, name))
+    program = read_program(text, name)
     wanted = [role for role in program.roles if role != RANDOM]
     if sorted(players) != sorted(wanted):
         raise ConfigError(f"every role needs a player; roles: {', '.join(wanted) or 'none'}")
@@ -129,7 +130,7 @@ def _held(connection: sqlite3.Connection) -> Held:
     for name, game in settings["games"].items():
         digest = game["rules"]
         if digest in rules:
-            programs[digest] = normalize(parse(rules[digest], name))
+            programs[digest] = read_program(rules[digest], name)
             games.append(SeriesGame(name, programs[digest], 1, fixed=game["fixed"]))
     plays = settings["plays"]
     series = Series(
