@@ -2,8 +2,6 @@
 
 OpenSpiel holds games and states in C++ and asks these classes what they say. It copies states
 often, so a state has one attribute, which copies to itself (`ggp.openspiel.positions`).
-
-This is the one module that imports pyspiel for games that go out.
 """
 
 from __future__ import annotations
@@ -13,18 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from ggp.errors import BackendUnavailableError
+from ggp.machine.spiel import games as spiel_games
 from ggp.openspiel.positions import Position, playing
 from ggp.openspiel.sheet import Sheet
 from ggp.openspiel.survey import MOST_STATES
 from ggp.openspiel.worlds import resampled
 
-try:
-    import pyspiel
-except ImportError as error:
-    raise BackendUnavailableError(
-        "OpenSpiel", f"install it with `pip install .[openspiel]` ({error})"
-    ) from error
+pyspiel = spiel_games.pyspiel()
 
 NAME = "gdl"
 
