@@ -21,6 +21,7 @@ from ggp.gdl.program import RANDOM, Program
 from ggp.gdl.source import Diagnostic, errors
 from ggp.gdl.telling import told_by
 from ggp.machine.games import read_program
+from ggp.machine.spiel.games import is_spiel, spiel_program
 from match_runner.match.record_files import read_record
 from match_runner.match.records import MatchRecord, record_from_json
 from match_runner.match.referee import Conditions
@@ -39,6 +40,19 @@ MOST_DIAGNOSTICS = 50
 
 def read_rules(name: str, text: str) -> Json:
     """What is wrong with a rulesheet, and what the lobby needs to know of it."""
+    if is_spiel(text):
+        game = spiel_program(text, name)
+        return {
+            "ok": True,
+            "num_diagnostics": 0,
+            "diagnostics": [],
+            "roles": [role for role in game.roles if role != RANDOM],
+            "has_chance": RANDOM in game.roles,
+            "is_told": False,
+            "title": game.title,
+            "about": "OpenSpiel plays this game; it has no rules to show.",
+            "sections": {},
+        }
     try:
         found = validate(parse(text, name))
     except GDLError as error:
