@@ -139,6 +139,8 @@ def _check_kind(text: str, game: Any) -> None:
             "its chance is sampled inside the game, so nobody can tell what else might have "
             "happened, nor how likely it was"
         )
+    elif kind.action_structs_only:
+        reason = "its actions are structures, not numbers"
     elif not all(map(math.isfinite, (game.min_utility(), game.max_utility()))):
         reason = "its utilities have no bounds, so they cannot be made goals of 0 to 100"
     elif not (

@@ -40,6 +40,7 @@ def test_players_are_told_the_number_of_turns_where_the_game_can(given: str) -> 
         ("tarok", "chance is sampled inside the game"),
         ("bridge_uncontested_bidding", "chance is sampled inside the game"),
         ("mfg_garnet", "mean-field game"),
+        ("crossword", "actions are structures"),
     ],
 )
 def test_what_cannot_be_played_is_refused_with_the_reason(name: str, message: str) -> None:
