@@ -48,6 +48,11 @@ class Known(NamedTuple):
     words: str = ""
     called: Mapping[str, str] = MappingProxyType({})
 
+    def lines(self) -> list[str]:
+        """What the machine says besides terms, a line each."""
+        names = (f"{move}: {name}" for move, name in self.called.items() if name)
+        return [*self.words.rstrip().splitlines(), *names]
+
 
 class Knowledge:
     """Follows one match as one role.
