@@ -1,0 +1,322 @@
+"""Where a match stands in OpenSpiel: a turn of the rulesheet, and who has chosen in it so far.
+
+Roles move at once in GDL-II, one after the other in OpenSpiel. So a turn becomes a row of choices:
+
+    turn: player1 has moves a b, player2 only noop, player3 has c d, random has x y
+
+    player1 chooses -> player3 chooses (it is not told what player1 chose) -> chance -> next turn
+
+Forced moves are made without asking, and turns in which nobody has a choice pass by themselves.
+What a player knows is its incomplete path: its own moves and percepts of all turns, forced moves
+too. Before the turn is complete it also knows what it chose itself.
+
+Positions are values. OpenSpiel copies and pickles the states of games that are written in Python;
+a copy of a position is the position itself, and what is pickled is how to get there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ggp.errors import IllegalMoveError, MachineError
+from ggp.machine.base import DEFAULT_MAX_STEPS, IntArray, States
+from ggp.openspiel.sheet import Sheet, canonical_name
+
+if TYPE_CHECKING:
+    from ggp.openspiel.worlds import Worlds
+
+KEPT_GAMES = 8
+"""Games that are kept ready; those that are still used are kept anyway."""
+
+MOST_TURNS = 50_000
+"""Turns that are remembered for each game, so that going the same way again takes no reasoning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A turn that is over, and those before it.
+
+    Attributes:
+        before: None for the first turn.
+        depth: how many turns these are.
+        joint_move: move of every role.
+        percepts: id of every role's percepts.
+    """
+
+    before: Past | None
+    depth: int
+    joint_move: tuple[int, ...]
+    percepts: tuple[int, ...]
+
+
+def depth_of(past: Past | None) -> int:
+    """How many turns are over."""
+    return 0 if past is None else past.depth
+
+
+def turns_of(past: Past | None) -> list[Past]:
+    """All turns that are over, the first one first."""
+    found = []
+    while past is not None:
+        found.append(past)
+        past = past.before
+    return found[::-1]
+
+
+class Turn:
+    """A state of the machine in which somebody has a choice, or the game is over.
+
+    Attributes:
+        lane: the state.
+        past: the turns before; None at the beginning.
+        over: whether the game is over.
+        choosers: players with a choice, in their order, and the actions of each.
+        outcomes: actions of chance with their probabilities; empty if it has no choice.
+    """
+
+    def __init__(self, game: Playing, number: int, lane: States, past: Past | None) -> None:
+        self.game, self.number = game, number
+        sheet = game.sheet
+        machine = sheet.machine
+        lists = []
+        for _ in range(DEFAULT_MAX_STEPS):
+            self.over = bool(machine.terminal(lane)[0])
+            if self.over:
+                break
+            lists = [machine.legal(lane, role).values for role in range(len(machine.roles))]
+            if any(len(moves) > 1 for moves in lists):
+                break
+            forced = tuple(int(moves[0]) for moves in lists)
+            lane, past = game.step(lane, past, forced)
+        else:
+            raise MachineError(
+                f"nobody had a choice in {DEFAULT_MAX_STEPS:,} turns of {sheet.rules} running"
+            )
+        self.lane, self.past = lane, past
+        self.choosers: list[tuple[int, list[int]]] = []
+        self.outcomes: list[tuple[int, float]] = []
+        if not self.over:
+            self._first = [int(moves[0]) for moves in lists]
+            self._set_choices(lists)
+
+    def _set_choices(self, lists: list[IntArray]) -> None:
+        sheet = self.game.sheet
+        for player, role in enumerate(sheet.players):
+            if len(lists[role]) > 1:
+                self.choosers.append((player, sheet.actions.of(lists[role])))
+        role = sheet.machine.random_role
+        if role is not None and len(lists[role]) > 1:
+            chance = sheet.machine.chance(self.lane)
+            actions = map(sheet.outcomes.action, chance.moves.tolist())
+            self.outcomes = sorted(zip(actions, chance.probabilities.tolist(), strict=True))
+
+    @property
+    def depth(self) -> int:
+        """Joint moves made before."""
+        return depth_of(self.past)
+
+    @property
+    def num_choices(self) -> int:
+        """Choices to be made before the turn is over."""
+        return len(self.choosers) + bool(self.outcomes)
+
+    def joint_move(self, chosen: tuple[int, ...]) -> tuple[int, ...]:
+        """Move of every role after all choices: forced, or what was chosen."""
+        sheet = self.game.sheet
+        moves = list(self._first)
+        for (player, _), action in zip(self.choosers, chosen, strict=False):
+            moves[sheet.players[player]] = sheet.actions.move(action)
+        if self.outcomes and sheet.machine.random_role is not None:
+            moves[sheet.machine.random_role] = sheet.outcomes.move(chosen[-1])
+        return tuple(moves)
+
+    def chosen(self, joint_move: tuple[int, ...]) -> tuple[int, ...]:
+        """The choices that make a joint move."""
+        sheet = self.game.sheet
+        found = [sheet.actions.action(joint_move[sheet.players[p]]) for p, _ in self.choosers]
+        if self.outcomes and sheet.machine.random_role is not None:
+            found.append(sheet.outcomes.action(joint_move[sheet.machine.random_role]))
+        return tuple(found)
+
+    @cached_property
+    def utilities(self) -> list[float]:
+        """Of every player; 0 before the end of the game."""
+        sheet = self.game.sheet
+        if not self.over:
+            return [0.0] * len(sheet.players)
+        return sheet.utilities(sheet.machine.goals(self.lane)[0])
+
+    @cached_property
+    def paths(self) -> list[str]:
+        """The incomplete path of every player: its name, and a line for each turn."""
+        machine = self.game.sheet.machine
+        turns = turns_of(self.past)
+        found = []
+        for role in self.game.sheet.players:
+            lines = [machine.roles[role]]
+            for turn in turns:
+                seen = " ".join(machine.percept_texts(turn.percepts[role]))
+                lines.append(f"{machine.move_text(turn.joint_move[role])} / ({seen})")
+            found.append("\n".join(lines))
+        return found
+
+    @cached_property
+    def fluents(self) -> str:
+        """What holds, in one line."""
+        return " ".join(self.game.sheet.machine.fluents(self.lane)[0])
+
+
+class Playing:
+    """The turns of one game, as far as they are remembered.
+
+    Attributes:
+        worlds: histories for the path of a player that were last drawn (`ggp.openspiel.worlds`).
+    """
+
+    def __init__(self, sheet: Sheet) -> None:
+        self.sheet = sheet
+        self._after: dict[tuple[int, tuple[int, ...]], Turn] = {}
+        self._made = 0
+        self.worlds: dict[str, Worlds] = {}
+        self.first = Position(self._turn(sheet.machine.initial(1), None), ())
+
+    def step(
+        self, lane: States, past: Past | None, joint_move: tuple[int, ...]
+    ) -> tuple[States, Past]:
+        """The state after a joint move, and what is then past."""
+        stepped = self.sheet.machine.step(lane, np.array([joint_move], dtype=np.int64))
+        percepts = tuple(stepped.percepts[0].tolist())
+        return stepped.states, Past(past, 1 + depth_of(past), joint_move, percepts)
+
+    def after(self, turn: Turn, chosen: tuple[int, ...]) -> Turn:
+        """The next turn with a choice."""
+        key = (turn.number, chosen)
+        found = self._after.get(key)
+        if found is None:
+            found = self._turn(*self.step(turn.lane, turn.past, turn.joint_move(chosen)))
+            if len(self._after) >= MOST_TURNS:
+                self._after.clear()
+            self._after[key] = found
+        return found
+
+    def replayed(self, joint_moves: Sequence[tuple[int, ...]]) -> tuple[list[int], Turn]:
+        """All choices made in joint moves from the beginning on, and the turn after them."""
+        at = self.first.turn
+        actions: list[int] = []
+        while at.depth < len(joint_moves):
+            chosen = at.chosen(joint_moves[at.depth])
+            actions += chosen
+            at = self.after(at, chosen)
+        return actions, at
+
+    def _turn(self, lane: States, past: Past | None) -> Turn:
+        self._made += 1
+        return Turn(self, self._made, lane, past)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A turn and the choices made in it so far, which nobody else is told.
+
+    Attributes:
+        chosen: actions of the choosers in their order.
+    """
+
+    turn: Turn
+    chosen: tuple[int, ...]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Position:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        sheet = self.turn.game.sheet
+        return _restored, (sheet.rules, sheet.verify_states, tuple(self.history()))
+
+    @property
+    def player(self) -> int | None:
+        """Who chooses next; None if chance does, or nobody."""
+        choosers = self.turn.choosers
+        return choosers[len(self.chosen)][0] if len(self.chosen) < len(choosers) else None
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether chance chooses next."""
+        return self.player is None and not self.turn.over
+
+    def actions(self) -> list[int]:
+        """What may be chosen next, increasing."""
+        if self.player is not None:
+            return self.turn.choosers[len(self.chosen)][1]
+        return [action for action, _ in self.turn.outcomes]
+
+    def after(self, action: int) -> Position:
+        """The position after a choice.
+
+        Raises:
+            IllegalMoveError: it cannot be chosen.
+        """
+        if action not in self.actions():
+            raise self._illegal(action)
+        chosen = (*self.chosen, action)
+        if len(chosen) < self.turn.num_choices:
+            return Position(self.turn, chosen)
+        return Position(self.turn.game.after(self.turn, chosen), ())
+
+    def path(self, player: int) -> str:
+        """What a player knows: two positions are the same to it if this is the same."""
+        known = self.turn.paths[player]
+        for (chooser, _), action in zip(self.turn.choosers, self.chosen, strict=False):
+            if chooser == player:
+                return f"{known}\n{self.turn.game.sheet.actions.texts[action]} / ?"
+        return known
+
+    def text(self) -> str:
+        """The fluents, and what was chosen in this turn."""
+        sheet = self.turn.game.sheet
+        lines = [self.turn.fluents]
+        for (player, _), action in zip(self.turn.choosers, self.chosen, strict=False):
+            lines.append(f"{sheet.names[player]}: {sheet.actions.texts[action]}")
+        return "\n".join(lines)
+
+    def history(self) -> list[int]:
+        """All choices from the beginning on."""
+        moves = [turn.joint_move for turn in turns_of(self.turn.past)]
+        before, _ = self.turn.game.replayed(moves)
+        return [*before, *self.chosen]
+
+    def _illegal(self, action: int) -> IllegalMoveError:
+        sheet = self.turn.game.sheet
+        player = self.player
+        names = sheet.outcomes if player is None else sheet.actions
+        role = "random" if player is None else sheet.names[player]
+        known = 0 <= action < len(names)
+        shown = names.texts[action] if known else f"action {action}"
+        return IllegalMoveError(role, shown, [names.texts[legal] for legal in self.actions()])
+
+
+def playing(rules: str, verify_states: int) -> Playing:
+    """The turns of a game; the same object while the file of the rules is the same.
+
+    Raises:
+        GGPError: see `Sheet` and `canonical_name`.
+    """
+    return _kept(*canonical_name(rules), verify_states)
+
+
+@lru_cache(maxsize=KEPT_GAMES)
+def _kept(name: str, changed: int, verify_states: int) -> Playing:
+    """A game whose file was `changed` then."""
+    return Playing(Sheet(name, verify_states))
+
+
+def _restored(rules: str, verify_states: int, history: tuple[int, ...]) -> Position:
+    """A position that was pickled."""
+    position = playing(rules, verify_states).first
+    for action in history:
+        position = position.after(action)
+    return position
