@@ -17,7 +17,10 @@ from ggp.openspiel.sheet import Sheet
 from ggp.openspiel.survey import MOST_STATES
 from ggp.openspiel.worlds import resampled
 
-pyspiel = spiel_games.pyspiel()
+pyspiel: Any = spiel_games.pyspiel()
+
+_Game: Any = pyspiel.Game
+_State: Any = pyspiel.State
 
 NAME = "gdl"
 
@@ -28,7 +31,7 @@ MOST_PLAYERS = 64
 """What OpenSpiel is told of rulesheets in general; a rulesheet has its own number."""
 
 
-class GdlGame(pyspiel.Game):  # type: ignore[misc]
+class GdlGame(_Game):  # type: ignore[misc]
     """A rulesheet as a game of OpenSpiel; made by `pyspiel.load_game`.
 
     Utilities are goal values, less what makes their sum zero where it is known to be constant.
@@ -69,7 +72,7 @@ class GdlGame(pyspiel.Game):  # type: ignore[misc]
         return self.sheet.most_chances
 
 
-class GdlState(pyspiel.State):  # type: ignore[misc]
+class GdlState(_State):  # type: ignore[misc]
     """A state of a rulesheet, and whose turn it is."""
 
     def __init__(self, game: GdlGame, position: Position) -> None:

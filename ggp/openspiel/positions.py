@@ -109,8 +109,8 @@ class Turn:
         for player, role in enumerate(sheet.players):
             if len(lists[role]) > 1:
                 self.choosers.append((player, sheet.actions.of(lists[role])))
-        role = sheet.machine.random_role
-        if role is not None and len(lists[role]) > 1:
+        random = sheet.machine.random_role
+        if random is not None and len(lists[random]) > 1:
             chance = sheet.machine.chance(self.lane)
             actions = map(sheet.outcomes.action, chance.moves.tolist())
             self.outcomes = sorted(zip(actions, chance.probabilities.tolist(), strict=True))
