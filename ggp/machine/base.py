@@ -11,12 +11,14 @@ role in one turn; id 0 is the empty set.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ggp.gdl.program import RANDOM
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -441,6 +443,12 @@ def utility_of(machine: Machine, goal: float) -> float | None:
     least, most = machine.goal_range
     low, high = machine.utility_range
     return low + (goal - least) / (most - least) * (high - low)
+
+
+def utilities_of(machine: Machine, goals: Mapping[str, float]) -> dict[str, float]:
+    """The utilities that goal values of roles stand for; empty where goals are all there is."""
+    found = {role: utility_of(machine, goal) for role, goal in goals.items() if role != RANDOM}
+    return {role: utility for role, utility in found.items() if utility is not None}
 
 
 def is_open(machine: Machine) -> bool:

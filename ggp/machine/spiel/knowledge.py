@@ -48,29 +48,37 @@ class Knowledge:
         """`[R]` the percept ids of a joint move."""
         if self.is_open:
             return [self._joint_percept(terms, row)] * len(self._roles)
-        # Its history is its own, so what it is told of the last turn is remembered with a node.
-        if after.percepts is None:
-            after.percepts = self._find(terms, before, after)
-        return list(after.percepts)
+        return [self._percept(terms, before, after, role) for role in range(len(self._roles))]
 
-    def _find(self, terms: Terms, before: Node, after: Node) -> tuple[int, ...]:
-        old, new = self._digests(before), self._digests(after)
-        seen = []
-        for player in range(self._num_players):
-            texts = [told(new[player])] if new[player] != old[player] else []
-            if after.acts(player):
-                texts.append(YOUR_MOVE)
-            seen.append(terms.number_of(tuple(texts)))
-        chance = [terms.number_of(())] * (len(self._roles) - self._num_players)
-        return (*seen, *chance)
+    def percept(
+        self, terms: Terms, before: Node, row: tuple[int, ...], after: Node, role: int
+    ) -> int:
+        """That of one role alone."""
+        if self.is_open:
+            return self._joint_percept(terms, row)
+        return self._percept(terms, before, after, role)
 
-    def _digests(self, node: Node) -> tuple[str, ...]:
-        if node.digests is None:
-            node.digests = tuple(
-                blake2b(self.words(node, player).encode(), digest_size=_DIGEST_BYTES).hexdigest()
-                for player in range(self._num_players)
-            )
-        return node.digests
+    def _percept(self, terms: Terms, before: Node, after: Node, role: int) -> int:
+        # A node has one history, so what was told in its last turn is remembered with it.
+        found = after.percepts.get(role)
+        if found is None:
+            texts: tuple[str, ...] = ()
+            if role < self._num_players:
+                new = self._digest(after, role)
+                if new != self._digest(before, role):
+                    texts = (told(new),)
+                if after.acts(role):
+                    texts = (*texts, YOUR_MOVE)
+            found = after.percepts[role] = terms.number_of(texts)
+        return found
+
+    def _digest(self, node: Node, player: int) -> str:
+        found = node.digests.get(player)
+        if found is None:
+            words = self.words(node, player).encode()
+            found = blake2b(words, digest_size=_DIGEST_BYTES).hexdigest()
+            node.digests[player] = found
+        return found
 
     def _joint_percept(self, terms: Terms, row: tuple[int, ...]) -> int:
         if row not in self._joint:

@@ -42,6 +42,8 @@ class Node:
         key: equal where nodes are.
         trail: the joint moves that led here.
         player: number of the one who moves, or what OpenSpiel has instead.
+        digests: of what players know, by player, as far as it was asked.
+        percepts: of the turn that led here, by role, likewise.
     """
 
     __slots__ = ("__weakref__", "_moves", "digests", "key", "percepts", "player", "state", "trail")
@@ -50,8 +52,8 @@ class Node:
         self.state, self.key, self.trail = state, key, trail
         self.player: int = state.current_player()
         self._moves: dict[int, IntArray] = {}
-        self.digests: tuple[str, ...] | None = None
-        self.percepts: tuple[int, ...] | None = None
+        self.digests: dict[int, str] = {}
+        self.percepts: dict[int, int] = {}
 
     @property
     def is_over(self) -> bool:

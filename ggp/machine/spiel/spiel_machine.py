@@ -19,6 +19,7 @@ from ggp.gdl.telling import PLAIN
 from ggp.machine.arrays import ragged
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
+    UNKNOWN,
     BoolArray,
     Chance,
     FloatArray,
@@ -132,6 +133,34 @@ class SpielMachine:
                 known[(id(node), row)] = found = (child, seen)
             after[lane], percepts[lane] = found
         return Stepped(SpielStates(self._store, after), percepts)
+
+    def step_matching(
+        self,
+        states: States,
+        lanes: IntArray,
+        joint_moves: IntArray,
+        role: int,
+        percepts: IntArray,
+    ) -> tuple[IntArray, States] | None:
+        """See `Matcher`: what the others are told is never asked for."""
+        nodes = self._nodes(states)
+        self.states_visited += len(lanes)
+        wanted = percepts.tolist()
+        matching: list[int] = []
+        after: list[Node] = []
+        for place, (lane, moves) in enumerate(
+            zip(lanes.tolist(), joint_moves.tolist(), strict=True)
+        ):
+            row = tuple(moves)
+            child = self._store.after(nodes[lane], row)
+            if wanted[lane] not in (
+                UNKNOWN,
+                self._knowledge.percept(self._terms, nodes[lane], row, child, role),
+            ):
+                continue
+            matching.append(place)
+            after.append(child)
+        return np.array(matching, dtype=np.int64), SpielStates(self._store, after)
 
     def playout(
         self,

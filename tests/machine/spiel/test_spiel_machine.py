@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ggp.errors import IllegalMoveError
-from ggp.machine.base import Machine, is_open, utility_of
+from ggp.machine.base import UNKNOWN, Machine, Matcher, is_open, utility_of
+from tests.support.batches import live, mixed_states, random_joint_moves
 from tests.support.games import machine_of_game
 
 
@@ -101,3 +102,25 @@ def test_random_matches_in_the_library_score_like_ours(name: str) -> None:
     assert fast.goals[:, 0].mean() == pytest.approx(slow.goals[:, 0].mean(), abs=8)
     assert fast.steps.mean() == pytest.approx(slow.steps.mean(), abs=0.3)
     assert set(fast.steps.tolist()) == set(slow.steps.tolist())
+
+
+@pytest.mark.parametrize("name", ["kuhn_poker", "phantom_ttt", "tic_tac_toe"])
+def test_only_what_matches_is_kept_without_telling_the_others(name: str) -> None:
+    machine = machine_of_game(f"openspiel:{name}", "openspiel")
+    assert isinstance(machine, Matcher)
+    states = live(machine, mixed_states(machine, seed=2))
+    rng = np.random.default_rng(0)
+    lanes = np.sort(rng.integers(0, len(states), 60))
+    moves = random_joint_moves(machine, states.take(lanes), rng)
+    stepped = machine.step(states.take(lanes), moves)
+    for role in range(len(machine.roles)):
+        # What the first of each lane sees; nobody knows what they saw in every third lane.
+        wanted = np.full(len(states), UNKNOWN)
+        wanted[lanes[::-1]] = stepped.percepts[::-1, role]
+        wanted[::3] = UNKNOWN
+        found = machine.step_matching(states, lanes, moves, role, wanted)
+        assert found is not None
+        match = (wanted[lanes] == stepped.percepts[:, role]) | (wanted[lanes] == UNKNOWN)
+        assert found[0].tolist() == np.flatnonzero(match).tolist()
+        kept = stepped.states.take(found[0])
+        assert machine.fluents(found[1]) == machine.fluents(kept)
