@@ -43,8 +43,8 @@ OWN_PARTICLES, OWN_ATTEMPTS = 8, 20_000
 MOST_WALKED = 20_000
 """Lanes stepped in search of histories where boards can be drawn instead."""
 
-FEWEST_DRAWN, MOST_DRAWN = 64, 1024
-"""Boards that are drawn at once."""
+FEWEST_DRAWN, MOST_DRAWN = 16, 1024
+"""Boards that are drawn at once: few at first, of which some are found even in little time."""
 
 MOST_FRUITLESS = 3
 """So many draws in a row without a new board say that there are no more."""
@@ -353,7 +353,7 @@ class LastObservation(HistorySampler):
         known = self._known.get(base) if self.tree.depth(base) else self.start(role)
         if known is None or known.depleted[0]:
             return found
-        number, began = max(wanted, FEWEST_DRAWN), self.machine.states_visited
+        number, began = FEWEST_DRAWN, self.machine.states_visited
         fruitless = 0
         while not self.stop():
             sets = one_set(maker.draw(known.states_of(0), role, number, rng))

@@ -23,7 +23,7 @@ from ggp.players.player import Context
 from ggp.players.search_player import MOST_PARTICLES, SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.board_search import BoardSearch
-from ggp.search.estimates import Estimates, Ties, candidates
+from ggp.search.estimates import Ties, candidates
 
 _SAMPLER = "what samples the states it may be in; only hyperplay enumerates"
 
@@ -129,12 +129,6 @@ class ChooseMove(SearchPlayer):
         if self.options.sampler in POOLS:
             self.tracker.grow(deadline.part(LOOK_SHARE), *self.simulated())
         return found
-
-    def best(self, estimates: Estimates) -> Choice:
-        if not estimates.visits.any():
-            # Nothing was searched in time, or all that could be made would be refused.
-            return int(self.rng.choice(estimates.moves.values)), self._values(estimates)
-        return super().best(estimates)
 
     def rescue(self, bag: Bags, deadline: Deadline | None) -> Choice:
         """Where there is no board a random move is made, as in the papers."""

@@ -135,7 +135,7 @@ class InformationSetPlayer(SearchPlayer):
         if not search.estimates().visits.any():
             return None
         search.until(deadline)
-        if search.solved:
+        if search.exhausted:
             return self.best(search.estimates())
         # Nodes are shared by all moves: a history tells of all of them alike.
         return self.best(self.values_of(search, deadline, race=False))

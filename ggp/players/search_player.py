@@ -36,7 +36,7 @@ from ggp.players.board_makers import board_maker_of, boards_field
 from ggp.players.last_resort import LastResort
 from ggp.players.opponents import learned_file, model_field, model_of
 from ggp.players.option_fields import choice, whole, wholes
-from ggp.players.player import MoveValue
+from ggp.players.player import Context, MoveValue
 from ggp.search.anytime import Deadline
 from ggp.search.budgets import Report, run_search, spend_states
 from ggp.search.estimates import Estimates, Ties
@@ -79,6 +79,11 @@ class SearchPlayer(BeliefPlayer):
     """A player that searches its bag; subclasses say how."""
 
     options: SearchOptions
+
+    def __init__(self, options: SearchOptions, context: Context) -> None:
+        super().__init__(options, context)
+        # What the last decision valued moves at.
+        self._before: dict[int, float] = {}
 
     @property
     @abstractmethod
@@ -208,8 +213,19 @@ class SearchPlayer(BeliefPlayer):
             search.run(deadline, None if self.context.report is None else report)
 
     def best(self, estimates: Estimates) -> Choice:
-        """The move of highest value, and all values."""
-        return self.chosen(estimates, self.rng), self._values(estimates)
+        """The move of highest value, and all values.
+
+        Where there was no time to try any, it is the one that the last decision valued highest of
+        those that are left: after a try that was refused, say.
+        """
+        moves, tried = estimates.moves.values, estimates.visits > 0
+        if tried.any():
+            self._before = dict(zip(moves[tried].tolist(), estimates.values[tried], strict=True))
+            return self.chosen(estimates, self.rng), self._values(estimates)
+        known = [move for move in moves.tolist() if move in self._before]
+        if known:
+            return max(known, key=self._before.__getitem__), self._values(estimates)
+        return int(self.rng.choice(moves)), self._values(estimates)
 
     def chosen(self, estimates: Estimates, rng: np.random.Generator) -> int:
         """The move of highest value."""

@@ -135,6 +135,8 @@ class Tracker:
             if self._last_resort is not None:
                 if self.bag.depleted[0]:
                     self._last_resort.follow(before.paths, _arrays(turn))
+                    # What is found now need not be looked for when time is short.
+                    self._last_resort.at(self.bag.paths)
                 else:
                     self._last_resort.learn(self.bag)
             if deadline is not None:
@@ -221,7 +223,7 @@ class Tracker:
     def _advanced(self, bag: Bags, turn: list[int]) -> Bags:
         move, percepts, refused = _arrays(turn)
         if bag.depleted[0] and not bag.exact[0]:
-            if self._last_resort is not None and self._last_resort.is_used:
+            if self._last_resort is not None:
                 return self._lost(bag, turn)
             paths = self.tree.extend(bag.paths, move, percepts, refused)
             return self.belief.at(paths, self.role, self._rng)

@@ -55,11 +55,12 @@ class Pace:
     Args:
         first: lanes to begin with where there is a deadline.
         most: lanes at once at most.
+        least: fewer would take no less time.
     """
 
-    def __init__(self, deadline: Deadline | None, first: int, most: int) -> None:
+    def __init__(self, deadline: Deadline | None, first: int, most: int, least: int = 1) -> None:
         self._deadline = deadline
-        self._most = most
+        self._least, self._most = least, most
         self._lanes = most if deadline is None else first
 
     def batches(self, num_lanes: int) -> Iterator[tuple[int, int]]:
@@ -98,5 +99,5 @@ class Pace:
             took_s = self._deadline.clock() - began_s
             if took_s < BETWEEN_LOOKS_S / 4:
                 self._lanes = min(2 * self._lanes, self._most)
-            elif took_s > BETWEEN_LOOKS_S and self._lanes > 1:
-                self._lanes //= 2
+            elif took_s > BETWEEN_LOOKS_S:
+                self._lanes = max(self._lanes // 2, self._least)

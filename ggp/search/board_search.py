@@ -43,6 +43,8 @@ class BoardSearch:
         moves: the candidates.
     """
 
+    side_by_side = 1
+
     def __init__(
         self,
         machine: Machine,

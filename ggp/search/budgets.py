@@ -77,8 +77,8 @@ def run_search(
     if deadline is None:
         search.round(count)
         return search.estimates()
-    costs = RoundCosts()
     chosen = np.arange(len(search.moves.values))
+    costs = RoundCosts(first=search.side_by_side)
     while not deadline.passed():
         size = costs.next_size(deadline.left_s(), len(chosen))
         if not size and search.estimates().visits.min(initial=RACE_FROM) >= RACE_FROM:
@@ -99,9 +99,14 @@ def run_search(
 
 
 class RoundCosts:
-    """Predicts what a round costs, as a + b * trials, from the rounds made so far."""
+    """Predicts what a round costs, as a + b * trials, from the rounds made so far.
 
-    def __init__(self) -> None:
+    Args:
+        first: trials of the first round, over all candidates: so many that cost no more than one.
+    """
+
+    def __init__(self, first: int = 1) -> None:
+        self._first = first
         self._rounds: deque[tuple[int, float]] = deque(maxlen=RECENT_ROUNDS)
         self._largest = 0
 
@@ -113,7 +118,7 @@ class RoundCosts:
     def next_size(self, left_s: float, num_candidates: int) -> int:
         """Trials of each candidate in the next round; 0 if no round fits into the time left."""
         if not self._rounds:
-            return 1
+            return max(1, self._first // num_candidates)
         fixed, each = self._fit()
         largest, each = self._largest / num_candidates, each * num_candidates
         size = min((ROUND_SHARE * left_s - fixed) / each, max(1, MOST_GROWTH * largest))

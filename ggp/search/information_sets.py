@@ -66,9 +66,11 @@ class InformationSetSearch:
 
     Attributes:
         moves: the candidates.
-        solved: whether the values are final: the whole set was gone through, to the end of the game
-            or to states whose values are certain.
+        exhausted: whether more rounds would change nothing: the whole bag was gone through, to the
+            end of the game or to states whose values are certain.
     """
+
+    side_by_side = 1
 
     def __init__(
         self,
@@ -95,7 +97,7 @@ class InformationSetSearch:
         self._at_once = 1
         self.until(deadline)
         self.moves = candidates(machine, bags)
-        self.solved = False
+        self.exhausted = False
 
     def until(self, deadline: Deadline | None) -> None:
         """Replace the deadline."""
@@ -115,7 +117,7 @@ class InformationSetSearch:
             OutOfTime: not all could be; those that were count.
             TooLarge: there is too much to go through in one of them.
         """
-        if self.solved:
+        if self.exhausted:
             return
         drawn = drawn_from(self._bags, count, self._rng)
         start = 0
@@ -133,8 +135,8 @@ class InformationSetSearch:
             self._folded += int(part.counts.sum())
             self._learn_size(end - start, joint, began_s)
             start = end
-        whole = bool(self._bags.exact[0]) and start == self.num_entries
-        self.solved = whole and (self._evaluation.certain or not self._tree.num_leaves)
+        whole = start == self.num_entries
+        self.exhausted = whole and (self._evaluation.certain or not self._tree.num_leaves)
 
     def estimates(self) -> Estimates:
         """The values so far; candidates never tried have value 0."""

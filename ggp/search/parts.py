@@ -17,7 +17,13 @@ from ggp.search.estimates import Estimates
 
 
 class Search(Protocol):
-    """Values that improve round by round."""
+    """Values that improve round by round.
+
+    Attributes:
+        side_by_side: trials that take about as long together as one alone.
+    """
+
+    side_by_side: int
 
     @property
     def moves(self) -> Ragged:

@@ -89,17 +89,23 @@ class PlayoutSearch:
         self._playouts = TrialPlayouts(machine, deadline, evaluation, model)
         self.moves = candidates(machine, bags)
         self._tally = Tally(len(self.moves.values))
+        self.side_by_side = self._playouts.side_by_side
 
     def round(self, count: int, chosen: IntArray | None = None) -> None:
         """Make `count` more playouts of every candidate, or of those chosen.
+
+        If time is up in the first round, and it is one that is made side by side, its playouts are
+        cut off and count as the middle of the goal range: better than to know nothing.
 
         Raises:
             OutOfTime: not all could be made; candidates with all of theirs count.
         """
         trials = plan_round(self._bags, self.moves, count, self._rng, chosen)
         results = Results(trials, sum(self._machine.goal_range) / 2)
+        first = not self._tally.least_visits(chosen)
+        cut = first and len(trials) <= self.side_by_side
         try:
-            self._playouts.play(self._bags, results, self._rng)
+            self._playouts.play(self._bags, results, self._rng, cut=cut)
         finally:
             self._tally.add(results, count, exact=bool(self._bags.exact.all()))
 
@@ -113,6 +119,9 @@ class TrialPlayouts:
 
     Where the others move uniformly and states are valued by random playouts, a machine that can
     plays whole trials by itself: nothing else is made of their first steps.
+
+    Attributes:
+        side_by_side: trials that take about as long together as one alone.
     """
 
     def __init__(
@@ -124,13 +133,20 @@ class TrialPlayouts:
     ) -> None:
         self._machine, self._deadline, self._model = machine, deadline, model
         self._evaluation = evaluation or RandomPlayouts(machine)
-        self._pace = Pace(deadline, TIMED_LANES, LANES_AT_ONCE)
         self._player: TrialPlayer | None = None
         if evaluation is None and model is UNIFORM and isinstance(machine, TrialPlayer):
             self._player = machine
+        self.side_by_side = 1 if self._player is None else self._player.side_by_side
+        first = max(TIMED_LANES, self.side_by_side)
+        self._pace = Pace(deadline, first, LANES_AT_ONCE, least=self.side_by_side)
 
-    def play(self, bags: Bags, results: Results, rng: np.random.Generator) -> None:
+    def play(
+        self, bags: Bags, results: Results, rng: np.random.Generator, *, cut: bool = False
+    ) -> None:
         """Play the trials of `results`, and add what comes of each.
+
+        Args:
+            cut: playouts that are broken off by the deadline count as the middle of the goal range.
 
         Raises:
             OutOfTime: the deadline has passed; some trials have their results.
@@ -147,7 +163,8 @@ class TrialPlayouts:
                     np.ones(len(counts)),
                     len(counts),
                 )
-                results.add_sums(start, counts, self._sums(bags, batch, rng, spread=True))
+                sums = self._sums(bags, batch, rng, spread=True, cut=cut)
+                results.add_sums(start, counts, sums)
             else:
                 states = first_steps(self._machine, bags, trials, start, end, rng, self._model)
                 values, turns = self._evaluation.values(states, bags.role, rng, self._deadline)
@@ -177,7 +194,13 @@ class TrialPlayouts:
         return self._sums(bags, batch, rng, spread=False).goals
 
     def _sums(
-        self, bags: Bags, batch: TrialBatch, rng: np.random.Generator, *, spread: bool
+        self,
+        bags: Bags,
+        batch: TrialBatch,
+        rng: np.random.Generator,
+        *,
+        spread: bool,
+        cut: bool = False,
     ) -> PlayoutSums:
         assert self._player is not None
         sums = self._player.playouts_after(
@@ -189,7 +212,7 @@ class TrialPlayouts:
             spread=spread,
             max_seconds=_left_s(self._deadline),
         )
-        if not sums.finished:
+        if not sums.finished and not cut:
             check(self._deadline)
         return sums
 

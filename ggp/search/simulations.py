@@ -53,6 +53,8 @@ class SimulationSearch:
             that `policy` may be improved.
     """
 
+    side_by_side = 1
+
     def __init__(
         self,
         machine: Machine,

@@ -72,6 +72,7 @@ class WaveSearch(ABC):
     """
 
     most_lanes = MOST_LANES
+    side_by_side = 1
 
     def __init__(
         self,

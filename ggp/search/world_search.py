@@ -44,6 +44,8 @@ class WorldSearch:
         GoalError: a goal value is not a number.
     """
 
+    side_by_side = 1
+
     def __init__(
         self,
         machine: Machine,

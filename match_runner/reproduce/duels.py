@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -138,7 +138,7 @@ def play_duel(duel: Duel, settings: Settings, executor: Executor, tell: Tell) ->
 
 
 def stored_duel(duel: Duel, settings: Settings) -> PlayedDuel | None:
-    """What was played of a duel before; None of nothing.
+    """All that was played of a duel before, however many matches are asked for; None of nothing.
 
     Raises:
         ConfigError: its folder holds something else.
@@ -148,7 +148,9 @@ def stored_duel(duel: Duel, settings: Settings) -> PlayedDuel | None:
         return None
     series = series_of(duel, settings)
     with open_store(folder, series) as store:
-        held = held_so_far(series, store)
+        number = sum(1 for _ in store.matches(PLAY))
+        asked = max(settings.matches, number + number % len(duel.players))
+        held = held_so_far(series_of(duel, replace(settings, matches=asked)), store)
     return PlayedDuel(held) if held.matches else None
 
 

@@ -23,6 +23,9 @@ _NAMED_INCHES = (8.6, 3.6)
 
 _DPI = 150
 
+_DARK = 0.6
+"""Numbers so far from the middle of the scale, as a share of half of it, are white on dark."""
+
 
 def draw_heat_maps(result: Result, path: Path) -> None:
     """Write the panels of an experiment as a PNG file.
@@ -82,5 +85,9 @@ def _draw_panel(axes: Axes, panel: Panel, low: float, high: float) -> AxesImage:
         for y, line in zip(panel.ys, panel.values, strict=True):
             for x, value in zip(panel.xs, line, strict=True):
                 if value is not None:
-                    axes.text(x, y, f"{value:.0f}", ha="center", va="center", fontsize="small")
+                    # The ends of the scale are dark.
+                    dark = abs(2 * (value - low) / (high - low) - 1) > _DARK
+                    color = "white" if dark else "black"
+                    text = axes.text(x, y, f"{value:.0f}", color=color, fontsize="small")
+                    text.set(ha="center", va="center")
     return image

@@ -130,8 +130,8 @@ def _panel(game: str, played: Cells) -> Panel | None:
     }
     if not found:
         return None
-    firsts = list(dict.fromkeys(first for first, _ in found))[::-1]
-    seconds = list(dict.fromkeys(second for _, second in found))
+    firsts = sorted(dict.fromkeys(first for first, _ in found), key=_short)[::-1]
+    seconds = sorted(dict.fromkeys(second for _, second in found), key=_short)
     return Panel(
         row=f"share in {game}",
         title=game,

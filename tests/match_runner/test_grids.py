@@ -213,6 +213,11 @@ def test_shares_are_fifty_where_players_are_equal(tmp_path: Path) -> None:
     for cell in cells.values():
         shares, others = shares_of(cell), shares_of(cell, 1)
         assert [a + b for a, b in zip(shares, others, strict=True)] == [100] * len(shares)
+    # All of it is shown, even if fewer are asked for now.
+    for duel in QUICK:
+        stored = stored_duel(duel, settings(tmp_path, 2))
+        assert stored is not None
+        assert shares_of(stored) == shares_of(cells[duel.game])
     # Two roles: six rounds of two matches. One role: each plays twelve.
     assert len(shares_of(cells["kuhn_poker"])) == 6
     assert len(shares_of(cells["monty_hall"])) == 12

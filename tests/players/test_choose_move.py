@@ -151,6 +151,22 @@ def test_a_ply_of_a_few_boards_decides_where_there_is_no_time_for_more() -> None
     assert sum(value.visits for value in decision.values) == 20  # others would be refused
 
 
+@pytest.mark.parametrize("spec", ["hs", "over:depth=1", "hyperplay"])
+def test_without_time_after_a_refused_try_the_next_best_of_before_is_tried(spec: str) -> None:
+    machine, clock = machine_of_game("krieg_tic_tac_toe", "propnet"), Ticking()
+    for seed in range(3):
+        player = made(machine, "oplayer", spec, seed)
+        player.observe("noop", ["your_move"])
+        values = {each.move: each.value or 0.0 for each in player.choose().values}
+        best = max(values, key=values.__getitem__)
+        player.observe(best, ["refused"])
+        decision = player.choose(clock.deadline(-1.0))
+        left = {each.move: values[each.move] for each in decision.values}
+        assert best not in left
+        assert not any(each.visits for each in decision.values)
+        assert left[decision.move] == max(left.values())
+
+
 def test_what_time_is_left_adds_boards_to_a_pool() -> None:
     more = 0
     for seed in range(8):

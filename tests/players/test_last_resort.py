@@ -8,6 +8,7 @@ import pytest
 from ggp.machine import Machine
 from ggp.machine.base import States
 from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
+from ggp.search.anytime import Deadline
 from ggp.search.moves import random_moves
 from tests.support.games import machine_of_game
 
@@ -20,14 +21,18 @@ def pieces(machine: Machine, state: States, role: str) -> set[str]:
 
 
 def follow(
-    machine: Machine, player: BeliefPlayer, turns: int, seed: int
+    machine: Machine,
+    player: BeliefPlayer,
+    turns: int,
+    seed: int,
+    deadline: Deadline | None = None,
 ) -> list[tuple[Decision, States]]:
     """What a player with one particle decides in a random match, and the states it was in."""
     rng = np.random.default_rng(seed)
     state = machine.initial(1)
     found = []
     for _ in range(turns):
-        found.append((player.choose(), state))
+        found.append((player.choose(deadline), state))
         joint = np.stack([random_moves(machine, state, role, rng) for role in range(2)], axis=1)
         stepped = machine.step(state, joint)
         if machine.terminal(stepped.states)[0]:
@@ -62,6 +67,18 @@ def test_players_go_on_with_boards_that_agree_with_what_was_seen_lately(spec: st
         drawn = bag.sets.states.take(np.array([lane]))
         assert pieces(machine, drawn, "white") == own
         assert len(pieces(machine, drawn, "black")) == len(others)
+
+
+def test_boards_are_found_before_it_is_asked_for_a_move_that_is_urgent() -> None:
+    machine = machine_of_game(GAME, "propnet")
+    given = parse_spec("hyperplay:playouts=1,particles=1,exact=0,boards=kriegspiel")
+    player = make_player(given, machine, 0, np.random.default_rng(0))
+    assert isinstance(player, BeliefPlayer)
+    player.tracker.belief._max_attempts = 1  # type: ignore[attr-defined]
+    found = follow(machine, player, 50, seed=2, deadline=Deadline(0.0, lambda: 1.0))
+    faulty = [decision for decision, _ in found if decision.fault]
+    assert len(faulty) > 5
+    assert sum(decision.guessed > 0 for decision in faulty) > 0.9 * len(faulty)
 
 
 def test_without_a_file_there_is_no_last_resort() -> None:

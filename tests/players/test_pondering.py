@@ -54,6 +54,10 @@ class Clock:
     interrupted_at_s: float = FAR_S
     looks: int = 0
 
+    def __post_init__(self) -> None:
+        # Each lane takes time.
+        self.machine.side_by_side = 1  # type: ignore[attr-defined]
+
     def __call__(self) -> float:
         now_s = self.true_s()
         self.looks += 1

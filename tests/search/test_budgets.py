@@ -28,7 +28,10 @@ class ClockedSearch:
     Values are those given, with the standard error of trials that win or lose.
     """
 
-    def __init__(self, values: list[float], fixed: float, each: float) -> None:
+    def __init__(
+        self, values: list[float], fixed: float, each: float, side_by_side: int = 1
+    ) -> None:
+        self.side_by_side = side_by_side
         self.now_s, self._fixed, self._each = 0.0, fixed, each
         self._values = np.array(values)
         self.visits = np.zeros(len(values), dtype=np.int64)
@@ -90,6 +93,13 @@ def test_every_candidate_is_tried_equally_often_without_a_clock() -> None:
     search = PlayoutSearch(machine, bags, np.random.default_rng(0))
     found = run_search(search, machine, 500, None)
     assert set(found.visits.tolist()) == {500}
+
+
+def test_the_first_round_has_as_many_trials_as_cost_no_more_than_one() -> None:
+    search = ClockedSearch([50.0] * 8, 0.6, 0.0, side_by_side=100)
+    run_search(search, machine_of_game("tic_tac_toe"), 1, search.deadline)
+    assert search.rounds[0] == 12
+    assert RoundCosts(first=4).next_size(1.0, 8) == 1
 
 
 def test_a_fit_without_sense_takes_trials_for_dear() -> None:

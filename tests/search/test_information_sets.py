@@ -279,13 +279,13 @@ def test_rounds_add_up() -> None:
         assert (again.estimates().visits == 30).all()
 
 
-def test_what_is_solved_is_not_searched_again() -> None:
+def test_what_is_exhausted_is_not_searched_again() -> None:
     machine = machine_of_game("exploding_bomb", "propnet")
     bags = bag_of(machine, 0, [("noop", ())])
     search = searched(machine, bags, 1, depth=2, paranoid=False)
-    assert not search.solved  # half of the set was left out
+    assert not search.exhausted  # half of the set was left out
     search.round(2)
-    assert search.solved
+    assert search.exhausted
     assert (search.estimates().stderrs == 0).all()
     visited = machine.states_visited
     search.round(100)
@@ -346,6 +346,19 @@ def test_a_history_that_does_not_fit_into_the_time_is_left_out() -> None:
     assert not search.estimates().visits.any()
 
 
+def test_of_a_sample_nothing_more_can_be_learned_from_certain_values() -> None:
+    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
+    bags = bag_of(machine, 1, [("noop", ("your_move",))], capacity=3, exact=1)
+    assert not bags.exact[0]
+    known = Known(machine, certain=True)
+    search = searched(machine, bags, 50, depth=1, paranoid=False, evaluation=known)
+    assert search.exhausted
+    once = known.asked
+    search.round(50)
+    assert known.asked == once
+    assert not searched(machine, bags, 50, depth=1, paranoid=False).exhausted  # playouts
+
+
 def test_states_are_not_valued_oftener_than_tells_anything_or_than_there_is_memory_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -353,13 +366,13 @@ def test_states_are_not_valued_oftener_than_tells_anything_or_than_there_is_memo
     bags = bag_of(machine, role_index(machine, "agent"), [("noop", ())])
     known = Known(machine, certain=True)
     search = searched(machine, bags, 10**9, depth=1, paranoid=False, evaluation=known)
-    assert search.solved
+    assert search.exhausted
     once = known.asked
     search.round(10**9)
     assert known.asked == once < 10
     monkeypatch.setattr(information_sets, "MOST_VALUED", 1000)
     noisy = Known(machine)
     search = searched(machine, bags, 10**6, depth=1, paranoid=False, evaluation=noisy)
-    assert not search.solved
+    assert not search.exhausted
     assert 500 < noisy.asked <= 2000  # a thousand for each history that is folded in alone
     assert search.estimates().visits.min() == 10**6

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,9 @@ from ggp.errors import NoLegalMoveError
 from ggp.machine import Machine
 from ggp.machine.base import Chance, IntArray, States
 from ggp.machine.base import Machine as MachineProtocol
+from ggp.machine.propnet.play import runs
 from ggp.search.anytime import Deadline, OutOfTime, Pace
+from ggp.search.estimates import Estimates, candidates
 from ggp.search.moves import MoveLists
 from ggp.search.playouts import PlayoutSearch, first_steps
 from ggp.search.trials import plan_trials
@@ -162,3 +166,27 @@ def test_a_round_cut_short_keeps_what_is_finished() -> None:
     visits = search.estimates().visits
     assert set(visits.tolist()) == {0, 20}
     assert visits.tolist() == sorted(visits.tolist(), reverse=True)
+
+
+def test_a_first_round_that_is_broken_off_counts_as_far_as_it_came(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = machine_of_game("blind_breakthrough", "propnet")
+    bag = start_of(machine, machine.roles.index("white")).start(0)
+    looks = iter(np.arange(0.0, 1e6, 0.001).tolist())
+    monkeypatch.setattr(runs, "time", SimpleNamespace(monotonic=lambda: next(looks)))
+
+    def round_within(seconds: float, count: int, rounds: int = 1) -> Estimates:
+        deadline = Deadline(seconds, lambda: 0.0)
+        search = PlayoutSearch(machine, bag, np.random.default_rng(0), deadline)
+        for _ in range(rounds):
+            search.round(count)
+        return search.estimates()
+
+    side_by_side = PlayoutSearch(machine, bag, np.random.default_rng(0)).side_by_side
+    some = side_by_side // len(candidates(machine, bag).values)
+    whole, cut = round_within(9.0, some), round_within(0.0045, some)
+    assert set(whole.visits.tolist()) == set(cut.visits.tolist()) == {some}
+    assert set(cut.values.tolist()) == {50.0}  # a few turns on nobody has won
+    assert np.ptp(whole.values) > 1
+    assert (cut.stderrs == 0).all()

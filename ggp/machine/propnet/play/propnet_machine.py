@@ -67,6 +67,7 @@ class PropnetMachine:
     """
 
     backend = "propnet"
+    side_by_side = 64 * words_of(WIDTH)
     goal_range = (0.0, 100.0)
 
     def __init__(

@@ -21,7 +21,6 @@ from ggp.machine.propnet.play.blocks import (
     begin,
     new_block,
 )
-from ggp.machine.propnet.play.packed import Packed, unpack
 from ggp.machine.propnet.play.vectors import WIDTH
 
 LANES_A_RUN = 1 << 14
@@ -55,6 +54,8 @@ class QueuePlayer:
         self._blocks: list[Block] = []
         # How many steps of a block take about as long as there is between two looks at the clock.
         self._budget = 1
+        # Seconds of a step, by the last call.
+        self._step_s = 0.0
         self.visited = 0
 
     def play(
@@ -92,39 +93,35 @@ class QueuePlayer:
     def _play_block(self, queue: Queue, block: Block, max_steps: int, until_s: float) -> None:
         started_s = time.monotonic()
         while started_s < until_s:
-            budget = self._budget
+            # Kernels look neither at the clock nor whether they are interrupted. They are called
+            # with about as many steps as fit.
+            budget, left_s = self._budget, until_s - started_s
+            if budget * self._step_s > left_s:
+                budget = max(1, int(left_s / self._step_s))
             if play(self._plan, queue, block, max_steps, budget, WIDTH):
                 return
             now_s = time.monotonic()
             took_s = now_s - started_s
-            # Kernels look neither at the clock nor whether they are interrupted. They are called
-            # with about as many steps as fit.
-            if took_s < min(LOOK_AT_CLOCK_S / 2, 0.25 * (until_s - started_s)):
+            self._step_s = took_s / budget
+            if took_s < min(LOOK_AT_CLOCK_S / 2, 0.25 * left_s):
                 self._budget = max(self._budget, 2 * budget)
             elif took_s > LOOK_AT_CLOCK_S:
                 self._budget = max(budget // 2, 1)
             started_s = now_s
-        _give_up(queue, block)
+        _give_up(self._plan, queue, block)
 
 
-def _give_up(queue: Queue, block: Block) -> None:
-    """Note what is not finished: lanes in the block, and entries that did not get there."""
-    words = len(block.masks) // 3
+def _give_up(plan: PlayoutPlan, queue: Queue, block: Block) -> None:
+    """Judge what has ended, and note what is not finished: lanes, and entries not begun."""
     at = block.at
-    playing, ended = block.masks[:words], block.masks[words : 2 * words]
-    for lane in _lanes_of(playing | ended):
-        queue.unfinished[queue.into[block.entry_of[lane]]] += 1
-    if queue.spread.shape[1]:
-        for lane in _lanes_of(playing):
-            entry = block.entry_of[lane]
-            steps = at[STEP] - block.started[lane]
-            queue.spread[queue.into[entry], 0] += queue.weights[entry] * steps
-    left = queue.counts[at[NEXT] : at[END]].copy()
+    waiting = slice(at[NEXT], at[END])
+    left, into = queue.counts[waiting].copy(), queue.into[waiting]
     left[:1] -= at[PLACED]
-    np.add.at(queue.unfinished, queue.into[at[NEXT] : at[END]], left)
-
-
-def _lanes_of(mask: Packed) -> list[int]:
-    """The lanes of a mask."""
-    found: list[int] = np.flatnonzero(unpack(mask[None], 64 * len(mask))[0]).tolist()
-    return found
+    np.add.at(queue.unfinished, into, left)
+    lost = queue.weights[waiting] * left * queue.cut_value
+    np.add.at(queue.goals, into, lost[:, None])
+    if queue.spread.shape[1] > 1:
+        np.add.at(queue.spread[:, 1], into, lost * queue.cut_value)
+    if at[STEP]:
+        at[END] = at[NEXT]
+        play(plan, queue, block, 0, 1, WIDTH)
