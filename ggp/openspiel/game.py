@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from ggp.machine.spiel import games as spiel_games
-from ggp.openspiel.positions import Position, playing
+from ggp.openspiel.positions import Position, start
 from ggp.openspiel.sheet import Sheet
 from ggp.openspiel.survey import MOST_STATES
+from ggp.openspiel.turns import playing
 from ggp.openspiel.worlds import resampled
 
 pyspiel: Any = spiel_games.pyspiel()
@@ -61,7 +62,7 @@ class GdlGame(_Game):  # type: ignore[misc]
 
     def new_initial_state(self) -> GdlState:
         """The beginning of the game."""
-        return GdlState(self, self._playing.first)
+        return GdlState(self, start(self._playing))
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> PathObserver:
         """What tells incomplete paths, whatever kind of observation is asked for."""
