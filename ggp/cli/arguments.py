@@ -214,9 +214,16 @@ class _Backend(_ParamType):
 
 
 class PlayerText(_ParamType):
-    """A player's spec, alone or as `ROLE=SPEC`, which shells complete; it is read elsewhere."""
+    """A player's spec, alone or as `ROLE=SPEC`, which shells complete; it is read elsewhere.
+
+    Args:
+        more: what the command takes for a player besides specs, and what it means.
+    """
 
     name = "spec"
+
+    def __init__(self, **more: str) -> None:
+        self._more = more
 
     def shell_complete(self, ctx: object, param: object, incomplete: str) -> list[CompletionItem]:
         from ggp.players import describe_player, known_players
@@ -226,9 +233,10 @@ class PlayerText(_ParamType):
             role, equals, spec = "", "", incomplete
         name, colon, options = spec.partition(":")
         if not colon:
+            meanings = {player: describe_player(player).summary for player in known_players()}
             return [
-                CompletionItem(f"{role}{equals}{player}", help=describe_player(player).summary)
-                for player in known_players()
+                CompletionItem(f"{role}{equals}{player}", help=meaning)
+                for player, meaning in {**meanings, **self._more}.items()
                 if player.startswith(name)
             ]
         if name not in known_players():

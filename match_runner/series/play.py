@@ -82,7 +82,7 @@ class PlaySummary:
 @click.option(
     "--player",
     "players",
-    type=PlayerText(),
+    type=PlayerText(human="You, in this terminal."),
     multiple=True,
     metavar="ROLE=SPEC",
     help="Who plays a role, e.g. agent=hyperplay2:n=8, agent=http://localhost:9147, or agent=human "

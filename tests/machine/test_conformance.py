@@ -565,7 +565,7 @@ def test_missing_tool_is_named_with_what_to_install() -> None:
 def test_thousands_of_small_calls_leave_nothing_behind(backend: str) -> None:
     machine = build_machine(normalize(parse(COUNTER)), backend)
     rng = np.random.default_rng(0)
-    for _ in _rounds(warm_up=300, measured=3000, most_kb=8_000):
+    for _ in _rounds(warm_up=300, measured=1500, most_kb=5_000):
         start = machine.initial(1)
         machine.legal(start, 0)
         stepped = machine.step(start, random_joint_moves(machine, start, rng))

@@ -7,9 +7,10 @@ so it is what records keep and workers are sent.
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import blake2b
 from types import ModuleType
 from typing import Any
@@ -25,6 +26,12 @@ PREFIX = "openspiel:"
 _TURNS_HIDDEN, _TURNS_SHOWN = "obstype", "reveal-numturns"
 """The parameter of OpenSpiel that says how much players are told, and the value that tells them
 how many turns there were: paths of GDL-II always do."""
+
+
+HIDES_TURNS = frozenset({"dark_hex_ir", "go_fish", "liars_dice_ir", "phantom_ttt_ir"})
+"""Games whose players do not know how many turns there were, or forget what they did."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ def spiel_program(text: str, name: str | None = None) -> SpielProgram:
     """The game that a text `openspiel:NAME(PARAMETERS)` names.
 
     Where the game has the parameter `obstype` and the text leaves it open, players are told the
-    number of turns, as they always are in GDL-II.
+    number of turns, as they always are in GDL-II. Warns where they are not in OpenSpiel.
 
     Args:
         name: what messages call it, if not by that text.
@@ -65,6 +72,9 @@ def spiel_program(text: str, name: str | None = None) -> SpielProgram:
     """
     game = load_game(text)
     kind = game.get_type()
+    hides = game.get_parameters().get(_TURNS_HIDDEN, _TURNS_SHOWN) != _TURNS_SHOWN
+    if hides or kind.short_name in HIDES_TURNS:
+        _warn_of_turns(text.strip())
     roles = [f"p{player}" for player in range(game.num_players())]
     if kind.chance_mode == pyspiel().GameType.ChanceMode.EXPLICIT_STOCHASTIC:
         roles.append(RANDOM)
@@ -139,6 +149,8 @@ def _check_kind(text: str, game: Any) -> None:
             "its chance is sampled inside the game, so nobody can tell what else might have "
             "happened, nor how likely it was"
         )
+    elif kind.action_structs_only:
+        reason = "its actions are structures, not numbers"
     elif not all(map(math.isfinite, (game.min_utility(), game.max_utility()))):
         reason = "its utilities have no bounds, so they cannot be made goals of 0 to 100"
     elif not (
@@ -149,6 +161,16 @@ def _check_kind(text: str, game: Any) -> None:
         reason = "it does not say what its players see"
     if reason is not None:
         raise ConfigError(f"{text} cannot be played: {reason}")
+
+
+@cache
+def _warn_of_turns(text: str) -> None:
+    """Say once that roles tell apart what players of OpenSpiel do not."""
+    _log.warning(
+        "%s: our roles count turns and remember what they did, and this game hides it from its "
+        "players; so they tell apart what players of OpenSpiel do not",
+        text,
+    )
 
 
 def _with_turns(given: str) -> str:

@@ -74,10 +74,17 @@ class Node:
         return self.player == player
 
     def moves(self, role: int, num_players: int) -> IntArray:
-        """The legal moves of a role; none where the game is over."""
+        """The legal moves of a role; none where the game is over.
+
+        Raises:
+            MachineError: OpenSpiel cannot tell.
+        """
         found = self._moves.get(role)
         if found is None:
-            found = self._moves[role] = self._find_moves(role, num_players)
+            try:
+                found = self._moves[role] = self._find_moves(role, num_players)
+            except RuntimeError as error:  # of which OpenSpiel's is one
+                raise MachineError(f"OpenSpiel cannot tell the legal moves: {error}") from error
         return found
 
     def _find_moves(self, role: int, num_players: int) -> IntArray:
@@ -201,8 +208,15 @@ def history_of(node: Node) -> list[tuple[int, ...]]:
 
 
 def returns_of(node: Node) -> FloatArray:
-    """`[P]` the players' utilities; before the end what they have gained so far."""
-    return np.array(node.state.returns(), dtype=np.float64)
+    """`[P]` the players' utilities; before the end what they have gained so far.
+
+    Raises:
+        MachineError: OpenSpiel cannot tell.
+    """
+    try:
+        return np.array(node.state.returns(), dtype=np.float64)
+    except RuntimeError as error:  # of which OpenSpiel's is one
+        raise MachineError(f"OpenSpiel cannot tell the utilities: {error}") from error
 
 
 def _digest(data: bytes) -> bytes:

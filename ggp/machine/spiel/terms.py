@@ -45,10 +45,13 @@ class Terms:
         self._percept_ids: dict[tuple[str, ...], int] = {(): NO_PERCEPTS}
 
     def move_id(self, text: str) -> int | None:
-        term = canonical_term(text)
-        if term == NOOP_TEXT:
-            return NOOP
-        act = _ACT.fullmatch(term)
+        # Reading terms is slow, and nearly all are as they should be.
+        act = _ACT.fullmatch(text)
+        if act is None:
+            term = NOOP_TEXT if text == NOOP_TEXT else canonical_term(text)
+            if term == NOOP_TEXT:
+                return NOOP
+            act = _ACT.fullmatch(term)
         if act is None or len(act[1]) > len(str(self._num_actions)):
             return None
         number = int(act[1])
@@ -60,7 +63,11 @@ class Terms:
         return f"(act {move - 1})" if move else NOOP_TEXT
 
     def percept_id(self, texts: Sequence[str]) -> int | None:
-        key = tuple(sorted({canonical_term(text) for text in texts}))
+        key = tuple(sorted(set(texts)))
+        if key in self._percept_ids:
+            return self._percept_ids[key]
+        if not all(map(_TOLD.fullmatch, key)):
+            key = tuple(sorted({canonical_term(text) for text in texts}))
         if key not in self._percept_ids and not all(map(self._may_be_seen, key)):
             return None
         return self.number_of(key)

@@ -30,6 +30,17 @@ def test_players_are_told_the_number_of_turns_where_the_game_can(given: str) -> 
     assert load_program(asked).source.text == asked
 
 
+def test_games_that_hide_turns_come_with_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        load_program("openspiel:liars_dice_ir")
+        load_program("openspiel:dark_hex(board_size=2,obstype=reveal-nothing)")
+        load_program("openspiel:dark_hex(board_size=2)")
+    assert [record.getMessage().partition(": ")[0] for record in caplog.records] == [
+        "openspiel:liars_dice_ir",
+        "openspiel:dark_hex(board_size=2,obstype=reveal-nothing)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -40,6 +51,7 @@ def test_players_are_told_the_number_of_turns_where_the_game_can(given: str) -> 
         ("tarok", "chance is sampled inside the game"),
         ("bridge_uncontested_bidding", "chance is sampled inside the game"),
         ("mfg_garnet", "mean-field game"),
+        ("crossword", "actions are structures"),
     ],
 )
 def test_what_cannot_be_played_is_refused_with_the_reason(name: str, message: str) -> None:
