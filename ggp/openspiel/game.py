@@ -12,12 +12,16 @@ from typing import Any
 import numpy as np
 
 from ggp.machine.spiel import games as spiel_games
-from ggp.openspiel.positions import Position, playing
+from ggp.openspiel.positions import Position, start
 from ggp.openspiel.sheet import Sheet
 from ggp.openspiel.survey import MOST_STATES
+from ggp.openspiel.turns import playing
 from ggp.openspiel.worlds import resampled
 
-pyspiel = spiel_games.pyspiel()
+pyspiel: Any = spiel_games.pyspiel()
+
+_Game: Any = pyspiel.Game
+_State: Any = pyspiel.State
 
 NAME = "gdl"
 
@@ -28,7 +32,7 @@ MOST_PLAYERS = 64
 """What OpenSpiel is told of rulesheets in general; a rulesheet has its own number."""
 
 
-class GdlGame(pyspiel.Game):  # type: ignore[misc]
+class GdlGame(_Game):  # type: ignore[misc]
     """A rulesheet as a game of OpenSpiel; made by `pyspiel.load_game`.
 
     Utilities are goal values, less what makes their sum zero where it is known to be constant.
@@ -58,7 +62,7 @@ class GdlGame(pyspiel.Game):  # type: ignore[misc]
 
     def new_initial_state(self) -> GdlState:
         """The beginning of the game."""
-        return GdlState(self, self._playing.first)
+        return GdlState(self, start(self._playing))
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> PathObserver:
         """What tells incomplete paths, whatever kind of observation is asked for."""
@@ -69,7 +73,7 @@ class GdlGame(pyspiel.Game):  # type: ignore[misc]
         return self.sheet.most_chances
 
 
-class GdlState(pyspiel.State):  # type: ignore[misc]
+class GdlState(_State):  # type: ignore[misc]
     """A state of a rulesheet, and whose turn it is."""
 
     def __init__(self, game: GdlGame, position: Position) -> None:

@@ -17,7 +17,8 @@ from ggp.belief.completions import Learnt, draw_completions, list_completions, o
 from ggp.belief.resample import choose_entries, log_sums
 from ggp.errors import BeliefDepletedError
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine
-from ggp.openspiel.positions import Past, Position, turns_of
+from ggp.openspiel.positions import Position
+from ggp.openspiel.turns import Past, turns_of
 
 MOST_WORLDS = 1_000
 """Histories of a sample."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.errors import MatchError
-from match_runner.reproduce.card_deals import GRAND, HEARTS, KINDS, NULL, SUIT
+from match_runner.reproduce.card_deals import HEARTS, KINDS, NULL
 from match_runner.reproduce.card_walks import (
     MATCHES,
     WALKS,
@@ -61,10 +61,11 @@ _METHOD = (
     "are those of the mean over deals."
 )
 
-_HEARTS_DIFFERS = (
-    "Of a player's worlds in Hearts fewer are left from move to move than in Skat, as three others "
-    "show a card each. The reading by which Skat has the paper's number gives this."
-)
+_WHY = {
+    NULL: "A lost null game ends at once, so early moves, after which most is learnt, count more.",
+    HEARTS: "Three others show a card each from move to move, not two: fewer worlds are left. This "
+    "is the reading by which Skat has the paper's number; none was found by which Hearts has it.",
+}
 
 _LOSS = PANELS[1]
 """The panel of Figure 3 with the axes of the densities."""
@@ -173,7 +174,7 @@ def _claims(deals: Measured) -> list[Claim]:
                 low <= mean <= CORRELATION[1] if len(deals[kind]) >= FEWEST_ROUNDS else None,
             )
         )
-    for kind in (SUIT, GRAND, NULL, HEARTS):
+    for kind in KINDS:
         interval = student_interval([each.disambiguation for each in deals[kind]])
         mean = interval.value or 0.0
         claims.append(
@@ -182,7 +183,7 @@ def _claims(deals: Measured) -> list[Claim]:
                 f"paper: very close to {PAPER_SHARE:g}",
                 interval_text(interval, ".3f"),
                 abs(mean - PAPER_SHARE) <= NEAR if len(deals[kind]) >= FEWEST_ROUNDS else None,
-                _HEARTS_DIFFERS if kind == HEARTS else "",
+                _WHY.get(kind, ""),
             )
         )
     return claims

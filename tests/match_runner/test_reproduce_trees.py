@@ -216,7 +216,7 @@ def test_003_writes_heat_maps_and_one_report(
 ) -> None:
     monkeypatch.setattr(cli, "open_executor", executor_here)
     monkeypatch.setattr(tree_cells, "measure", stub)
-    monkeypatch.delitem(cli.PAPER_003, "003-figure6")  # type: ignore[arg-type]
+    monkeypatch.delitem(cli.PAPER_003, "003-figure6")
     result = run("003", "--matches", "2", "--out", str(tmp_path))
     assert result.exit_code == 0, result.output
     report = (tmp_path / "003.md").read_text()
