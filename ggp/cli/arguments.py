@@ -32,7 +32,12 @@ else:  # generic only since click 8.3
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _PROPNET = ("ggp.machine.propnet.build.circuits", "ggp.machine.propnet.play.propnet_machine")
-_SLOW = {"auto": _PROPNET, "propnet": _PROPNET, "prolog": ("ggp.machine.prolog.prolog_machine",)}
+_SLOW = {
+    "auto": _PROPNET,
+    "propnet": _PROPNET,
+    "prolog": ("ggp.machine.prolog.prolog_machine",),
+    "openspiel": ("ggp.machine.spiel.spiel_machine",),
+}
 """What backends take long to import."""
 
 DEFAULT_GROUNDING_S = 20.0
@@ -73,9 +78,9 @@ def open_game(
         plays: whether more will be asked of the machine than facts about the game.
         hints: whether to say that rules were repaired.
     """
-    from ggp.gdl.normalize import load
+    from ggp.machine.games import load_program
 
-    program = load(game)
+    program = load_program(game)
     if hints:
         hint_at_warnings(game, program.diagnostics)
     preload(*_SLOW[backend])

@@ -19,9 +19,9 @@ from ggp.cli.arguments import (
     verbose_option,
 )
 from ggp.console import show_diagnostics, table_of
-from ggp.gdl.normalize import load
 from ggp.gdl.program import Program
 from ggp.machine import Limits
+from ggp.machine.games import load_program
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import Conditions
 from match_runner.match.seats import HUMAN, read_players
@@ -119,7 +119,7 @@ def play(
     clocks and messages apply to remote players only.
     """
     place = read_place(asked, in_this_process=True)
-    program = load(game)
+    program = load_program(game)
     specs = read_players(players, program.roles)
     conditions = conditions_of(has_remote=any(map(is_address, specs.values())), **asked)
     series = series_of_roles(

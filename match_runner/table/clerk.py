@@ -20,6 +20,8 @@ from ggp.gdl.normalize import normalize, validate
 from ggp.gdl.program import RANDOM, Program
 from ggp.gdl.source import Diagnostic, errors
 from ggp.gdl.telling import told_by
+from ggp.machine.games import read_program
+from ggp.machine.spiel.games import is_spiel, spiel_program
 from match_runner.log_views import is_log
 from match_runner.match.record_files import read_record
 from match_runner.match.records import MatchRecord, record_from_json
@@ -40,6 +42,19 @@ MOST_DIAGNOSTICS = 50
 
 def read_rules(name: str, text: str) -> Json:
     """What is wrong with a rulesheet, and what the lobby needs to know of it."""
+    if is_spiel(text):
+        game = spiel_program(text, name)
+        return {
+            "ok": True,
+            "num_diagnostics": 0,
+            "diagnostics": [],
+            "roles": [role for role in game.roles if role != RANDOM],
+            "has_chance": RANDOM in game.roles,
+            "is_told": False,
+            "title": game.title,
+            "about": "OpenSpiel plays this game; it has no rules to show.",
+            "sections": {},
+        }
     try:
         found = validate(parse(text, name))
     except GDLError as error:
@@ -80,7 +95,7 @@ def check_match(
         ConfigError: there is a role without a player or a player without a role, or a player is
             not known.
     """
-    program = normalize(parse(text, name))
+    program = read_program(text, name)
     wanted = [role for role in program.roles if role != RANDOM]
     if sorted(players) != sorted(wanted):
         raise ConfigError(f"every role needs a player; roles: {', '.join(wanted) or 'none'}")
@@ -174,7 +189,7 @@ def _held(connection: sqlite3.Connection) -> Held:
     for name, game in settings["games"].items():
         digest = game["rules"]
         if digest in rules:
-            programs[digest] = normalize(parse(rules[digest], name))
+            programs[digest] = read_program(rules[digest], name)
             games.append(SeriesGame(name, programs[digest], 1, fixed=game["fixed"]))
     plays = settings["plays"]
     series = Series(

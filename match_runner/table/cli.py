@@ -64,12 +64,13 @@ def table(
     """
     preload("ggp.players", "uvicorn", "starlette.applications", "match_runner.table.server")
     from ggp.gdl.games import find_game
+    from ggp.machine.spiel.games import is_spiel
     from ggp.server.http_server import listen
     from match_runner.table.hall import TableOptions
     from match_runner.table.match_folder import usual_folder
     from match_runner.table.server import serve_table
 
-    if game is not None:
+    if game is not None and not is_spiel(game):
         find_game(game)
     if logs is not None and not logs.is_dir():
         raise ConfigError(f"there is no folder {logs}")

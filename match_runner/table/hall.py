@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 from ggp.errors import ConfigError, GGPError, MatchError
 from ggp.gdl.games import find_game
+from ggp.machine.spiel.games import is_spiel
 from ggp.players.player import KnownTurn
 from ggp.server.settings import ServerLimits
 from match_runner.match.records import MatchRecord
@@ -217,8 +218,16 @@ class Hall:
         Raises:
             ConfigError: there is no such game, or it may not be read from here.
         """
+        if is_spiel(rules or game) and (rules or game) != self.options.game:
+            # Some of them read files that their parameters name.
+            raise ConfigError(
+                "a game of OpenSpiel must be named when the table is started: "
+                "`match-runner table openspiel:NAME`"
+            )
         if rules is not None:
             return rules, None
+        if is_spiel(game):
+            return game, None
         if game != self.options.game and os.sep in game:
             raise ConfigError("only games that come with ggp are known by name; paste the rules")
         path = find_game(game)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.errors import GGPError
-from ggp.machine.base import Machine, States
+from ggp.machine.base import Machine, States, Wordy
 from ggp.players.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
@@ -36,12 +37,22 @@ class Known(NamedTuple):
         states: how many were looked at; with 0 nothing is known.
         exact: whether these are all there can be.
         legal: moves that are legal in all of them.
+        words: what the machine says of it besides terms, of one or several lines, in games that
+            have words for it.
+        called: what legal moves are called, likewise.
     """
 
     shares: Mapping[str, float]
     states: int
     exact: bool
     legal: frozenset[str]
+    words: str = ""
+    called: Mapping[str, str] = MappingProxyType({})
+
+    def lines(self) -> list[str]:
+        """What the machine says besides terms, a line each."""
+        names = (f"{move}: {name}" for move, name in self.called.items() if name)
+        return [*self.words.rstrip().splitlines(), *names]
 
 
 NOTHING = Known({}, 0, False, frozenset())
@@ -97,8 +108,20 @@ class Knowledge:
         legal = machine.legal(states, self._role, allow_stuck=True)
         moves, counts = np.unique(legal.values, return_counts=True)
         sure = moves[counts == num].tolist()
+        one, words, called = states.take(np.zeros(1, dtype=np.int64)), "", {}
+        if isinstance(machine, Wordy):  # what the role knows is the same in all of them
+            words = machine.knowledge_words(one, self._role)
+            called = {
+                machine.move_text(move): machine.move_words(one, self._role, move)
+                for move in machine.legal(one, self._role, allow_stuck=True).values.tolist()
+            }
         return Known(
-            self._shares(states), num, bool(bag.exact[0]), frozenset(map(machine.move_text, sure))
+            self._shares(states),
+            num,
+            bool(bag.exact[0]),
+            frozenset(map(machine.move_text, sure)),
+            words,
+            called,
         )
 
     def at_end(

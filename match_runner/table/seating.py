@@ -232,7 +232,9 @@ class _Teller:
             )
         known = knowledge.known()
         about = {"states": known.states, "exact": known.exact}
-        return {**own, "state": self._artist.certain(known.shares), "known": about}
+        state = self._artist.certain(known.shares)
+        state["facts"] += [{"text": line, "share": 1.0} for line in known.lines()]
+        return {**own, "state": state, "known": about}
 
 
 class _Person:
