@@ -18,6 +18,11 @@ ARGUMENTS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # One process for all windows, none in advance, and no pages of the browser's own: tests have
+    # little of a processor.
+    "--renderer-process-limit=1",
+    "--disable-features=SpareRendererForSitePerProcess,InitialWebUI,WebUIReloadButton,"
+    "WebUIToolbar,TopChromeWebUI",
 )
 
 PATIENCE_MS = 30_000
