@@ -3,7 +3,7 @@
 PYTHON := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test lint format endurance clean
+.PHONY: help setup play test lint translated format endurance soak clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -15,8 +15,14 @@ setup:
 play: setup
 	@$(PYTHON) -m match_runner.demo
 
-test: lint
+test:
+	@$(MAKE) --no-print-directory --jobs=2 lint translated
 	$(PYTHON) -m pytest --numprocesses auto --dist worksteal
+
+## What pytest makes of the modules of tests, which each of its processes would make anew. It is made
+## beside the lint, which keeps one processor busy, and kept also where Python is to keep nothing.
+translated: setup
+	@env -u PYTHONDONTWRITEBYTECODE $(PYTHON) -m pytest --collect-only -qq >/dev/null 2>&1 || true
 
 # make lint    set up, then style, format and types only
 lint: setup

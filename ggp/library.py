@@ -18,13 +18,12 @@ import numpy as np
 
 from ggp.belief import HyperPlaySampler, PathTree, require_particles
 from ggp.errors import ConfigError, IllegalMoveError
-from ggp.gdl import parse
 from ggp.gdl.games import find_game, list_games
-from ggp.gdl.normalize import load as load_program
-from ggp.gdl.normalize import normalize
 from ggp.gdl.program import RANDOM, Program
 from ggp.machine import build_machine, role_index
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
+from ggp.machine.games import load_program, read_program
+from ggp.machine.spiel.games import is_spiel
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.search.anytime import Deadline
 
@@ -40,20 +39,23 @@ def load(name_or_path_or_text: str, *, backend: str = "auto") -> Game:
     """A game, ready to be played.
 
     Args:
-        name_or_path_or_text: name of a game that comes with ggp, path of a rulesheet, or the
-            rules themselves in KIF or infix syntax.
+        name_or_path_or_text: name of a game that comes with ggp, path of a rulesheet, the rules
+            themselves in KIF or infix syntax, or `openspiel:NAME` for a game of OpenSpiel.
         backend: `propnet`, `prolog`, or `auto`: the first where it can be built.
 
     Raises:
-        ConfigError: there is no such game.
+        ConfigError: there is no such game, or it cannot be played here.
         GDLError: the rules cannot be used; its diagnostics say what is wrong where.
         MachineError: no machine can be built.
     """
     text = name_or_path_or_text
+    if is_spiel(text):
+        program = load_program(text)
+        return Game(text, program, build_machine(program, backend))
     if os.path.exists(text) or text in list_games() or not set(text) & set("(\n"):
         program = load_program(str(find_game(text)))
         return Game(text, program, build_machine(program, backend))
-    program = normalize(parse(text))
+    program = read_program(text)
     return Game(program.source.name, program, build_machine(program, backend))
 
 

@@ -105,14 +105,15 @@ assert next(iter(Prolog.query("X is 6 * 7")))["X"] == 42
 ' >/dev/null 2>&1
 }
 
+fetch_prolog() {
+    if ! command -v swipl >/dev/null 2>&1 && [ -z "${LIBSWIPL_PATH:-}" ]; then
+        say "SWI-Prolog is missing"
+        apt_install swi-prolog-nox || true
+    fi
+}
+
 need_prolog() {
     prolog_works && return
-    if ! command -v swipl >/dev/null 2>&1; then
-        say "SWI-Prolog is missing"
-        if apt_install swi-prolog-nox && prolog_works; then
-            return
-        fi
-    fi
     if command -v swipl >/dev/null 2>&1; then
         say "SWI-Prolog is here ($(swipl --version 2>/dev/null || echo swipl does not run)) but pyswip cannot use its library"
     else
@@ -161,11 +162,22 @@ fi
 rm -f "$stamp"
 
 say "installing the project and its tools into $venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable '.[dev]' ||
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile \
+    --editable '.[dev]' &
+installing=$!
+# What a shell starts in the background ignores Ctrl-C.
+trap 'kill "$installing" 2>/dev/null || true' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+fetch_prolog
+need_chromium
+wait "$installing" ||
     die "pip could not install the project (message above)" \
         "is there a way to the Python package index? then run make setup again"
-
+trap - EXIT INT TERM
+# pip would compile in one process, and the tests of the packages too, which are a third of it.
+# Some packages hold files for other versions of Python.
+"$venv/bin/python" -m compileall -qq -j 0 -x '/tests?/' "$venv"/lib/python*/site-packages || true
 need_prolog
-need_chromium
 wanted >"$stamp"
 say "ready"

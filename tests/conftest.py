@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
 from ggp.gdl.normalize import load
-from ggp.machine import build_machine
+from ggp.machine import Limits, build_machine
 from ggp.players import make_player, parse_spec
 from tests.support.commands import end_started
 
@@ -53,7 +55,12 @@ def nothing_survives() -> Iterator[None]:
 def compiled(own_cache: None) -> None:
     """Machine code is there before a test begins that looks at everything a command says.
 
-    Otherwise the first command would also say that it compiles.
+    Otherwise the first command would also say that it compiles. Processes that share the tests
+    take turns: the first compiles, and the others load what it made.
     """
-    machine = build_machine(load("exploding_bomb"), "propnet", ready=True)
-    make_player(parse_spec("hyperplay2:n=2"), machine, 0, np.random.default_rng(0)).choose()
+    with Path(os.environ["GGP_CACHE_DIR"]).with_name("compiling").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        # All tests of a process need it, however busy the machine is.
+        patient = Limits(grounding_seconds=600.0)
+        machine = build_machine(load("exploding_bomb"), "propnet", patient, ready=True)
+        make_player(parse_spec("hyperplay2:n=2"), machine, 0, np.random.default_rng(0)).choose()

@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "ggp.search": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.solve": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.study": {"ggp.errors", "ggp.gdl", "ggp.search", "ggp.belief", "ggp.machine"},
+    "ggp.openspiel": {"ggp.errors", "ggp.gdl", "ggp.belief", "ggp.machine"},
     "ggp.players": {
         "ggp.errors",
         "ggp.gdl",

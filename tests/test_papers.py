@@ -72,8 +72,8 @@ def test_every_experiment_and_every_player_of_a_paper_is_listed() -> None:
 
 @pytest.mark.parametrize("paper", ["003", "004"])
 def test_our_numbers_are_those_of_the_pages_about_them(paper: str) -> None:
-    names = ("experiments.md", "paper-003.md", "strategy-fusion.md", "solving.md")
-    told = "\n".join((REPOSITORY / "docs" / name).read_text() for name in names)
+    names = "experiments", "openspiel", "paper-003", "strategy-fusion", "solving"
+    told = "\n".join((REPOSITORY / "docs" / f"{name}.md").read_text() for name in names)
     known = set(map(float, NUMBER.findall(told)))
     ours = {number for row in rows(paper) for number in NUMBER.findall(row[3])}
     assert len(ours) > 10

@@ -8,7 +8,7 @@ since captures are announced, of the army it began with, on squares that are fre
 together with where they were is forgotten.
 
 Nothing here knows the rules. So boards are drawn for some turns ago, and those turns are played on
-them (`observation_samplers`): what the umpire then says, and the moves the role then has, must be
+them (`last_observation`): what the umpire then says, and the moves the role then has, must be
 what they were.
 """
 

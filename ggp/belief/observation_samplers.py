@@ -1,60 +1,27 @@
 """Sampling by random histories (papers 001 and 002), from scratch in every turn.
 
-    AOS   boards that agree with all observations
-    LOS   boards that agree with the last observation only: nothing else is remembered
-
-What LOS finds need not be possible at all. What a player knows of its own pieces is not forgotten,
-though: the moves that it made are made again, and it must have the moves that it has. A few
-particles that agree with everything tell which these are.
-
-Where games are long no random history agrees, not even with the last observation. A game may bring
-along a `BoardMaker` then. It draws boards for the turn before the last observation, which is then
-played on them, so that what the rules say of it is right. An observation may take several turns:
-that of a role whose tries were refused is the last turn and all these tries. Boards found so know
-the role's own pieces as well as the particles do, and stand for them when these have died.
+What such samplers have in common, and AOS: boards that agree with all observations. LOS is in
+`last_observation`, and those that remember boards are in `pool_samplers`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.board_maker import BoardMaker
 from ggp.belief.completions import lanes_at_once
-from ggp.belief.hyperplay_sampler import HyperPlaySampler, never
+from ggp.belief.hyperplay_sampler import never
 from ggp.belief.move_models import UNIFORM, MoveModel
-from ggp.belief.one_turn import advance
 from ggp.belief.paths import PathTree
-from ggp.belief.segments import Segments, depleted_segments, initial_segments, join, one_set
-from ggp.belief.walks import moves_are, united, walks
+from ggp.belief.segments import Segments, initial_segments, join
+from ggp.belief.walks import united, walks
 from ggp.machine.base import IntArray, Machine
 
 MOST_STEPPED = 100_000
 """Lanes stepped in search of boards for one bag."""
-
-OWN_PARTICLES, OWN_ATTEMPTS = 8, 20_000
-"""Resources for finding out which moves the role itself has."""
-
-MOST_WALKED = 20_000
-"""Lanes stepped in search of histories where boards can be drawn instead."""
-
-FEWEST_DRAWN, MOST_DRAWN = 16, 1024
-"""Boards that are drawn at once: few at first, of which some are found even in little time."""
-
-MOST_FRUITLESS = 3
-"""So many draws in a row without a new board say that there are no more."""
-
-KNOWN_BOARDS = 64
-"""Boards that are remembered to tell what the role itself has, where boards are drawn."""
-
-FULL = 4
-"""Boards that agree with a part of the last observation are kept, so many times as many as are
-wanted."""
 
 
 class ObservationSampler(ABC):
@@ -191,224 +158,3 @@ class AllObservations(HistorySampler):
 
     def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
         return self._walks(role, path, wanted, rng, last_only=False)
-
-
-class LastObservation(HistorySampler):
-    """LOS: random histories with the role's own moves, kept if the last observation agrees.
-
-    Args:
-        maker: draws boards where no history agrees; None where the game has none. Boards that are
-            drawn have no views, so with `keep_views` there are none.
-        walk: whether to look for histories before boards are drawn.
-    """
-
-    def __init__(
-        self,
-        machine: Machine,
-        tree: PathTree,
-        *,
-        maker: BoardMaker | None = None,
-        walk: bool = True,
-        **options: Any,
-    ) -> None:
-        super().__init__(machine, tree, **options)
-        # What the role knows of its own moves.
-        self._own = HyperPlaySampler(
-            machine, tree, capacity=OWN_PARTICLES, exact=0, max_attempts=OWN_ATTEMPTS
-        )
-        self._known: dict[int, Bags] = {}
-        self._maker = None if self._keep_views else maker
-        self._walked_in_vain = not walk
-
-    @property
-    def sound(self) -> bool:
-        return False
-
-    def _num_guessed(self, sets: Segments) -> int:
-        return len(sets.states)
-
-    @property
-    def views(self) -> IntArray:
-        known = [bags.nodes for bags in self._known.values()]
-        return np.concatenate([self._own.views, *known])
-
-    def renumber(self, numbers: IntArray) -> None:
-        self._own.renumber(numbers)
-        self._known = {
-            int(numbers[path]): bags.renumbered(numbers) for path, bags in self._known.items()
-        }
-
-    def learn(self, known: Bags) -> None:
-        """Take note of boards of a path on which the role's own pieces are right."""
-        path = int(known.paths[0])
-        self._known[path] = known
-        self._forget_all_before(path)
-
-    def _more(self, role: int, path: int, wanted: int, rng: np.random.Generator) -> Segments:
-        known = self._knowledge(role, path, rng)
-        legal = None
-        if not known.depleted[0]:
-            first = known.sets.states.take(known.lanes_of(0)[:1])
-            legal = np.sort(self.machine.legal(first, role, allow_stuck=True).values)
-        if self._maker is None:
-            return self._walks(role, path, wanted, rng, last_only=True, legal=legal)
-        if not self._walked_in_vain:
-            found = self._walks(
-                role, path, wanted, rng, last_only=True, legal=legal, most=MOST_WALKED
-            )
-            if len(found.states):
-                return found
-            # Longer histories agree even less.
-            self._walked_in_vain = True
-        found = self._drawn(self._maker, role, path, wanted, rng, legal)
-        if len(known.sets.states) < OWN_PARTICLES and len(found.states):
-            both = united(self.machine, [known.sets, found]) if len(known.sets.states) else found
-            few = both.thinned(KNOWN_BOARDS, rng)
-            self._known[path] = Bags(role, known.paths, known.segment, few, len(few.states))
-        # Of many tries in a row there may be no board that was not found some tries ago.
-        return (found if len(found.states) else known.sets).thinned(wanted, rng)
-
-    def _knowledge(self, role: int, path: int, rng: np.random.Generator) -> Bags:
-        """A few boards on which the role's own pieces are right; none where nothing is known."""
-        if path not in self._known:
-            self._own.stop = self.stop
-            node = np.array([path])
-            before = self._known.get(int(self.tree.parents(node)[0]))
-            alive = any(not bags.depleted[0] for bags in self._known.values())
-            if self._maker is not None and alive:
-                # Boards that are drawn stand for these when they have died: no need to search.
-                sets = depleted_segments(self.machine, 1, keep_views=False)
-                if before is not None and not before.depleted[0]:
-                    sets = self._played(role, before.sets, path, KNOWN_BOARDS, rng)
-                known = Bags(role, node, np.zeros(1, dtype=np.int64), sets, len(sets.states))
-            elif before is None or before.depleted[0]:
-                known = self._own.at(node, role, rng)
-            else:
-                move, percepts, refused = self.tree.last_turns(node).T
-                known = self._own.advance(before, move, percepts, rng, refused)
-            self._known[path] = known
-            self._forget_all_before(path)
-        return self._known[path]
-
-    def _forget_all_before(self, path: int) -> None:
-        """Keep only what is known since the last two observations."""
-        base = self._beginnings(path)[0]
-        first = self.tree.depth(self._beginnings(base)[0])
-        depths = {node: self.tree.depth(node) for node in self._known}
-        self._known = {n: known for n, known in self._known.items() if depths[n] >= first}
-
-    def _beginnings(self, path: int) -> list[int]:
-        """The path before its last observation, and after each turn of it.
-
-        Where nothing is known of the role's own pieces there, it begins earlier.
-        """
-        nodes = [path]
-        while self.tree.depth(nodes[0]) > 0:
-            node = np.array([nodes[0]])
-            nodes.insert(0, int(self.tree.parents(node)[0]))
-            percepts = int(self.tree.last_turns(node)[0, 1])
-            goes_on = self._maker is not None and self._maker.goes_on(percepts)
-            known = self._known.get(nodes[0])
-            if not goes_on and known is not None and not known.depleted[0]:
-                break
-        return nodes
-
-    def _drawn(
-        self,
-        maker: BoardMaker,
-        role: int,
-        path: int,
-        wanted: int,
-        rng: np.random.Generator,
-        legal: IntArray | None,
-    ) -> Segments:
-        """Boards that are drawn for the turn before the last observation, which agree with it.
-
-        Where there are none, what the other did before may matter, as where a pawn was captured in
-        passing: then they are drawn for the observation before.
-        """
-        nodes = self._beginnings(path)
-        found = self._drawn_at(maker, role, nodes, wanted, rng, legal)
-        if not len(found.states) and self.tree.depth(nodes[0]):
-            nodes = [*self._beginnings(nodes[0])[:-1], *nodes]
-            found = self._drawn_at(maker, role, nodes, wanted, rng, legal)
-        return found
-
-    def _drawn_at(
-        self,
-        maker: BoardMaker,
-        role: int,
-        nodes: list[int],
-        wanted: int,
-        rng: np.random.Generator,
-        legal: IntArray | None,
-    ) -> Segments:
-        """Boards that are drawn for a path, which agree with some turns after it.
-
-        Args:
-            nodes: the path, and after each turn.
-        """
-        base, *turns = nodes
-        found = depleted_segments(self.machine, 1, keep_views=False)
-        known = self._known.get(base) if self.tree.depth(base) else self.start(role)
-        if known is None or known.depleted[0]:
-            return found
-        number, began = FEWEST_DRAWN, self.machine.states_visited
-        fruitless = 0
-        while not self.stop():
-            sets = one_set(maker.draw(known.states_of(0), role, number, rng))
-            for node in turns:
-                if not len(sets.states) or self.stop():
-                    sets = depleted_segments(self.machine, 1, keep_views=False)
-                    break
-                sets = self._played(role, sets, node, max(FULL * wanted, MOST_DRAWN), rng)
-                self._remember(role, node, sets, rng)
-            sets = self._agreeing(maker, sets, role, legal)
-            before = len(found.states)
-            found = united(self.machine, [found, sets])
-            fruitless = fruitless + 1 if 0 < before == len(found.states) else 0
-            spent = self.machine.states_visited - began
-            if len(found.states) >= wanted or fruitless == MOST_FRUITLESS:
-                break
-            if spent >= self._max_attempts / 2:
-                break
-            number = min(2 * number, MOST_DRAWN)
-        return found
-
-    def _remember(self, role: int, node: int, sets: Segments, rng: np.random.Generator) -> None:
-        """Boards on the way to the last observation: where time is up, the next begin there."""
-        known = self._known.get(node)
-        if len(sets.states) and (known is None or known.depleted[0]):
-            few = sets.thinned(OWN_PARTICLES, rng)
-            at = np.array([node]), np.zeros(1, dtype=np.int64)
-            self._known[node] = Bags(role, *at, few, len(few.states))
-
-    def _agreeing(
-        self, maker: BoardMaker, sets: Segments, role: int, legal: IntArray | None
-    ) -> Segments:
-        """Those boards of a set that have all kings, and on which a role has these moves."""
-        if not len(sets.states):
-            return sets
-        kept = maker.possible(sets.states)
-        if legal is not None:
-            kept &= moves_are(self.machine, sets.states, role, legal)
-        on = np.flatnonzero(kept)
-        few = one_set(sets.states.take(on))
-        return replace(few, log_weights=sets.log_weights[on], log_masses=sets.log_masses)
-
-    def _played(
-        self, role: int, sets: Segments, path: int, capacity: int, rng: np.random.Generator
-    ) -> Segments:
-        """What may come of boards in the last turn of a path."""
-        return advance(
-            self.machine,
-            self.tree,
-            role,
-            sets,
-            np.array([path]),
-            capacity=capacity,
-            rng=rng,
-            model=self._model,
-            stop=self.stop,
-            at_once=self.lanes_at_once,
-        ).sets

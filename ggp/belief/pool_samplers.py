@@ -14,7 +14,8 @@ import numpy as np
 from ggp.belief.bags import Bags
 from ggp.belief.board_maker import BoardMaker
 from ggp.belief.depth_first import depth_first
-from ggp.belief.observation_samplers import OWN_PARTICLES, LastObservation, ObservationSampler
+from ggp.belief.last_observation import OWN_PARTICLES, LastObservation
+from ggp.belief.observation_samplers import ObservationSampler
 from ggp.belief.one_turn import advance
 from ggp.belief.paths import PathTree
 from ggp.belief.segments import Segments, initial_segments

@@ -8,8 +8,9 @@ from typing import Any
 
 from ggp.belief.board_maker import BoardMaker
 from ggp.belief.hyperplay_sampler import HyperPlaySampler
+from ggp.belief.last_observation import LastObservation
 from ggp.belief.move_models import UNIFORM, MoveModel
-from ggp.belief.observation_samplers import AllObservations, LastObservation
+from ggp.belief.observation_samplers import AllObservations
 from ggp.belief.paths import PathTree
 from ggp.belief.pool_samplers import POOL_LIMIT, Hybrid, Pool
 from ggp.belief.sampler import Sampler

@@ -32,7 +32,12 @@ else:  # generic only since click 8.3
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _PROPNET = ("ggp.machine.propnet.build.circuits", "ggp.machine.propnet.play.propnet_machine")
-_SLOW = {"auto": _PROPNET, "propnet": _PROPNET, "prolog": ("ggp.machine.prolog.prolog_machine",)}
+_SLOW = {
+    "auto": _PROPNET,
+    "propnet": _PROPNET,
+    "prolog": ("ggp.machine.prolog.prolog_machine",),
+    "openspiel": ("ggp.machine.spiel.spiel_machine",),
+}
 """What backends take long to import."""
 
 DEFAULT_GROUNDING_S = 60.0
@@ -73,9 +78,9 @@ def open_game(
         plays: whether more will be asked of the machine than facts about the game.
         hints: whether to say that rules were repaired.
     """
-    from ggp.gdl.normalize import load
+    from ggp.machine.games import load_program
 
-    program = load(game)
+    program = load_program(game)
     if hints:
         hint_at_warnings(game, program.diagnostics)
     preload(*_SLOW[backend])
@@ -209,9 +214,16 @@ class _Backend(_ParamType):
 
 
 class PlayerText(_ParamType):
-    """A player's spec, alone or as `ROLE=SPEC`, which shells complete; it is read elsewhere."""
+    """A player's spec, alone or as `ROLE=SPEC`, which shells complete; it is read elsewhere.
+
+    Args:
+        more: what the command takes for a player besides specs, and what it means.
+    """
 
     name = "spec"
+
+    def __init__(self, **more: str) -> None:
+        self._more = more
 
     def shell_complete(self, ctx: object, param: object, incomplete: str) -> list[CompletionItem]:
         from ggp.players import describe_player, known_players
@@ -221,9 +233,10 @@ class PlayerText(_ParamType):
             role, equals, spec = "", "", incomplete
         name, colon, options = spec.partition(":")
         if not colon:
+            meanings = {player: describe_player(player).summary for player in known_players()}
             return [
-                CompletionItem(f"{role}{equals}{player}", help=describe_player(player).summary)
-                for player in known_players()
+                CompletionItem(f"{role}{equals}{player}", help=meaning)
+                for player, meaning in {**meanings, **self._more}.items()
                 if player.startswith(name)
             ]
         if name not in known_players():

@@ -13,6 +13,7 @@ from ggp.console import print_rich, table_of
 from ggp.gdl.source import printable
 
 if TYPE_CHECKING:
+    from ggp.machine import Limits
     from ggp.study.rehearsal import History, Rehearsal, Trouble
 
 MOST_PLAYED = 100_000
@@ -23,9 +24,11 @@ _MOST_TURNS = 12
 _MOST_MOVES = 8
 
 
-def rehearsed(game: str, matches: int, seed: int) -> Rehearsal:
+def rehearsed(
+    game: str, matches: int, seed: int, backend: str, limits: Limits | None = None
+) -> Rehearsal:
     """What comes of random matches of a game, with a bar while they are played."""
-    machine = open_game(game, "auto", hints=False).machine
+    machine = open_game(game, backend, limits=limits, hints=False).machine
     from ggp.study.rehearsal import matches_in, rehearse
 
     with bar_of(matches_in(machine, matches), f"playing {game}") as advance:

@@ -53,6 +53,8 @@ _SHOWN_FIELDS = ("severity", "rule", "message", "line", "column", "context")
     help="Also play N random matches of each sheet without errors, and say what goes wrong.",
 )
 @seed_option("the random matches")
+@backend_option
+@limits_option
 @json_option
 @verbose_option
 @click.pass_context
@@ -62,6 +64,8 @@ def validate(
     strict: bool,
     matches: int | None,
     seed: int,
+    backend: str,
+    limits: Limits,
     as_json: bool,
 ) -> None:
     """Say everything that is wrong with rulesheets.
@@ -95,7 +99,7 @@ def validate(
         }
         if matches is not None and result["ok"]:
             try:
-                seen = rehearsed(file, matches, seed)
+                seen = rehearsed(file, matches, seed, backend, limits)
             except GGPError as error:  # rules that loop or explode
                 show_failure(error)
                 code, result["ok"] = code or EXIT_FAILED, False

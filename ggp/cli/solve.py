@@ -69,6 +69,7 @@ def _solution_json(game: str, solution: Solution, strategy: bool) -> dict[str, A
         "game": game,
         "method": profile.method,
         "values": _rounded(profile.values),
+        **_utilities_json(tree, profile),
         "nash_conv": round(profile.nash_conv, DIGITS),
         "states": tree.num_states,
         "information_sets": _set_counts(tree),
@@ -80,6 +81,7 @@ def _solution_json(game: str, solution: Solution, strategy: bool) -> dict[str, A
             {
                 "method": each.method,
                 "values": _rounded(each.values),
+                **_utilities_json(tree, each),
                 "nash_conv": round(each.nash_conv, DIGITS),
                 **({"strategy": _strategy_json(tree, each)} if strategy else {}),
             }
@@ -88,6 +90,18 @@ def _solution_json(game: str, solution: Solution, strategy: bool) -> dict[str, A
     if strategy:
         result["strategy"] = _strategy_json(tree, profile)
     return result
+
+
+def _utilities_json(tree: GameTree, profile: Profile) -> dict[str, dict[str, float]]:
+    """What values stand for, in games whose goal values stand for something."""
+    found = _utilities(tree, profile)
+    return {"utilities": _rounded(found)} if found else {}
+
+
+def _utilities(tree: GameTree, profile: Profile) -> dict[str, float]:
+    from ggp.machine.base import utilities_of
+
+    return utilities_of(tree.machine, profile.values)
 
 
 def _set_counts(tree: GameTree) -> dict[str, int]:
@@ -132,11 +146,16 @@ def _show_solution(solution: Solution, strategy: bool) -> None:
     certain = solution.is_certain
     if not certain:
         columns.insert(2, "#gains by deviating")
+    utilities = _utilities(tree, profile)
+    if utilities:
+        columns.insert(2, "#utility")
     rows = []
     for name, value in profile.values.items():
         row = [name, f"{value:.6f}", f"{counts[name]:,}"]
         if not certain:
             row.insert(2, f"{profile.gains[name]:.6f}")
+        if utilities:
+            row.insert(2, f"{utilities[name]:.6f}")
         rows.append(row)
     print_rich(table_of(columns, rows))
     click.echo(

@@ -180,21 +180,40 @@ def _play(machine: Machine, state: States, row: list[int], steps: list[dict[str,
 
 
 def _describe(machine: Machine, state: States) -> dict[str, Any]:
-    legal = {}
-    for number, role in enumerate(machine.roles):
-        moves = machine.legal(state, number, allow_stuck=True).values.tolist()
-        legal[role] = sorted(map(machine.move_text, moves))
-    return {
+    from ggp.machine.base import Wordy
+
+    legal = {
+        role: {
+            machine.move_text(move): move
+            for move in machine.legal(state, number, allow_stuck=True).values.tolist()
+        }
+        for number, role in enumerate(machine.roles)
+    }
+    described = {
         "state": list(machine.fluents(state)[0]),
         "terminal": bool(machine.terminal(state)[0]),
-        "legal": legal,
+        "legal": {role: sorted(moves) for role, moves in legal.items()},
         "joint_move": None,
         "percepts": {role: [] for role in machine.roles},
     }
+    if isinstance(machine, Wordy):
+        described["words"] = {
+            "state": machine.state_words(state),
+            "moves": {
+                role: {text: machine.move_words(state, n, moves[text]) for text in sorted(moves)}
+                for n, (role, moves) in enumerate(legal.items())
+            },
+            "knows": {
+                role: machine.knowledge_words(state, n) for n, role in enumerate(machine.roles)
+            },
+        }
+    return described
 
 
 def _finish(machine: Machine, state: States, steps: list[dict[str, Any]]) -> dict[str, Any]:
     """The trace with its last state, and the goals if that is terminal."""
+    from ggp.machine.base import HasUtilities, utilities_of
+
     last = _describe(machine, state)
     goals = None
     if last["terminal"]:
@@ -203,7 +222,10 @@ def _finish(machine: Machine, state: States, steps: list[dict[str, Any]]) -> dic
             role: int(value) if value.is_integer() else value
             for role, value in zip(machine.roles, values, strict=True)
         }
-    return {"roles": list(machine.roles), "steps": [*steps, last], "goals": goals}
+    told: dict[str, Any] = {"roles": list(machine.roles), "steps": [*steps, last], "goals": goals}
+    if goals is not None and isinstance(machine, HasUtilities):
+        told["utilities"] = utilities_of(machine, goals)
+    return told
 
 
 def _text(result: Mapping[str, Any]) -> str:
@@ -212,10 +234,17 @@ def _text(result: Mapping[str, Any]) -> str:
     for number, step in enumerate(result["steps"]):
         lines += ["", f"step {number}" + (" (terminal)" if step["terminal"] else "")]
         lines.append(f"  state: {' '.join(step['state'])}")
+        lines += _word_lines(step)
         if not step["terminal"]:
-            lines += [f"  legal {role}: {' '.join(m)}" for role, m in step["legal"].items()]
+            lines += [
+                f"  legal {role}: {' '.join(_named(step, role, move) for move in moves)}"
+                for role, moves in step["legal"].items()
+            ]
         if step["joint_move"]:
-            lines += [f"  {role} plays {move}" for role, move in step["joint_move"].items()]
+            lines += [
+                f"  {role} plays {_named(step, role, move)}"
+                for role, move in step["joint_move"].items()
+            ]
             lines += [f"  {role} sees {' '.join(p)}" for role, p in step["percepts"].items() if p]
     goals = result["goals"]
     lines.append("")
@@ -223,4 +252,24 @@ def _text(result: Mapping[str, Any]) -> str:
         lines.append("the game is not over")
     else:
         lines.append("goals: " + ", ".join(f"{role} {value}" for role, value in goals.items()))
+    if "utilities" in result:
+        shown = (f"{role} {value:g}" for role, value in result["utilities"].items())
+        lines.append("utilities: " + ", ".join(shown))
     return "\n".join(map(printable, lines))
+
+
+def _named(step: Mapping[str, Any], role: str, move: str) -> str:
+    """A move with what it is called, where the machine has words for it."""
+    word = step["words"]["moves"][role].get(move) if "words" in step else None
+    return f"{move} [{word}]" if word else move
+
+
+def _word_lines(step: Mapping[str, Any]) -> list[str]:
+    """The state, and what everybody knows there, in the machine's own words."""
+    if "words" not in step:
+        return []
+    texts = {"": step["words"]["state"]}
+    texts |= {f"{role} knows ": text for role, text in step["words"]["knows"].items()}
+    return [
+        f"  {who}| {line}" for who, text in texts.items() for line in text.rstrip().splitlines()
+    ]

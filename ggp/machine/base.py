@@ -11,12 +11,14 @@ role in one turn; id 0 is the empty set.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ggp.gdl.program import RANDOM
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -428,6 +430,48 @@ class Prover(Protocol):
     def is_legal(self, states: States, role: int, move: int) -> bool:
         """Whether a move is legal for a role."""
         ...
+
+
+@runtime_checkable
+class HasUtilities(Protocol):
+    """A machine whose goal values stand for utilities: bounds of one for bounds of the other."""
+
+    @property
+    def utility_range(self) -> tuple[float, float]:
+        """The utilities that the bounds of `Machine.goal_range` stand for."""
+        ...
+
+
+@runtime_checkable
+class Wordy(Protocol):
+    """A machine that has words for what its terms only number; each method takes one state."""
+
+    def move_words(self, states: States, role: int, move: int) -> str:
+        """What a legal move is called; empty for the one move of those who have no choice."""
+        ...
+
+    def state_words(self, states: States) -> str:
+        """The state for people, of one or several lines."""
+        ...
+
+    def knowledge_words(self, states: States, role: int) -> str:
+        """What a role knows there, of one or several lines; may be empty."""
+        ...
+
+
+def utility_of(machine: Machine, goal: float) -> float | None:
+    """The utility that a goal value stands for; None where goals are all there is."""
+    if not isinstance(machine, HasUtilities):
+        return None
+    least, most = machine.goal_range
+    low, high = machine.utility_range
+    return low + (goal - least) / (most - least) * (high - low)
+
+
+def utilities_of(machine: Machine, goals: Mapping[str, float]) -> dict[str, float]:
+    """The utilities that goal values of roles stand for; empty where goals are all there is."""
+    found = {role: utility_of(machine, goal) for role, goal in goals.items() if role != RANDOM}
+    return {role: utility for role, utility in found.items() if utility is not None}
 
 
 def is_open(machine: Machine) -> bool:

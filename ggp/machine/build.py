@@ -1,4 +1,4 @@
-"""Picking a backend for a rulesheet."""
+"""Picking a backend for a game."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
 from ggp.machine.base import PATIENCE, WAITING, Limits, Machine
 from ggp.machine.jit import demand_compiler
+from ggp.machine.spiel.games import PREFIX, SpielProgram
 
 if TYPE_CHECKING:
     from ggp.machine.propnet.build.circuit_file import Built
@@ -60,7 +61,20 @@ def _propnet(program: Program, limits: Limits, threads: int, ready: bool) -> Mac
         return machine_of(build(program, limits, anew=True))
 
 
+def _openspiel(program: Program, limits: Limits, threads: int, ready: bool) -> Machine:
+    if not isinstance(program, SpielProgram):
+        raise ConfigError(
+            f"{program.source.name} is a rulesheet; the backend openspiel plays games that are "
+            f"named {PREFIX}NAME"
+        )
+    from ggp.machine.spiel.spiel_machine import SpielMachine
+
+    return SpielMachine(program)
+
+
 def _auto(program: Program, limits: Limits, threads: int, ready: bool) -> Machine:
+    if isinstance(program, SpielProgram):
+        return _openspiel(program, limits, threads, ready)
     try:
         return _propnet(program, limits, threads, ready)
     except MachineError as error:
@@ -88,8 +102,12 @@ BACKENDS: Mapping[str, Callable[[Program, Limits, int, bool], Machine]] = {
     "auto": _auto,
     "propnet": _propnet,
     "prolog": _prolog,
+    "openspiel": _openspiel,
 }
-"""How to build a machine, by the name `--backend` takes. `auto` prefers the propnet."""
+"""How to build a machine, by the name `--backend` takes. `auto` prefers the propnet for rulesheets,
+and games of OpenSpiel have one backend only."""
+
+_READS_RULES = ("propnet", "prolog")
 
 
 def build_machine(
@@ -103,7 +121,7 @@ def build_machine(
     """A machine for a game.
 
     Args:
-        program: normalised rules.
+        program: normalised rules, or a game of OpenSpiel.
         backend: one of `BACKENDS`.
         limits: bounds on the reasoners, and on the time and memory for making a circuit.
         threads: cores that one call may use, where the backend can; results are the same.
@@ -111,12 +129,14 @@ def build_machine(
             done when it is needed.
 
     Raises:
-        ConfigError: there is no such backend.
+        ConfigError: there is no such backend, or it cannot play this kind of game.
         BackendUnavailableError: what the backend needs is not installed.
         ReasonerLimitError: the rules cannot be compiled within the limits.
     """
     if backend not in BACKENDS:
         raise ConfigError(f"unknown backend {backend!r}; backends: {', '.join(BACKENDS)}")
+    if backend in _READS_RULES and isinstance(program, SpielProgram):
+        raise ConfigError(f"{program.source.name} has no rules to read; leave out --backend")
     return BACKENDS[backend](program, limits or Limits(), threads, ready)
 
 

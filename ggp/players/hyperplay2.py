@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, never
 from ggp.players.belief_player import Choice
 from ggp.players.option_fields import whole
@@ -12,7 +14,7 @@ from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.search.anytime import Deadline
 from ggp.search.combined import combine
 from ggp.search.playouts import HyperPlayPolicy, PlayoutSearch
-from ggp.search.simulations import MAX_SIMULATIONS, SimulationSearch
+from ggp.search.simulations import MAX_SIMULATIONS, SimulationSearch, Told
 
 QUICK_SHARE = 0.15
 """Share of the time that is spent on HyperPlay values, in case it can do no more."""
@@ -110,6 +112,27 @@ class HyperPlay2(SearchPlayer):
             most=most,
             before_round=grow if deadline is not None else None,
         )
+
+    def play_on(
+        self,
+        entry: int,
+        move: int,
+        rng: np.random.Generator,
+        told: Told,
+        deadline: Deadline,
+    ) -> float:
+        """The goal value of one simulation after a move, as `search` makes them without a clock.
+
+        Args:
+            entry: the particle, as an index into the states of its bag's set.
+            rng: all that is drawn.
+            told: hears each joint move.
+            deadline: ends the search for particles of simulated roles; `told` has to see to the
+                rest. Nothing else depends on time.
+        """
+        search = self.search(self.tracker.bag, None)
+        self._nested.stop = deadline.passed
+        return search.play_on(entry, move, rng, told)
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         if deadline is None:

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from ggp.belief import Bags, BoardMaker, HyperPlaySampler, PathTree
-from ggp.belief.observation_samplers import OWN_PARTICLES, LastObservation
+from ggp.belief.last_observation import OWN_PARTICLES, LastObservation
 from ggp.machine.base import IntArray, Machine
 
 CAPACITY = 1_000

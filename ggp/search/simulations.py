@@ -32,6 +32,9 @@ MAX_SIMULATIONS = 2048
 MAX_TURNS = 1000
 """Turns after which a simulation is cut off; it then counts as the middle of the goal range."""
 
+Told = Callable[[IntArray, IntArray], None]
+"""Is told, each turn, which lanes are still played, `[L]`, and their joint moves, `[L, R]`."""
+
 
 class SimulationSearch:
     """HyperPlay-II values of the candidates of one bag, improved round by round.
@@ -107,6 +110,25 @@ class SimulationSearch:
         """The values so far."""
         return self._tally.estimates(self.moves)
 
+    def play_on(self, entry: int, move: int, rng: np.random.Generator, told: Told) -> float:
+        """The goal value of one more simulation after a move, which counts for no estimate.
+
+        Args:
+            entry: the particle, as an index into the states of the bag's set.
+            rng: all that is drawn.
+            told: hears each joint move.
+        """
+        lane = np.array([entry])
+        goals, _ = self._simulator.run(
+            self._bags.sets.states.take(lane),
+            self._views[lane],
+            self._bags.role,
+            np.array([move]),
+            rng,
+            told,
+        )
+        return float(goals[0])
+
 
 class Simulator:
     """Plays games on as if particles were true states, every role knowing only its own path."""
@@ -131,6 +153,7 @@ class Simulator:
         role: int,
         moves: IntArray,
         rng: np.random.Generator,
+        told: Told | None = None,
     ) -> tuple[FloatArray, IntArray]:
         """One simulation from each lane: `[L]` goal values of `role`, `[L]` turns to the end.
 
@@ -139,6 +162,7 @@ class Simulator:
             views: `[L, R]` incomplete path of each role along each particle.
             role: whose move is evaluated.
             moves: `[L]` its move; the others' first moves are random.
+            told: hears each turn, for those who look on.
         """
         machine = self._machine
         submitted = {role: moves}
@@ -153,6 +177,8 @@ class Simulator:
         for turn in range(MAX_TURNS):
             check(self._deadline)
             joint_moves, refused = self._execute(states, submitted, rng)
+            if told is not None:
+                told(lanes, joint_moves)
             states, percepts = machine.step(states, joint_moves)
             over = machine.terminal(states)
             if over.any():
@@ -168,12 +194,12 @@ class Simulator:
                 break
             for j in self._players:
                 check(self._deadline)
-                told = joint_moves[:, j], percepts[:, j]
+                heard = joint_moves[:, j], percepts[:, j]
                 # The first bags are made from whole paths, later ones from the turn before.
                 if turn:
-                    bags[j] = self._belief.advance(bags[j], *told, rng, refused[:, j])
+                    bags[j] = self._belief.advance(bags[j], *heard, rng, refused[:, j])
                 else:
-                    paths = self._belief.tree.extend(views[:, j], *told, refused[:, j])
+                    paths = self._belief.tree.extend(views[:, j], *heard, refused[:, j])
                     bags[j] = self._belief.at(paths, j, rng)
                 submitted[j] = self._decide(bags[j], rng)
                 if j != role and isinstance(self._model, PathModel):

@@ -19,7 +19,7 @@ from typing import Any
 from ggp.errors import GGPError
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.questions import Ask
-from ggp.protocol.receipts import Opening
+from ggp.protocol.receipts import Opening, Receipt
 from ggp.protocol.turns import History
 from ggp.server.addresses import address_of
 from ggp.server.match_log import FORMAT, SUFFIX
@@ -75,6 +75,49 @@ def restore(folder: Path, lobby: Lobby, now: float) -> tuple[Restored, ...]:
     return tuple(each for each in found if each.opening.match in alive)
 
 
+class Retelling:
+    """Tells a lobby what is in the log of a match, so that it understands it as it did then.
+
+    Args:
+        lobby: that knows nothing of the match.
+
+    Attributes:
+        opening: how the match began; None before that is told.
+        ask: the latest question; None before the first.
+    """
+
+    def __init__(self, lobby: Lobby) -> None:
+        self._lobby = lobby
+        self.opening: Opening | None = None
+        self.ask: Ask | None = None
+        self._move: str | None = None
+        self._believed: History | None = None
+
+    def tell(self, event: Mapping[str, Any], at_s: float) -> Receipt | None:
+        """Tell a line; what the lobby makes of it, if it is a message that came.
+
+        Args:
+            at_s: when it happened, on the clock of the lobby.
+
+        Raises:
+            LookupError, TypeError, ValueError: it is not as `match_log` says.
+        """
+        ask = self.ask
+        match event["event"]:
+            case "received":
+                sender = address_of(str(event.get("peer", "")))
+                receipt = self._lobby.receive(str(event["text"]), at_s, sender)
+                self.opening = receipt.began or self.opening
+                self.ask, self._move, self._believed = receipt.ask or ask, None, None
+                return receipt
+            case "decision" if ask is not None:
+                self._move = str(event["move"])
+                self._believed = reading_of(ask, int(event["reading"]))
+            case "sent" if ask is not None and event.get("turn") in (None, ask.turn):
+                self._lobby.answer(ask, self._move, at_s, self._believed)
+        return None
+
+
 def reading_of(ask: Ask, reading: int) -> History | None:
     """One of the doubts of a question by its number from 1; None for its own history."""
     return ask.doubts[reading - 1] if 0 < reading <= len(ask.doubts) else None
@@ -122,21 +165,9 @@ def _replay(
     # Logs have the time of day. The clock of the lobby is another one after a restart of the
     # system.
     began_s = datetime.fromisoformat(events[0]["time"]).timestamp() - time.time() + now
-    opening: Opening | None = None
-    ask: Ask | None = None
-    move: str | None = None
-    believed: History | None = None
+    retold = Retelling(lobby)
     for event in events:
         # Somebody may have set the clock: nothing may seem to happen later than now.
-        at_s = min(began_s + float(event["t"]), now)
-        match event["event"]:
-            case "received":
-                sender = address_of(str(event.get("peer", "")))
-                receipt = lobby.receive(str(event["text"]), at_s, sender)
-                opening = receipt.began or opening
-                ask, move, believed = receipt.ask or ask, None, None
-            case "decision" if ask is not None:
-                move, believed = str(event["move"]), reading_of(ask, int(event["reading"]))
-            case "sent" if ask is not None and event.get("turn") in (None, ask.turn):
-                lobby.answer(ask, move, at_s, believed)
-    return None if opening is None else Restored(opening, path, began_s, ask)
+        retold.tell(event, min(began_s + float(event["t"]), now))
+    opening = retold.opening
+    return None if opening is None else Restored(opening, path, began_s, retold.ask)

@@ -137,7 +137,7 @@ class WorkerMatch:
         program, machine = self._program, self._machine
         if self._is_told_moves or program is None or machine is None or not never_tells(program):
             return
-        if not any(_tells_moves(turn, program.roles) for turn in self._turns):
+        if not any(tells_moves(turn, program.roles) for turn in self._turns):
             return
         _log.info("the server tells joint moves, as in plain GDL")
         try:
@@ -306,16 +306,16 @@ def _limits(setup: Setup) -> Limits:
     )
 
 
-def _tells_moves(turn: PathTurn, roles: Sequence[str]) -> bool:
+def _named(error: Exception) -> str:
+    return one_line(f"{type(error).__name__}: {error}")
+
+
+def tells_moves(turn: PathTurn, roles: Sequence[str]) -> bool:
     """Whether the percepts of a turn are a joint move, as in plain GDL."""
     percepts = turn.percepts or ()
     return len(percepts) == len(roles) and all(
         any(percept.startswith(f"({PLAIN} {role} ") for percept in percepts) for role in roles
     )
-
-
-def _named(error: Exception) -> str:
-    return one_line(f"{type(error).__name__}: {error}")
 
 
 def one_line(text: str) -> str:

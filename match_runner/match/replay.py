@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.errors import MatchError
-from ggp.gdl import parse
-from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import Program
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import States
+from ggp.machine.games import load_program, read_program
 from match_runner.match.records import MatchRecord, TurnRecord
 
 
@@ -21,8 +20,8 @@ def rules_of(record: MatchRecord) -> Program:
         GDLError: the rules cannot be used.
     """
     if record.rules:
-        return normalize(parse(record.rules, record.game))
-    return load(record.game)
+        return read_program(record.rules, record.game)
+    return load_program(record.game)
 
 
 def check_record(record: MatchRecord, program: Program) -> list[tuple[str, ...]]:

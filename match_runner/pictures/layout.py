@@ -84,11 +84,11 @@ class Layout:
         """
         return self._draw(list(marginals.items())).to_json()
 
-    def cells_of_move(self, move: Term, role: str = "") -> tuple[str, ...]:
+    def cells_of_move(self, move: Term, role: str) -> tuple[str, ...]:
         """Ids of the cells that a move names, in its order; () if there are none.
 
         Args:
-            role: who makes it; only needed where each role has a board of its own.
+            role: who makes it: each role may have a board of its own.
         """
         number, spots = self._moves.spots(move, role)
         return tuple(_cell_id(self._grids[number], *spot) for spot in spots)

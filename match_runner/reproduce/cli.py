@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -35,6 +36,7 @@ from match_runner.reproduce.clock import CLOCK
 from match_runner.reproduce.figure3 import FIGURE_3
 from match_runner.reproduce.figure4 import FIGURE_4
 from match_runner.reproduce.figure5 import FIGURE_5
+from match_runner.reproduce.figure6 import CardFigure
 from match_runner.reproduce.figures import score_text
 from match_runner.reproduce.grid import Grid
 from match_runner.reproduce.kriegspiel import KRIEGSPIEL
@@ -51,7 +53,10 @@ ALL, ALL_003, EVERYTHING = "all", "003", "everything"
 EXPERIMENTS: Mapping[str, Experiment] = {
     e.name: e for e in (TABLE_1, TABLE_2, FIGURE_3, FIGURE_4, FIGURE_5, Limitation(), LargerGames())
 }
-PAPER_003: Mapping[str, Experiment] = {e.name: e for e in (*TREE_FIGURES, KuhnTable())}
+CARDS = CardFigure()
+"""Needs OpenSpiel; without it, groups leave it out."""
+
+PAPER_003: Mapping[str, Experiment] = {e.name: e for e in (*TREE_FIGURES, KuhnTable(), CARDS)}
 GRIDS: Mapping[str, Grid] = {grid.name: grid for grid in (STRENGTH, CLOCK, KRIEGSPIEL)}
 """Duels, of which any part may be played; not part of `all`."""
 
@@ -130,7 +135,8 @@ def reproduce(
     WHAT is one of them, or all of a paper. For the paper on HyperPlay-II that is all: table1,
     table2, figure3, figure4, figure5, the known limitation (cooperative spies), and larger
     games, for which the paper has no numbers. For the paper on perfect information Monte Carlo
-    search it is 003: heat maps of synthetic trees, and Kuhn's poker. A CSV and a PNG of each are
+    search it is 003: heat maps of synthetic trees, Kuhn's poker, and (with OpenSpiel) Skat and
+    Hearts, 003-figure6, three deals of a kind for each of --matches. A CSV and a PNG of each are
     written to DIR, and one report with the paper's numbers, ours, and whether they agree.
 
     Of the papers on kriegspiel it is kriegspiel: the players of the papers against each other and
@@ -195,14 +201,15 @@ def reproduce(
 
 
 def wanted(what: str) -> list[Experiment]:
-    """The experiments that a name stands for, in order."""
+    """The experiments that a name stands for, in order; those of a group that can be made here."""
     groups = {
         ALL: EXPERIMENTS,
         ALL_003: PAPER_003,
         EVERYTHING: {**EXPERIMENTS, **PAPER_003},
     }
     if what in groups:
-        return list(groups[what].values())
+        playable = find_spec("pyspiel") is not None
+        return [each for each in groups[what].values() if playable or each is not CARDS]
     return [{**groups[EVERYTHING], **GRIDS}[what]]
 
 

@@ -1,4 +1,7 @@
-"""Figures of heat maps: a row of panels for each thing that is shown, dark where it is low."""
+"""Figures of heat maps: a row of panels for each thing that is shown, dark where it is low.
+
+Densities are dark where they are high.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ def _draw_panel(axes: Axes, panel: Panel, low: float, high: float) -> AxesImage:
     half_x, half_y = ((at[-1] - at[0]) / (2 * max(len(at) - 1, 1)) for at in (panel.xs, panel.ys))
     image = axes.imshow(
         np.array(panel.values, dtype=np.float64),  # None is drawn as nothing
-        cmap="RdBu" if panel.x_names else "gray",
+        cmap="RdBu" if panel.x_names else "gray_r" if panel.is_dense else "gray",
         vmin=low,
         vmax=high,
         origin="lower",

@@ -142,6 +142,7 @@ class Panel:
         values: one row for each of `ys`; None where nothing was measured.
         x_names, y_names: of the values along the axes, where they have names. Cells then show
             their numbers too.
+        is_dense: whether dark is high, as for densities, instead of low.
     """
 
     row: str
@@ -153,6 +154,7 @@ class Panel:
     values: tuple[tuple[float | None, ...], ...]
     x_names: tuple[str, ...] = ()
     y_names: tuple[str, ...] = ()
+    is_dense: bool = False
 
 
 @dataclass(frozen=True, slots=True)

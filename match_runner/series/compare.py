@@ -16,8 +16,8 @@ from ggp.cli.arguments import (
     verbose_option,
 )
 from ggp.errors import ConfigError
-from ggp.gdl.normalize import load
 from ggp.machine import Limits
+from ggp.machine.games import load_program
 from match_runner.match.seats import read_roles
 from match_runner.options import conditions_of, conditions_options, place_options, read_place
 from match_runner.remote.post import is_address
@@ -107,7 +107,7 @@ def compare(
     the last match, it prints the tables again. More matches can be added.
     """
     place = read_place(asked)
-    program = load(game)
+    program = load_program(game)
     kept = read_roles(fixed, program.roles)
     compared = tuple(player.strip() for player in players)
     has_remote = any(map(is_address, (*compared, *kept.values())))

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from ggp.gdl import parse
-from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine
+from ggp.machine.games import read_program
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import Conditions, play_match
 from match_runner.match.seats import Arena, build_machines, set_up
@@ -32,7 +31,8 @@ class MatchTask:
     Attributes:
         game: what to call the game.
         source: name of its rules in messages.
-        rules: their text, so that a worker need not see the same files.
+        rules: their text, or the game's name in OpenSpiel, so that a worker need not see the same
+            files.
         backend, limits: of the machines.
         players: spec or address for every role but `random`.
         seed: of the match.
@@ -82,5 +82,5 @@ def machines_of(
     source: str, rules: str, backend: str, limits: Limits, ready: bool
 ) -> tuple[Program, tuple[Machine, ...]]:
     """The rules of a game and machines as `set_up` takes them; kept for the next match."""
-    program = normalize(parse(rules, source))
+    program = read_program(rules, source)
     return program, build_machines(program, backend, limits, ready=ready)

@@ -19,9 +19,9 @@ from ggp.cli.arguments import (
     verbose_option,
 )
 from ggp.console import show_diagnostics, table_of
-from ggp.gdl.normalize import load
 from ggp.gdl.program import Program
 from ggp.machine import Limits
+from ggp.machine.games import load_program
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import Conditions
 from match_runner.match.seats import HUMAN, read_players
@@ -82,7 +82,7 @@ class PlaySummary:
 @click.option(
     "--player",
     "players",
-    type=PlayerText(),
+    type=PlayerText(human="You, in this terminal."),
     multiple=True,
     metavar="ROLE=SPEC",
     help="Who plays a role, e.g. agent=hyperplay2:n=8, agent=http://localhost:9147, or agent=human "
@@ -119,7 +119,7 @@ def play(
     clocks and messages apply to remote players only.
     """
     place = read_place(asked, in_this_process=True)
-    program = load(game)
+    program = load_program(game)
     specs = read_players(players, program.roles)
     conditions = conditions_of(has_remote=any(map(is_address, specs.values())), **asked)
     series = series_of_roles(

@@ -7,7 +7,7 @@
     POST /api/matches                   see `requests`; answers with the links of all seats
     GET  /api/matches/ID[?key=]         a match; /turns/N, /events; POST /end
     GET  /api/matches/ID/mind?role=&turn=&move=    what a role may believe and think
-    GET  /api/records/NAME              a recorded match of the folder; /turns/N, /mind
+    GET  /api/records/NAME              a record or a log of the folder; /turns/N, /mind
     GET  /api/seats/TOKEN               a seat; /turns/N, /events; POST /move
 
 Errors are `{"error": text}`.
@@ -35,7 +35,7 @@ from ggp.gdl.descriptions import describe
 from ggp.gdl.games import list_games
 from ggp.players import describe_player
 from ggp.players.spec import PLAYERS
-from match_runner.match.records import MatchRecord
+from match_runner.table.clerk import Shown
 from match_runner.table.guard import App, Guard
 from match_runner.table.hall import LOBBY, Hall, TableOptions
 from match_runner.table.held_match import ALL, HeldMatch, seat_of
@@ -135,6 +135,7 @@ class Table:
                 "players": [{"name": n, "about": describe_player(n).summary} for n in PLAYERS],
                 "matches": matches,
                 "records": hall.shelf.records(),
+                "logs": hall.shelf.logs(),
                 "last": hall.log.last,
             }
         )
@@ -211,8 +212,7 @@ class Table:
     async def record(self, request: Request) -> Response:
         """A recorded match."""
         name = request.path_params["name"]
-        record, frames = await self._hall.replay_file(name)
-        return JSONResponse(_snapshot_of(name, record, frames))
+        return JSONResponse(_snapshot_of(name, *await self._hall.replay_file(name)))
 
     async def record_turn(self, request: Request) -> Response:
         """Everything there is to see after a turn."""
@@ -220,8 +220,8 @@ class Table:
 
     async def record_mind(self, request: Request) -> Response:
         """What a role may believe and think before a turn."""
-        record, frames = await self._hall.replay_file(request.path_params["name"])
-        return self._mind(request, frames, record.game, record.rules, None, record.roles)
+        shown, frames = await self._hall.replay_file(request.path_params["name"])
+        return self._mind(request, frames, shown.game, shown.rules, None, shown.minds)
 
     # ---------------------------------------------------------------- seats
 
@@ -301,6 +301,7 @@ class Table:
             turns=self._hall.turns_of(frames, role, turn),
             seed=number_of(query.get("seed", "0"), "seed"),
             move=query.get("move"),
+            line=number_of(query.get("line", "0"), "line"),
             thinks=not json.loads(frames[turn])["over"],
         )
 
@@ -315,21 +316,12 @@ async def _page(request: Request) -> Response:
     return FileResponse(STATIC / "index.html")
 
 
-def _snapshot_of(name: str, record: MatchRecord, frames: list[str]) -> dict[str, Any]:
+def _snapshot_of(name: str, shown: Shown, frames: list[str]) -> dict[str, Any]:
     """A recorded match as if it had been played here."""
     brief = ("turn", "over", "moves", "percepts", "faults")
     told = [json.loads(text) for text in frames]
     return {
-        "match": {
-            "id": name,
-            "game": record.game,
-            "players": dict(record.players),
-            "roles": list(record.roles),
-            "seed": record.seed,
-            "status": "over",
-            "goals": dict(record.goals),
-            "error": record.error,
-        },
+        "match": {"id": name, "status": "over", **shown.match},
         "turns": [{k: frame[k] for k in brief} for frame in told],
         "frame": told[-1],
         "sees": ALL,

@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ from ggp.gdl.normalize import normalize, validate
 from ggp.gdl.program import RANDOM, Program
 from ggp.gdl.source import Diagnostic, errors
 from ggp.gdl.telling import told_by
+from ggp.machine.games import read_program
+from ggp.machine.spiel.games import is_spiel, spiel_program
+from match_runner.log_views import is_log
 from match_runner.match.record_files import read_record
 from match_runner.match.records import MatchRecord, record_from_json
 from match_runner.match.referee import Conditions
@@ -29,7 +32,9 @@ from match_runner.series.plan import PLAY, PlannedMatch, Series, SeriesGame, che
 from match_runner.series.play import series_of_roles
 from match_runner.series.store import FILE
 from match_runner.table.frames import Json, frames_of
+from match_runner.table.log_frames import frames_of_log
 from match_runner.table.seating import HUMAN
+from match_runner.table.server_log import read_logged_match
 from match_runner.tournament.summary import summarize
 
 MOST_DIAGNOSTICS = 50
@@ -38,6 +43,19 @@ MOST_DIAGNOSTICS = 50
 
 def read_rules(name: str, text: str) -> Json:
     """What is wrong with a rulesheet, and what the lobby needs to know of it."""
+    if is_spiel(text):
+        game = spiel_program(text, name)
+        return {
+            "ok": True,
+            "num_diagnostics": 0,
+            "diagnostics": [],
+            "roles": [role for role in game.roles if role != RANDOM],
+            "has_chance": RANDOM in game.roles,
+            "is_told": False,
+            "title": game.title,
+            "about": "OpenSpiel plays this game; it has no rules to show.",
+            "sections": {},
+        }
     try:
         found = validate(parse(text, name))
     except GDLError as error:
@@ -78,7 +96,7 @@ def check_match(
         ConfigError: there is a role without a player or a player without a role, or a player is
             not known.
     """
-    program = normalize(parse(text, name))
+    program = read_program(text, name)
     wanted = [role for role in program.roles if role != RANDOM]
     if sorted(players) != sorted(wanted):
         raise ConfigError(f"every role needs a player; roles: {', '.join(wanted) or 'none'}")
@@ -87,15 +105,58 @@ def check_match(
     return program.roles, told_by(program) is not None
 
 
-def replay(record: MatchRecord | Path, side_file: Path | None) -> tuple[MatchRecord, list[Json]]:
-    """A record, and what there is to see of it after every turn.
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A match that was played elsewhere.
+
+    Attributes:
+        match: what the page says of it; see `HeldMatch.summary`.
+        rules: text of the rulesheet.
+    """
+
+    match: Json
+    rules: str
+
+    @property
+    def game(self) -> str:
+        """What its game is called."""
+        return str(self.match["game"])
+
+    @property
+    def minds(self) -> tuple[str, ...]:
+        """Roles of which it is known what they saw."""
+        return tuple(self.match["players"])
+
+
+def replay(record: MatchRecord, side_file: Path | None) -> list[Json]:
+    """What there is to see of a record after every turn.
 
     Raises:
-        GGPError: the record cannot be read, or does not fit its rules.
+        GGPError: it does not fit its rules.
     """
-    if isinstance(record, Path):
-        record = read_record(record)
-    return record, list(frames_of(record, side_file))
+    return list(frames_of(record, side_file))
+
+
+def replay_file(path: Path) -> tuple[Shown, list[Json]]:
+    """A record, or a log of `ggp serve`, and what there is to see of it after every turn.
+
+    Raises:
+        GGPError: the file cannot be read, or does not fit the rules.
+    """
+    if is_log(path):
+        logged = read_logged_match(path)
+        about, frames = frames_of_log(logged)
+        return Shown(about, logged.rules), frames
+    record = read_record(path)
+    about = {
+        "game": record.game,
+        "players": dict(record.players),
+        "roles": list(record.roles),
+        "seed": record.seed,
+        "goals": dict(record.goals),
+        "error": record.error,
+    }
+    return Shown(about, record.rules), replay(record, None)
 
 
 def standings(folder: Path) -> Json:
@@ -129,7 +190,7 @@ def _held(connection: sqlite3.Connection) -> Held:
     for name, game in settings["games"].items():
         digest = game["rules"]
         if digest in rules:
-            programs[digest] = normalize(parse(rules[digest], name))
+            programs[digest] = read_program(rules[digest], name)
             games.append(SeriesGame(name, programs[digest], 1, fixed=game["fixed"]))
     plays = settings["plays"]
     series = Series(

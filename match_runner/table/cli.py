@@ -9,6 +9,7 @@ import click
 
 from ggp.cli.arguments import FolderPath, verbose_option
 from ggp.console import announce
+from ggp.errors import ConfigError
 from ggp.launch import preload
 
 DEFAULT_PORT = 8080
@@ -31,6 +32,12 @@ DEFAULT_PORT = 8080
     "[default: the user's folder for data]",
 )
 @click.option(
+    "--logs",
+    type=FolderPath(),
+    metavar="DIR",
+    help="Also show the matches that `ggp serve --log DIR` played.",
+)
+@click.option(
     "--jobs",
     type=click.IntRange(min=1),
     show_default="one for each processor",
@@ -43,7 +50,12 @@ DEFAULT_PORT = 8080
 )
 @verbose_option
 def table(
-    game: str | None, port: int, folder: Path | None, jobs: int | None, open_minds: bool
+    game: str | None,
+    port: int,
+    folder: Path | None,
+    logs: Path | None,
+    jobs: int | None,
+    open_minds: bool,
 ) -> None:
     """Watch matches, look into players' minds and play against them, in a browser.
 
@@ -52,18 +64,22 @@ def table(
     """
     preload("ggp.players", "uvicorn", "starlette.applications", "match_runner.table.server")
     from ggp.gdl.games import find_game
+    from ggp.machine.spiel.games import is_spiel
     from ggp.server.http_server import listen
     from match_runner.table.hall import TableOptions
     from match_runner.table.match_folder import usual_folder
     from match_runner.table.server import serve_table
 
-    if game is not None:
+    if game is not None and not is_spiel(game):
         find_game(game)
+    if logs is not None and not logs.is_dir():
+        raise ConfigError(f"there is no folder {logs}")
     options = TableOptions(
         folder=folder or usual_folder(),
         game=game,
         jobs=jobs or os.cpu_count() or 1,
         open_minds=open_minds,
+        logs=logs,
     )
     with listen("127.0.0.1", port) as listening:
         announce(f"the table is at http://localhost:{listening.getsockname()[1]}/ (end: Ctrl-C)")

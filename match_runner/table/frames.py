@@ -3,7 +3,8 @@
 Made in worker processes, out of canonical KIF, as JSON values:
 
     {"turn": 3, "over": false, "state": picture, "moves": {role: move}, "percepts": {role: [...]},
-     "views": {role: picture of the percepts}, "faults": [...], "decisions": {role: decision}}
+     "views": {role: picture of the percepts}, "marks": [cells of the moves], "faults": [...],
+     "decisions": {role: decision}}
 """
 
 from __future__ import annotations
@@ -63,9 +64,13 @@ class Artist:
         picture["facts"] = [fact for fact in picture["facts"] if fact["share"] >= 1.0]
         return picture
 
-    def cells(self, move: str) -> list[str]:
-        """The cells that a move names, in order."""
-        return list(self.layout.cells_of_move(term_of(move)))
+    def cells(self, move: str, role: str) -> list[str]:
+        """The cells that a move of a role names, in order."""
+        return list(self.layout.cells_of_move(term_of(move), role))
+
+    def marks(self, moves: Mapping[str, str]) -> list[str]:
+        """The cells that moves name, by role."""
+        return [cell for role, move in moves.items() for cell in self.cells(move, role)]
 
     def frame(
         self, number: int, turn: TurnRecord | None, fluents: Iterable[str], *, over: bool
@@ -78,6 +83,7 @@ class Artist:
             "moves": {},
             "percepts": {},
             "views": {},
+            "marks": [],
             "faults": [],
             "decisions": {},
         }
@@ -86,6 +92,7 @@ class Artist:
                 "moves": dict(turn.joint_move),
                 "percepts": {role: list(seen) for role, seen in turn.percepts.items()},
                 "views": {role: self.view(seen) for role, seen in turn.percepts.items()},
+                "marks": self.marks(turn.joint_move),
                 "faults": [{"role": f.role, "text": f.text} for f in turn.faults],
                 "decisions": {r: decision_json(d) for r, d in turn.decisions.items()},
             }

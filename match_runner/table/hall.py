@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 from ggp.errors import ConfigError, GGPError, MatchError
 from ggp.gdl.games import find_game
+from ggp.machine.spiel.games import is_spiel
 from ggp.players.player import KnownTurn
 from ggp.server.settings import ServerLimits
 from match_runner.match.records import MatchRecord
@@ -31,7 +32,7 @@ from match_runner.match.referee import Conditions
 from match_runner.pictures.side_file import side_file_of
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import RemoteConditions
-from match_runner.table.clerk import check_match, read_rules, replay, standings
+from match_runner.table.clerk import Shown, check_match, read_rules, replay, replay_file, standings
 from match_runner.table.events import EventLog
 from match_runner.table.frames import Json
 from match_runner.table.held_match import ALL, HeldMatch
@@ -74,6 +75,7 @@ class TableOptions:
         jobs: matches without people that are played side by side.
         open_minds: whether everybody may look into every mind at any time.
         limits: on requests.
+        logs: folder of logs of `ggp serve` that are shown besides those in `folder`.
     """
 
     folder: Path
@@ -81,6 +83,7 @@ class TableOptions:
     jobs: int = 1
     open_minds: bool = False
     limits: ServerLimits = field(default_factory=ServerLimits)
+    logs: Path | None = None
 
 
 class Hall:
@@ -93,7 +96,7 @@ class Hall:
     def __init__(self, options: TableOptions) -> None:
         self.options = options
         self.folder = MatchFolder(options.folder)
-        self.shelf = Shelf(options.folder)
+        self.shelf = Shelf(options.folder, options.logs)
         self.matches: dict[str, HeldMatch] = {}
         self.seats: dict[str, tuple[HeldMatch, str]] = {}
         self.log = EventLog()
@@ -215,8 +218,16 @@ class Hall:
         Raises:
             ConfigError: there is no such game, or it may not be read from here.
         """
+        if is_spiel(rules or game) and (rules or game) != self.options.game:
+            # Some of them read files that their parameters name.
+            raise ConfigError(
+                "a game of OpenSpiel must be named when the table is started: "
+                "`match-runner table openspiel:NAME`"
+            )
         if rules is not None:
             return rules, None
+        if is_spiel(game):
+            return game, None
         if game != self.options.game and os.sep in game:
             raise ConfigError("only games that come with ggp are known by name; paste the rules")
         path = find_game(game)
@@ -243,18 +254,24 @@ class Hall:
         """
         if not match.is_over:
             return match.frames.get(audience, [])
-        found: list[str] = (await self._replay(match.setup.id, self._record_of(match)))[1]
+        key = match.setup.id
+        if key not in self._replays:
+            self._keep(key, _texts(await self._ask(self._thinker, replay, *self._record_of(match))))
+        found: list[str] = self._kept(key)
         return found
 
-    async def replay_file(self, name: str) -> tuple[MatchRecord, list[str]]:
-        """A record of the folder, and what there is to see of it.
+    async def replay_file(self, name: str) -> tuple[Shown, list[str]]:
+        """A record or a log of the folder, and what there is to see of it.
 
         Raises:
             GGPError: there is none of that name, or it cannot be replayed.
         """
-        path = self.shelf.record(name)
-        stamp = f"{path}:{path.stat().st_mtime_ns}"
-        found: tuple[MatchRecord, list[str]] = await self._replay(stamp, (path, None))
+        path = self.shelf.path(name)
+        key = f"{path}:{path.stat().st_mtime_ns}"
+        if key not in self._replays:
+            shown, frames = await self._ask(self._thinker, replay_file, path)
+            self._keep(key, (shown, _texts(frames)))
+        found: tuple[Shown, list[str]] = self._kept(key)
         return found
 
     async def series(self) -> list[Json]:
@@ -287,9 +304,12 @@ class Hall:
             done.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
             while True:
                 next_ = asyncio.ensure_future(heard.get())
-                await asyncio.wait((next_, done), return_when=asyncio.FIRST_COMPLETED)
-                if not next_.done():
-                    next_.cancel()
+                try:
+                    await asyncio.wait((next_, done), return_when=asyncio.FIRST_COMPLETED)
+                finally:  # who asked may go away while there is nothing to tell
+                    if not next_.done():
+                        next_.cancel()
+                if next_.cancelled() or not next_.done():
                     break
                 yield next_.result()
             await self._exchange.all_heard(key)
@@ -304,7 +324,12 @@ class Hall:
     def turns_of(self, frames: list[str], role: str, turn: int) -> tuple[KnownTurn, ...]:
         """What a role did and saw before it decided in a turn."""
         each = [json.loads(text) for text in frames[1 : turn + 1]]
-        return tuple(KnownTurn(f["moves"][role], tuple(f["percepts"][role])) for f in each)
+        # The log of a server may not tell all of it.
+        seen = [frame["percepts"].get(role) for frame in each]
+        return tuple(
+            KnownTurn(frame["moves"].get(role), None if saw is None else tuple(saw))
+            for frame, saw in zip(each, seen, strict=True)
+        )
 
     # ---------------------------------------------------------------- private
 
@@ -372,7 +397,7 @@ class Hall:
             record = replace(record, players={**record.players, **setup.players})
         texts = match.frames.get(ALL, [])
         if len(texts) == len(record.turns) + 1:
-            self._keep(setup.id, (record, texts))
+            self._keep(setup.id, texts)
         match.ended(self.folder.finish(setup, record))
         self._announce(match)
         asyncio.get_running_loop().call_later(LINGER_S, match.forget)
@@ -400,17 +425,14 @@ class Hall:
         side_file = match.setup.side_file
         return self.folder.record(match.setup.id), None if side_file is None else Path(side_file)
 
-    async def _replay(self, key: str, what: tuple[MatchRecord | Path, Path | None]) -> Any:
-        if key not in self._replays:
-            record, frames = await self._ask(self._thinker, replay, *what)
-            self._keep(key, (record, [json.dumps(frame) for frame in frames]))
-        self._replays.move_to_end(key)
-        return self._replays[key]
-
     def _keep(self, key: str, value: object) -> None:
         self._replays[key] = value
         while len(self._replays) > MOST_REPLAYS:
             self._replays.popitem(last=False)
+
+    def _kept(self, key: str) -> Any:
+        self._replays.move_to_end(key)
+        return self._replays[key]
 
     def _announce(self, match: HeldMatch) -> None:
         self.log.show(LOBBY, match.setup.id, "match", match.summary())
@@ -432,3 +454,7 @@ class Hall:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _texts(frames: list[Json]) -> list[str]:
+    return [json.dumps(frame) for frame in frames]

@@ -1,43 +1,47 @@
 """A player's mind: what a role may believe after what it did and saw, and what it thinks of moves.
 
 It is made from the role's incomplete path and a seed alone, in a worker process, within a time:
-particles and what holds in them; what HyperPlay and HyperPlay-II think of the moves; and a few
-lines of play after one move, played at random as HyperPlay's playouts are.
+particles and what holds in them; what HyperPlay and HyperPlay-II think of the moves; or, for one
+move, a few of HyperPlay-II's simulations (`lines`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from ggp.belief import Bags
-from ggp.errors import GGPError
 from ggp.machine import Limits, Machine
 from ggp.machine.base import FloatArray
 from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
 from ggp.players.player import KnownTurn
 from ggp.search.anytime import Deadline
-from ggp.search.moves import random_moves
 from ggp.server.lines import decision_json
 from match_runner.series.match_task import machines_of
 from match_runner.table.frames import Artist, Json
+from match_runner.table.lines import LINES, lines_of_play
 from match_runner.table.link import WorkerLink
 
-THINKERS = {"hyperplay": "hyperplay:exact=10000", "hyperplay2": "hyperplay2"}
+HYPERPLAY2 = "hyperplay2"
+
+THINKERS = {"hyperplay": "hyperplay:exact=10000", HYPERPLAY2: HYPERPLAY2}
 """Whose thoughts are shown side by side."""
 
 THINKING_S = 1.5
 """For each of them; and for following the path, together."""
 
+MORE_S = 6.0
+"""Where no move could be valued in that time, as in kriegspiel on a busy machine."""
+
+LINES_S = 8.0
+"""For all lines of play together: in long games they are broken off."""
+
 MOST_LANES = 2_000
 """Particles whose fluents are looked at; of more, so many are drawn."""
-
-LINES, LINE_TURNS = 4, 60
-"""Lines of play that are shown of a move, and turns of each."""
 
 REPORT_EVERY_S = 0.15
 
@@ -52,7 +56,8 @@ class MindTask:
         role: whose.
         turns: what it did and saw so far.
         seed: of all that is drawn.
-        move: of which lines of play are wanted, or None.
+        move: of which lines of play are wanted, or None to see what it believes and thinks.
+        line: seed of the first of these lines.
         thinks: whether it has a move to make: after the last turn it has not.
     """
 
@@ -65,6 +70,7 @@ class MindTask:
     turns: tuple[KnownTurn, ...]
     seed: int
     move: str | None = None
+    line: int = 0
     thinks: bool = True
 
 
@@ -80,20 +86,25 @@ def look_into(task: MindTask) -> None:
         role = program.roles.index(task.role)
         machine = machines[1 + role]
         artist = Artist(program, task.side_file)
+        if task.move is not None:
+            lines = lines_of_play(
+                _player(task, HYPERPLAY2, machine, role),
+                task.move,
+                range(task.line, task.line + LINES),
+                _soon(LINES_S),
+            )
+            link.send({"kind": "lines", "move": task.move, "line": task.line, "lines": lines})
+            return
         for name, spec in THINKERS.items():
             report = _Report(link, name)
-            player = make_player(
-                parse_spec(spec), machine, role, np.random.default_rng(task.seed), report=report
-            )
-            _follow(player, task.turns)
-            if name == "hyperplay" and isinstance(player, BeliefPlayer):
-                bag = player.tracker.bag
-                link.send({"kind": "belief", **_belief(machine, artist, bag, task.seed)})
-                if task.move is not None and not bag.depleted[0]:
-                    lines = _lines(machine, role, bag, task.move, task.seed)
-                    link.send({"kind": "lines", "move": task.move, "lines": lines})
+            player = _player(task, spec, machine, role, report)
+            if name == "hyperplay":
+                belief = _belief(machine, artist, player.tracker.bag, task.seed)
+                link.send({"kind": "belief", **belief})
             if task.thinks:
                 decision = player.choose(_soon(THINKING_S), value_forced=True)
+                if not any(value.visits for value in decision.values):
+                    decision = player.choose(_soon(MORE_S), value_forced=True)
                 report.tell(decision, final=True)
     finally:
         link.close()
@@ -117,13 +128,22 @@ class _Report:
         self._link.send({"kind": "values", "player": self._name, "final": final, "decision": told})
 
 
-def _follow(player: object, turns: Sequence[KnownTurn]) -> None:
-    """Tell a player what its role did and saw; all of it within a time."""
+def _player(
+    task: MindTask,
+    spec: str,
+    machine: Machine,
+    role: int,
+    report: Callable[[Decision], None] | None = None,
+) -> BeliefPlayer:
+    """A player that was told what the role did and saw, all of it within a time."""
+    rng = np.random.default_rng(task.seed)
+    player = make_player(parse_spec(spec), machine, role, rng, report=report)
     assert isinstance(player, BeliefPlayer)
     deadline = _soon(THINKING_S)
-    for number, turn in enumerate(turns):
-        share = deadline.part(1 / (len(turns) - number))
+    for number, turn in enumerate(task.turns):
+        share = deadline.part(1 / (len(task.turns) - number))
         player.observe(turn.move, turn.percepts, deadline=share)
+    return player
 
 
 def _belief(machine: Machine, artist: Artist, bag: Bags, seed: int) -> Json:
@@ -153,40 +173,6 @@ def _belief(machine: Machine, artist: Artist, bag: Bags, seed: int) -> Json:
 def _effective(weights: FloatArray) -> float:
     """How many particles of equal weight would say as much."""
     return float(1 / np.square(weights).sum())
-
-
-def _lines(machine: Machine, role: int, bag: Bags, move: str, seed: int) -> list[Json]:
-    """Matches played on at random from particles in which a move is legal, after that move."""
-    rng = np.random.default_rng(seed)
-    wanted = machine.move_id(move)
-    states, weights = bag.states_of(0), bag.weights_of(0)
-    legal = machine.legal(states, role, allow_stuck=True)
-    lanes = np.repeat(np.arange(len(weights)), legal.counts)[legal.values == wanted]
-    if not len(lanes):
-        return []
-    shares = weights[lanes] / weights[lanes].sum()
-    drawn = rng.choice(lanes, size=LINES, p=shares)
-    return [_line(machine, role, int(lane), bag, int(wanted or 0), rng) for lane in drawn]
-
-
-def _line(
-    machine: Machine, role: int, lane: int, bag: Bags, move: int, rng: np.random.Generator
-) -> Json:
-    state = bag.states_of(0).take(np.array([lane]))
-    turns: list[dict[str, str]] = []
-    while not machine.terminal(state)[0] and len(turns) < LINE_TURNS:
-        joint = [int(random_moves(machine, state, r, rng)[0]) for r in range(len(machine.roles))]
-        if not turns:
-            joint[role] = move
-        state = machine.step(state, np.array([joint], dtype=np.int64)).states
-        turns.append(dict(zip(machine.roles, map(machine.move_text, joint), strict=True)))
-    goal = None
-    if machine.terminal(state)[0]:
-        try:
-            goal = float(machine.goals(state)[0, role])
-        except GGPError:
-            goal = None
-    return {"turns": turns, "goal": goal}
 
 
 def _soon(seconds: float, clock: Callable[[], float] = time.monotonic) -> Deadline:

@@ -180,7 +180,7 @@ class _Teller:
         """Have a person asked for a move."""
         sure = self._knowledge[role].known().legal if role in self._knowledge else set(legal)
         moves = [
-            {"move": move, "cells": self._artist.cells(move), "sure": move in sure}
+            {"move": move, "cells": self._artist.cells(move, role), "sure": move in sure}
             for move in legal
         ]
         clock_s = self._task.human_clock_s
@@ -209,16 +209,18 @@ class _Teller:
     def _seat_frame(self, role: str, frame: Json, turn: TurnRecord | None) -> Json:
         """What one role may see of a frame: nothing in here may come from anywhere else."""
         own: Json = {"turn": frame["turn"], "over": frame["over"], "move": None, "percepts": []}
-        own |= {"view": None, "known": None, "faults": []}
+        own |= {"view": None, "known": None, "marks": [], "faults": []}
         if turn is not None:
             own |= {
                 "move": turn.joint_move[role],
                 "percepts": list(turn.percepts[role]),
                 "view": frame["views"][role],
+                "marks": self._artist.marks({role: turn.joint_move[role]}),
                 "faults": [each["text"] for each in frame["faults"] if each["role"] == role],
             }
         if self._is_told:
-            return {**own, "state": frame["state"], "moves": frame["moves"]}
+            open_ = {name: frame[name] for name in ("state", "moves", "marks")}
+            return {**own, **open_}
         knowledge = self._knowledge[role]
         if turn is not None and not frame["over"]:
             late = any(f.role == role and f.kind == "late" for f in turn.faults)
@@ -230,7 +232,9 @@ class _Teller:
             )
         known = knowledge.known()
         about = {"states": known.states, "exact": known.exact}
-        return {**own, "state": self._artist.certain(known.shares), "known": about}
+        state = self._artist.certain(known.shares)
+        state["facts"] += [{"text": line, "share": 1.0} for line in known.lines()]
+        return {**own, "state": state, "known": about}
 
 
 class _Person:

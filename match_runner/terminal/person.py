@@ -180,11 +180,17 @@ class Person:
             picture = self._artist.certain(known.shares)
             drawn = draw(picture, console.encoding, colours=console.color_system is not None)
             yield from (Padding(part, (0, 0, 0, 2), expand=False) for part in drawn)
+        if known.words:
+            yield Padding(plain(known.words.rstrip()), (0, 0, 0, 2), expand=False)
         yield Text("Your legal moves:", "dim")
         sure = known.legal if known.states else frozenset(self._legal)
         width = len(str(len(self._legal)))
         moves = [
-            plain(f"{number:>{width}}. {move}{'' if move in sure else ' (*)'}")
+            plain(
+                f"{number:>{width}}. {move}"
+                f"{f' [{known.called[move]}]' if known.called.get(move) else ''}"
+                f"{'' if move in sure else ' (*)'}"
+            )
             for number, move in enumerate(self._legal, 1)
         ]
         yield Padding(Columns(moves, padding=(0, 3)), (0, 0, 0, 2), expand=False)

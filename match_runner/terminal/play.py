@@ -18,6 +18,7 @@ from ggp.gdl.in_words import rules_in_words
 from ggp.gdl.parser import parse
 from ggp.gdl.program import Program
 from ggp.machine import Machine
+from ggp.machine.spiel.games import SpielProgram
 from match_runner.match.guests import LeftError
 from match_runner.match.record_files import make_folder, write_record
 from match_runner.match.records import MatchRecord
@@ -104,6 +105,10 @@ def _code_of(left: LeftError) -> int:
 
 def _rules_of(program: Program) -> Iterator[RenderableType]:
     """What `?` shows: the game in its author's words, then every rule."""
+    if isinstance(program, SpielProgram):
+        yield plain(program.title, "bold")
+        yield Text("OpenSpiel plays this game; it has no rules to show.")
+        return
     description = describe(program.source.text)
     if description.title:
         yield plain(description.title, "bold")
@@ -127,7 +132,9 @@ class _Sitting:
         self._program, self._machines = machines_of(
             program.source.name, program.source.text, series.backend, series.limits, has_clock
         )
-        self._artist = Artist(self._program, side_file_of(find_game(self._game.name)))
+        is_ours = not isinstance(self._program, SpielProgram)
+        beside = side_file_of(find_game(self._game.name)) if is_ours else None
+        self._artist = Artist(self._program, beside)
         self._rules = list(_rules_of(self._program))
         self._people = [role for role, text in series.players.items() if text == HUMAN]
         others = {role: text for role, text in series.players.items() if text != HUMAN}

@@ -10,8 +10,9 @@ from typing import Any
 
 from ggp.errors import ConfigError
 from ggp.gdl.games import list_games
-from ggp.gdl.normalize import load
 from ggp.machine import BACKENDS
+from ggp.machine.games import load_program
+from ggp.machine.spiel.games import is_spiel
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from match_runner.options import MAX_PAUSE_S, conditions_of
 from match_runner.remote.post import is_address
@@ -128,7 +129,8 @@ def _game(
     if not isinstance(name, str):
         raise ConfigError('a game must be a name or path, or a table such as { game = "meier" }')
     _check_keys(own, ("game", "fixed", *_SETTINGS), f" of the game {name}")
-    program = load(name if name in list_games() else str(folder / name))
+    is_known = is_spiel(name) or name in list_games()
+    program = load_program(name if is_known else str(folder / name))
     settings = {**general, **own}
     try:
         for key, setting in _SETTINGS.items():

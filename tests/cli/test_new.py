@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -95,6 +96,12 @@ def test_validate_shows_two_histories_of_what_a_role_cannot_know(game: str) -> N
     assert one["joint_moves"][0]["guesser"] == "noop"
 
 
+def test_validate_plays_on_the_backend_that_is_asked_for(game: str) -> None:
+    result = run("validate", game, "--play", "3", "--backend", "prolog", "-v")
+    assert result.exit_code == 0
+    assert f"{game} runs on prolog" in result.stderr
+
+
 def test_sheet_with_errors_is_not_played(tmp_path: Path) -> None:
     game = text_file(tmp_path, "(role a)")
     result = run("validate", game, "--play", "5", "--json")
@@ -106,7 +113,7 @@ def test_sheet_with_errors_is_not_played(tmp_path: Path) -> None:
 def test_sheet_that_cannot_be_played_out_does_not_keep_others_from_it(
     game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def loops(file: str, *asked: int) -> Rehearsal:
+    def loops(file: str, *asked: Any) -> Rehearsal:
         if file == game:
             raise ReasonerLimitError("inferences", 5, "a step")
         return rehearsed(file, *asked)

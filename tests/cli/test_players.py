@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
+import click
 import pytest
 
 from ggp.cli.arguments import PlayerText
+from ggp.cli.evaluate import evaluate
 from ggp.cli.players import markdown_of
 from ggp.players import PLAYERS, describe_player, known_players
+from match_runner.series.play import play
 from tests.support.commands import error_line, json_of, run
 from tests.support.games import REPOSITORY
 
@@ -67,3 +70,12 @@ def test_specs_are_completed(typed: str, completed: list[str]) -> None:
     found = PlayerText().shell_complete(None, None, typed)
     assert [item.value for item in found if item.value in completed] == completed
     assert typed or len(found) == len(known_players())
+
+
+def test_people_are_completed_where_they_can_play() -> None:
+    def completed(command: click.Command, typed: str) -> list[str]:
+        (player,) = (each for each in command.params if each.name in ("player", "players"))
+        return [item.value for item in player.shell_complete(click.Context(command), typed)]
+
+    assert completed(play, "agent=hu") == ["agent=human"]
+    assert completed(evaluate, "hu") == []

@@ -110,7 +110,7 @@ def _others_live_on() -> Iterator[None]:
     yield
     for name in BACKENDS:
         machine = machine_of_game("tic_tac_toe", name)
-        walk_together(machine, _TIC_TAC_TOE, seed=0, max_steps=9)
+        walk_together(machine, _TIC_TAC_TOE, seed=0, max_steps=2)
         assert machine.playout(machine.initial(1), np.random.default_rng(0)).finished.all()
     assert time.process_time() - started < MOST_SECONDS
 
@@ -140,7 +140,7 @@ def play(text: str, backend: str) -> None:
     ("name", "backend"),
     [
         *((name, "prolog") for name in (*PROLOG_NAMES, *OUR_NAMES, *ODD_NAMES)),
-        *((name, "propnet") for name in (*PROLOG_NAMES[::4], *OUR_NAMES, *ODD_NAMES)),
+        *((name, "propnet") for name in (*PROLOG_NAMES[::4], *OUR_NAMES[::4], *ODD_NAMES)),
     ],
 )
 def test_name_is_a_name_like_any_other(name: str, backend: str) -> None:
@@ -420,7 +420,20 @@ GROUND_ALL_THE_SAME = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(ENDLESS.keys() - GROUND_ALL_THE_SAME))
+# gringo makes no difference between relations, and every limit costs its time: so one of each kind.
+@pytest.mark.parametrize(
+    "name",
+    [
+        "static recursion through a function",
+        "recursion through a function from the state",
+        "pairs of pairs",
+        "product of a state",
+        "static terms that double",
+        "next of a product",
+        "sees of terms that double",
+        "goal that makes itself longer",
+    ],
+)
 def test_rules_that_cannot_be_ground_pass_a_limit(name: str) -> None:
     program = normalize(parse(BASE + STAY + NEVER + ENDLESS[name]))
     with pytest.raises(ReasonerLimitError, match=r"grounding the rules passed the limit of .*\d"):
@@ -467,8 +480,12 @@ def test_limit_of_memory_is_named() -> None:
 
 
 def test_static_relation_with_many_facts_loses_none(backend: str) -> None:
-    text = BASE + STAY + numbers(90) + "(<= (triple ?x ?y ?z) (number ?x) (number ?y) (number ?z))"
-    text += "(<= terminal (true (at ?x)) (triple 89 89 89)) (<= (legal a n) (triple 89 89 90))"
+    # The fast backend grounds them, which takes its time; Prolog stores 729,000 facts.
+    last = 89 if backend == "prolog" else 39
+    text = BASE + STAY + numbers(last + 1)
+    text += "(<= (triple ?x ?y ?z) (number ?x) (number ?y) (number ?z))"
+    text += f"(<= terminal (true (at ?x)) (triple {last} {last} {last}))"
+    text += f"(<= (legal a n) (triple {last} {last} {last + 1}))"
     machine = machine_of(text, backend, Limits())
     assert machine.terminal(machine.initial(1)).tolist() == [True]
 
@@ -519,7 +536,7 @@ CLOSURES = {
 )
 def test_recursion_over_a_cyclic_graph_ends(recursion: str, where: str, backend: str) -> None:
     closure = CLOSURES[recursion]
-    links = "".join(f"(link {i} {(i + 1) % 5})" for i in range(5)) + "(link 7 8) (link 8 9)"
+    links = "".join(f"(link {i} {(i + 1) % 3})" for i in range(3)) + "(link 7 8) (link 8 9)"
     edge = {
         "state": "(<= (edge ?x ?y) (link ?x ?y) (true (open ?x)))",
         "static": "(<= (edge ?x ?y) (link ?x ?y))",
@@ -536,7 +553,7 @@ def test_recursion_over_a_cyclic_graph_ends(recursion: str, where: str, backend:
     (goal a 0) (goal random 0)
     """
     rulesheet = parse(text)
-    machine = build_machine(normalize(rulesheet), backend, ENOUGH)
+    machine = build_here(normalize(rulesheet), backend)
     for seed in range(2):
         walk_together(machine, Reference(rulesheet.rules), seed=seed, max_steps=5)
 

@@ -17,36 +17,39 @@ from tests.support.reference import Reference
 
 PATHS: dict[str, tuple[int, list[int]]] = {
     "banker_and_thief": (3, [2, 22, 44]),
-    "banker_and_thief_sequential": (4, [5, 25, 125, 625, 3125, 15625, 78125]),
+    "banker_and_thief_sequential": (3, [5, 25, 125, 625, 3125, 15625, 78125]),
     "battleships_in_fog": (2, [16, 256, 5120, 97280]),
     "blind_breakthrough": (2, [13, 169, 2318]),
     "breakthrough": (2, [16, 256, 4308, 71478]),
-    "connect_four": (3, [8, 64, 512, 4096, 32768]),
+    "connect_four": (2, [8, 64, 512, 4096, 32768]),
     "cooperative_spies": (3, [2, 4, 8]),
     "exploding_bomb": (3, [2, 4, 8]),
-    "krieg_tic_tac_toe": (3, [9, 81, 648, 5112, 36288]),
+    "krieg_tic_tac_toe": (2, [9, 81, 648, 5112, 36288]),
     "kriegspiel": (1, [34]),
     "kriegspiel_5x5": (1, [15, 217]),
-    "kriegspiel_king_rook": (3, [14, 140, 868, 8383]),
+    "kriegspiel_king_rook": (2, [14, 140, 868, 8383]),
     "kuhn_poker": (4, [6, 12, 24, 12]),
     "leduc_poker": (4, [30, 60, 150, 390, 780, 1800, 2640, 2280, 1080, 240]),
     "mastermind": (1, [81, 6561]),
     "meier": (2, [36, 756, 1476, 25920]),
     "monty_hall": (3, [9, 12, 24]),
     "non_locality": (3, [2, 4, 4]),
-    "number_guessing": (4, [16, 256, 4096, 61440, 921600]),
-    "phantom_connect_four": (4, [6, 36, 216, 1296, 7776, 46656]),
+    "number_guessing": (3, [16, 256, 4096, 61440, 921600]),
+    "phantom_connect_four": (3, [6, 36, 216, 1296, 7776, 46656]),
     "spy_vs_spy": (2, [4, 8]),
     "strategy_fusion": (4, [2, 4, 4, 8]),
-    "tic_tac_toe": (4, [9, 72, 504, 3024, 15120, 54720, 148176, 200448, 127872]),
+    "tic_tac_toe": (3, [9, 72, 504, 3024, 15120, 54720, 148176, 200448, 127872]),
 }
 """Depth to which the reference counts as well; sequences of 1, 2, ... joint moves."""
+
+MANY = 20_000
+"""So many sequences of the last joint move are counted on the fast backend only."""
 
 SHARED_PATHS: dict[str, tuple[int, list[int]]] = {
     "gdl1/blocksWorldSerial.kif": (4, [2, 7, 14, 28, 98, 196]),
     "gdl1/buttons.kif": (6, [3, 9, 27, 81, 243, 729]),
     "gdl1/coloredtrails.kif": (1, [18, 340]),
-    "gdl1/connectFour.kif": (3, [8, 64, 512, 4096]),
+    "gdl1/connectFour.kif": (2, [8, 64, 512, 4096]),
     "gdl1/eightPuzzle.kif": (4, [2, 6, 16, 48, 128, 384]),
     "gdl1/hanoi_6_disks.kif": (6, [3, 8, 22, 62, 176, 506]),
     "gdl1/haystack.kif": (4, [3, 2, 4, 4]),
@@ -69,6 +72,8 @@ def test_every_game_is_counted() -> None:
 @pytest.mark.parametrize("name", PATHS)
 def test_game_has_as_many_paths_as_ever(name: str, backend: str) -> None:
     counts = PATHS[name][1]
+    if backend == "prolog" and counts[-1] > MANY:
+        counts = counts[:-1]
     assert perft(machine_of_game(name, backend), len(counts)) == counts
 
 

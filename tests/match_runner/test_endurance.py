@@ -16,7 +16,7 @@ MOST_S = 550
 @pytest.mark.slow
 def test_a_short_season_is_played_without_a_fault(tmp_path: Path) -> None:
     command = [sys.executable, str(REPOSITORY / "scripts" / "endurance.py")]
-    command += ["--out", str(tmp_path), "--matches", "1", "--jobs", "2", "--play-clock", "4"]
+    command += ["--out", str(tmp_path), "--matches", "1", "--jobs", "2", "--play-clock", "2"]
     command += ["--game", "kuhn_poker", "--scramble"]
     result = subprocess.run(
         command, capture_output=True, text=True, timeout=MOST_S, cwd=REPOSITORY, check=False

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,6 +41,7 @@ from match_runner.reproduce.grid import (
 from match_runner.reproduce.plots import draw_chart
 from match_runner.reproduce.results import Claim, Settings
 from match_runner.reproduce.results import Result as Made
+from match_runner.series.match_task import MatchTask
 from match_runner.workers.inline import InlineExecutor
 from tests.support.games import machine_of_game
 
@@ -62,10 +65,22 @@ def settings(folder: Path, matches: int = 4, **more: object) -> Settings:
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-def made(grid: Grid, given: Settings) -> tuple[Made, int]:
+class BreakingOff(InlineExecutor):
+    """Breaks matches off after some turns, and calls them drawn."""
+
+    def submit(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Future[Any]:
+        def begun(task: MatchTask) -> MatchRecord:
+            conditions = replace(task.conditions, max_turns=60)
+            record: MatchRecord = function(replace(task, conditions=conditions))
+            return replace(record, error=None, goals=dict.fromkeys(record.roles, 50.0))
+
+        return super().submit(begun, args)
+
+
+def made(grid: Grid, given: Settings, executor: InlineExecutor | None = None) -> tuple[Made, int]:
     """What a grid gives, and how many matches it told of."""
     told: list[int] = []
-    result = grid.run(given, InlineExecutor(), lambda: told.append(1))
+    result = grid.run(given, executor or InlineExecutor(), lambda: told.append(1))
     return result, len(told)
 
 
@@ -108,7 +123,8 @@ def test_players_of_the_papers_on_kriegspiel_meet_once_in_each_game() -> None:
 def test_what_the_papers_on_kriegspiel_expect_is_judged(tmp_path: Path) -> None:
     cell = kriegspiel_cells.Cell(
         "krieg_tic_tac_toe",
-        ("hyperplay:n=2", "random"),
+        ("hyperplay:n=2,states=1000", "random"),  # done long before the clock
+        10.0,
         share=65,
         sign=0,
         lead=20,
@@ -160,7 +176,7 @@ def test_games_of_kriegspiel_are_drawn(tmp_path: Path) -> None:
         patch.setattr(kriegspiel_charts, "build_machine", lambda _: machine)
         patch.setattr(kriegspiel_charts, "pairs", lambda game: [cell.players])
         patch.setattr(kriegspiel_charts, "hybrid", lambda game: "random")
-        result, _ = made(kriegspiel.KRIEGSPIEL, settings(tmp_path, 2))
+        result, _ = made(kriegspiel.KRIEGSPIEL, settings(tmp_path, 2), BreakingOff())
     material, last, growth = result.charts
     assert [material.name, last.name, growth.name] == [
         "material-kriegspiel_5x5",

@@ -158,7 +158,6 @@ def test_a_decision_depends_on_the_incomplete_path_only(game: str, spec: str) ->
     assert pair.left.state != pair.right.state
     decisions = [
         _own_machine(game, pair, spec, pair.left),
-        _own_machine(game, pair, spec, pair.right),
         *_shared_machine(game, pair, spec, (pair.left, pair.right)),
         *_shared_machine(game, pair, spec, (pair.right, pair.left)),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from itertools import count
+from itertools import count, cycle
 
 import numpy as np
 import pytest
@@ -179,15 +179,11 @@ def test_slow_machine_with_many_moves_is_not_stepped_in_all_of_them_at_once() ->
 
 @pytest.mark.parametrize(
     ("game", "spec"),
-    [
-        (game, spec)
-        for number, game in enumerate(MODEST_GAMES)
-        for spec in (
-            ("hyperplay:n=2", "oos:trials=60")
-            if number % 2
-            else ("hyperplay2:n=2", "ismcts:trials=60")
-        )
-    ],
+    zip(
+        MODEST_GAMES,
+        cycle(["hyperplay:n=2", "oos:trials=60", "hyperplay2:n=2", "ismcts:trials=60"]),
+        strict=False,
+    ),
 )
 def test_same_seed_gives_the_same_decision(game: str, spec: str) -> None:
     machine = machine_of_game(game, backend_for_search(game))

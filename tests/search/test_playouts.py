@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ from ggp.machine import Machine
 from ggp.machine.base import Chance, IntArray, States
 from ggp.machine.base import Machine as MachineProtocol
 from ggp.machine.propnet.play import runs
+from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.search.anytime import Deadline, OutOfTime, Pace
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.moves import MoveLists
@@ -173,7 +175,10 @@ def test_a_first_round_that_is_broken_off_counts_as_far_as_it_came(
 ) -> None:
     machine = machine_of_game("blind_breakthrough", "propnet")
     bag = start_of(machine, machine.roles.index("white")).start(0)
-    looks = iter(np.arange(0.0, 1e6, 0.001).tolist())
+    assert isinstance(machine, PropnetMachine)
+    monkeypatch.setattr(machine._player, "_budget", 1)  # as at first
+    monkeypatch.setattr(machine._player, "_step_s", 0.0)
+    looks = count(step=0.001)
     monkeypatch.setattr(runs, "time", SimpleNamespace(monotonic=lambda: next(looks)))
 
     def round_within(seconds: float, count: int, rounds: int = 1) -> Estimates:
@@ -185,7 +190,7 @@ def test_a_first_round_that_is_broken_off_counts_as_far_as_it_came(
 
     side_by_side = PlayoutSearch(machine, bag, np.random.default_rng(0)).side_by_side
     some = side_by_side // len(candidates(machine, bag).values)
-    whole, cut = round_within(9.0, some), round_within(0.0045, some)
+    cut, whole = round_within(0.0045, some), round_within(9.0, some)
     assert set(whole.visits.tolist()) == set(cut.visits.tolist()) == {some}
     assert set(cut.values.tolist()) == {50.0}  # a few turns on nobody has won
     assert np.ptp(whole.values) > 1

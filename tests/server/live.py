@@ -87,10 +87,17 @@ class LiveServer:
 
 
 @contextmanager
-def live_server(options: HostOptions) -> Iterator[LiveServer]:
-    """A server that is shut down in the end, as Ctrl-C does it."""
+def live_server(options: HostOptions, *, spares: bool = False) -> Iterator[LiveServer]:
+    """A server that is shut down in the end, as Ctrl-C does it.
+
+    Args:
+        spares: whether it keeps workers ready, as servers do; a second of a processor for each
+            that is not used.
+    """
     listening = listen("127.0.0.1", 0)
     host = Host(options)
+    if not spares:
+        host.pool._spares = 0
     server = HttpServer(host)
     loop = asyncio.new_event_loop()
 

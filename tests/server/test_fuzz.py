@@ -16,7 +16,7 @@ REPLIES = {"ready", "busy", "done", "aborted", "nil", "pass", "(guess 0)", "(gue
 HONEST = "honest"
 
 fuzzing = settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -53,13 +53,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(folder: Path) -> Iterator[LiveServer]:
     limits = ServerLimits(body_bytes=100_000, request_s=60.0)
     options = HostOptions(QUICK, name="tester", matches=MATCHES, log_folder=folder, limits=limits)
-    with live_server(options) as running:
+    with live_server(options, spares=True) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def first_legal() -> Iterator[LiveServer]:
-    with live_server(HostOptions("legal")) as running:
+    with live_server(HostOptions("legal"), spares=True) as running:
         yield running
 
 
@@ -103,7 +103,7 @@ def test_info_is_answered_while_matches_think() -> None:
     with live_server(HostOptions("hyperplay2", name="thinker", matches=MATCHES)) as server:
         names = [f"busy{number}" for number in range(MATCHES)]
         for name in names:
-            assert server.post(start(name, clocks="60 4")) == "ready"
+            assert server.post(start(name, clocks="60 2")) == "ready"
         moves: dict[str, str] = {}
 
         def play(name: str) -> None:

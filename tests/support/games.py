@@ -10,10 +10,11 @@ import pytest
 
 from ggp.gdl import list_games, parse
 from ggp.gdl.games import LONG_GAMES
-from ggp.gdl.normalize import load, normalize
+from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
 from ggp.machine import Limits, Machine, build_machine
+from ggp.machine.games import load_program
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("GGP_SHARED") or REPOSITORY.parent / "shared" / "rulesheets")
@@ -24,6 +25,16 @@ the others a step takes milliseconds on Prolog, and a circuit takes seconds to m
 
 BACKENDS = ("prolog", "propnet")
 """Every suite for machines runs on all of these."""
+
+SPIEL_GAMES = (
+    "openspiel:kuhn_poker",
+    "openspiel:liars_dice(dice_sides=3)",
+    "openspiel:goofspiel(num_cards=3,imp_info=True)",
+    "openspiel:matrix_rps",
+    "openspiel:pig(winscore=6)",
+    "openspiel:tic_tac_toe",
+)
+"""Games of OpenSpiel of all kinds: with and without chance, secrets and moves at the same time."""
 
 LARGE_GAMES = LONG_GAMES | {
     "battleships_in_fog",
@@ -67,7 +78,7 @@ def build_here(program: Program, backend: str, limits: Limits | None = None) -> 
 @cache
 def machine_of_game(name: str, backend: str = "prolog") -> Machine:
     """The machine of a game of ours."""
-    return build_here(load(name), backend)
+    return build_here(load_program(name), backend)
 
 
 def backend_for_search(name: str) -> str:
@@ -85,7 +96,7 @@ def path_of_shared(name: str) -> str:
 @cache
 def machine_of_shared(name: str, backend: str = "prolog") -> Machine:
     """The machine of a rulesheet of the shared folder; skips the test if it is missing."""
-    return build_here(load(path_of_shared(name)), backend)
+    return build_here(load_program(path_of_shared(name)), backend)
 
 
 @cache

@@ -18,6 +18,9 @@ ARGUMENTS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # No processes in advance, and no pages of the browser's own: tests have little of a processor.
+    "--disable-features=SpareRendererForSitePerProcess,InitialWebUI,WebUIReloadButton,"
+    "WebUIToolbar,TopChromeWebUI",
 )
 
 PATIENCE_MS = 30_000

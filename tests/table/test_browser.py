@@ -6,12 +6,13 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.table.browsers import PATIENCE_MS, fits, open_browser, why_no_browser
-from tests.table.live import SECRETS, WORDS, LiveTable
+from tests.table.live import SECRETS, WORDS, LiveTable, live_table
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
@@ -277,47 +278,66 @@ def test_a_mind_shows_why_hyperplay_does_not_ask(page: Page, table: LiveTable) -
     assert {text.split()[0] for text in chosen} == {"ask", "wait"}
     page.click("button[aria-label='Lines of play after ask']")
     page.wait_for_selector(".lines li")
-    assert "points" in page.locator(".lines li").first.inner_text()
+    assert page.locator(".lines > li").first.inner_text().startswith("90 points for agent")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_open_minds_show_everything_while_people_play(browser: Browser, tmp_path: Path) -> None:
+    with live_table(tmp_path, open_minds=True) as open_table:
+        players = {"alice": "human", "bob": "human"}
+        seats = open_table.begin("secrets", players, rules=SECRETS, seed=6)["seats"]
+        with window(browser) as page:
+            page.goto(f"{open_table.url}/seat/{seats['alice']}")
+            for token in seats.values():
+                open_table.play(token, "noop")
+            page.click("text=Everything, and every mind")
+            page.wait_for_selector("output:text('turn 1 of 1')")
+            shown = page.locator("main").inner_text()
+            assert any(word in shown for word in WORDS["bob"])
+            page.click("summary:has-text('mind of bob')")
+            page.wait_for_selector("text=3 particles: all the states it may be in")
+
+
+@pytest.fixture(scope="module")
+def every_kind(table: LiveTable) -> Iterator[list[tuple[str, str]]]:
+    """The address of a page of every kind, and what is there when it can be looked at."""
+    match = table.begin("breakthrough", {"white": "random", "black": "random"})["id"]
+    begun = table.begin("breakthrough", {"white": "human", "black": "random"})
+    (token,) = begun["seats"].values()
+    table.over(match)
+    yield [
+        ("/", "#seat-0"),
+        (f"/seat/{token}", "button.move"),
+        (f"/match/{match}#turn=3", "output:has-text('turn 3')"),
+    ]
+    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+
+
 def test_machines_that_read_pages_find_no_serious_fault(
-    browser: Browser, table: LiveTable, scheme: Any
+    browser: Browser, table: LiveTable, every_kind: list[tuple[str, str]]
 ) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    match = table.begin("krieg_tic_tac_toe", {"xplayer": "random", "oplayer": "random"})["id"]
-    table.over(match)
-    begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
-    (token,) = begun["seats"].values()
-    with window(browser, bypass_csp=True, color_scheme=scheme) as page:
-        for path, ready in (
-            ("/", "#seat-0"),
-            (f"/seat/{token}", "button.move"),
-            (f"/match/{match}#turn=3", "output:has-text('turn 3')"),
-        ):
+    with window(browser, bypass_csp=True, reduced_motion="reduce") as page:
+        for path, ready in every_kind:
             page.goto(table.url + path)
             page.wait_for_selector(ready)
             if path == "/":
                 page.click("summary:has-text('Clocks')")
             found = Axe().run(page).response["violations"]
+            page.emulate_media(color_scheme="dark")
+            colours = {"runOnly": ["color-contrast"]}
+            found += Axe().run(page, options=colours).response["violations"]
+            page.emulate_media(color_scheme="light")
             serious = [each for each in found if each["impact"] in ("serious", "critical")]
             shown = [(each["id"], each["nodes"][0]["html"]) for each in serious]
             assert shown == [], json.dumps(shown)
-    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
 
 
-def test_small_screens_show_everything(browser: Browser, table: LiveTable) -> None:
-    match = table.begin("breakthrough", {"white": "random", "black": "random"})["id"]
-    table.over(match)
-    begun = table.begin("breakthrough", {"white": "human", "black": "random"})
-    (token,) = begun["seats"].values()
+def test_small_screens_show_everything(
+    browser: Browser, table: LiveTable, every_kind: list[tuple[str, str]]
+) -> None:
     with window(browser, viewport=SMALL) as page:
-        for path, ready in (
-            ("/", "#seat-0"),
-            (f"/seat/{token}", "button.move"),
-            (f"/match/{match}#turn=3", "output:has-text('turn 3')"),
-        ):
+        for path, ready in every_kind:
             page.goto(table.url + path)
             page.wait_for_selector(ready)
             assert fits(page), path
@@ -327,4 +347,3 @@ def test_small_screens_show_everything(browser: Browser, table: LiveTable) -> No
                 assert box is not None
                 assert box["x"] >= 0
                 assert box["x"] + box["width"] <= SMALL["width"]
-    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})

@@ -6,6 +6,7 @@ from typing import Any
 
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
+from ggp.machine.games import load_program
 from match_runner.table.frames import Artist
 from match_runner.table.knowledge import Knowledge
 
@@ -44,3 +45,15 @@ def test_what_cannot_have_happened_leaves_nothing_known() -> None:
     knowledge.observe("noop", ("refused",), "noop", in_time=True)
     assert knowledge.known().states == 0
     assert knowledge.known().shares == {}
+
+
+def test_words_of_openspiel_say_what_a_role_knows_and_what_its_moves_are() -> None:
+    program = load_program("openspiel:kuhn_poker")
+    knowledge = Knowledge(build_machine(program), 0, 0)
+    knowledge.observe("noop", ("(told x1bf41ef6fd6f6f6c)",), "noop", in_time=True)
+    knowledge.observe("noop", ("your_move",), "noop", in_time=True)
+    known = knowledge.known()
+    assert (known.states, known.words) == (2, "2")
+    assert known.lines() == ["2", "(act 0): Pass", "(act 1): Bet"]
+    other = Knowledge(build_machine(load(GAME)), 0, 0)
+    assert other.known().lines() == []

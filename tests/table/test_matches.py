@@ -143,13 +143,6 @@ def test_where_everybody_sees_everything_spectators_see_all_but_minds(table: Liv
     table.post(f"{path}/end", {"key": begun["key"]})
 
 
-def test_minds_are_open_where_the_server_says_so(tmp_path: Path) -> None:
-    with live_table(tmp_path, open_minds=True) as table:
-        begun = secrets_match(table)
-        told = table.until(f"/api/matches/{begun['id']}", lambda told: told["frame"])
-        assert told["sees"] == "all"
-
-
 def test_a_clock_that_runs_out_makes_a_random_legal_move(table: LiveTable) -> None:
     players = {"xplayer": "human", "oplayer": "random"}
     begun = table.begin("tic_tac_toe", players, human_clock_s=0.2)
@@ -262,6 +255,20 @@ def test_rules_that_cannot_be_played_say_why(table: LiveTable, text: str) -> Non
     assert told["diagnostics"][0]["message"]
     data = {"game": "mine", "rules": text, "players": {"a": "random"}}
     assert table.post("/api/matches", data, 400)["error"]
+
+
+def test_ten_thousand_fluents_and_very_long_names_are_shown_in_part(table: LiveTable) -> None:
+    numbers, name = " ".join(f"(n {i})" for i in range(100)), "x" * 10_000
+    rules = f"""(role solo) {numbers} (init (named {name}))
+    (<= (init (holds ?x ?y)) (n ?x) (n ?y)) (<= (next (holds ?x ?y)) (true (holds ?x ?y)))
+    (<= (next (named ?who)) (true (named ?who))) (<= (next over) (does solo (greet ?who)))
+    (<= (legal solo (greet ?who)) (true (named ?who))) (<= terminal (true over)) (goal solo 1)"""
+    told = table.over(table.begin("large", {"solo": "random"}, rules=rules)["id"])
+    assert told["match"]["goals"] == {"solo": 1}
+    picture = told["frame"]["state"]
+    assert len(json.dumps(picture)) < 2_000_000
+    assert name not in json.dumps(picture)
+    assert "and 5,002 more" in [fact["text"] for fact in picture["facts"]]
 
 
 def test_rules_with_a_mistake_say_where(table: LiveTable) -> None:

@@ -27,7 +27,7 @@ def bomb(table: LiveTable) -> str:
 
 
 def test_hyperplay_waits_and_hyperplay2_asks(table: LiveTable, bomb: str) -> None:
-    told = look(table, f"/api/matches/{bomb}/mind?role=agent&turn=1&move=ask")
+    told = look(table, f"/api/matches/{bomb}/mind?role=agent&turn=1")
     (belief,) = told["belief"]
     assert (belief["particles"], belief["exact"]) == (2, True)
     final = {each["player"]: each["decision"] for each in told["values"] if each["final"]}
@@ -35,12 +35,28 @@ def test_hyperplay_waits_and_hyperplay2_asks(table: LiveTable, bomb: str) -> Non
         "hyperplay": "wait",
         "hyperplay2": "ask",
     }
-    (lines,) = told["lines"]
-    assert lines["move"] == "ask"
-    for line in lines["lines"]:
-        assert line["turns"][0]["agent"] == "ask"
-        assert line["goal"] in (0, 90)
     assert told["done"]
+
+
+def test_lines_of_play_go_on_by_what_each_role_would_know(table: LiveTable, bomb: str) -> None:
+    """Who asked knows the wire, and who waited has to guess."""
+
+    def lines(move: str, first: int) -> list[Any]:
+        path = f"/api/matches/{bomb}/mind?role=agent&turn=1&move={move}&line={first}"
+        (told,) = look(table, path)["lines"]
+        assert all(line["turns"][0]["agent"] == move for line in told["lines"])
+        return list(told["lines"])
+
+    asked = [*lines("ask", 0), *lines("ask", 4)]
+    assert [line["seed"] for line in asked] == list(range(8))
+    assert {line["goal"] for line in asked} == {90}
+    for line in asked:
+        (armed,) = line["supposed"]
+        assert line["turns"][-1]["agent"] == armed.replace("armed", "cut")
+    waited = [*lines("wait", 0), *lines("wait", 4)]
+    assert {line["goal"] for line in waited} == {0, 100}
+    assert lines("ask", 0) == asked[:4]
+    assert lines("nonsense", 0) == []
 
 
 def test_what_holds_with_which_probability_is_told(table: LiveTable, bomb: str) -> None:

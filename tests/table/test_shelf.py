@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +17,25 @@ from match_runner.series.plan import Series, SeriesGame
 from match_runner.series.runner import run_series
 from match_runner.series.store import open_store
 from match_runner.table.clerk import standings
+from match_runner.table.shelf import Shelf
 from match_runner.workers.inline import InlineExecutor
-from tests.table.live import LiveTable, live_table
+from tests.table.live import SECRETS, WORDS, LiveTable, live_table
+from tests.table.server_logs import Turn, write_log
 
 GAME = "monty_hall"
+
+CALLS = """
+(role left) (role right) (init (step 0)) (succ 0 1) (succ 1 2)
+(<= (legal ?r (name heads)) (role ?r))
+(<= (legal ?r (name tails)) (role ?r))
+(<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
+(<= (next (called ?r ?what)) (does ?r (name ?what)))
+(<= same (true (called left ?what)) (true (called right ?what)))
+(<= terminal (true (step 2)))
+(<= (goal left 100) same) (<= (goal left 0) (not same))
+(<= (goal right 0) same) (<= (goal right 100) (not same))
+"""
+"""Everybody hears every move, and the second calls decide."""
 
 
 def play_series(folder: Path, rounds: int) -> None:
@@ -40,7 +56,24 @@ def folder(own_cache: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_record(play_match(arena, 3), found / "records")
     (found / "notes.json").write_text("[]")
     play_series(found / "runs" / "spring", 2)
+    logs = found / "logs"
+    logs.mkdir()
+    calls = [("(name heads)", "(name heads)"), ("(name tails)", "(name heads)")]
+    told = [("(name heads)", "(name tails)"), ("(name heads)", "(name heads)")]
+    turns = [(*own, both) for own, both in zip(calls, told, strict=True)]
+    write_log(logs, "calls.1", "left", CALLS, turns, style="ggp-base")
+    said: list[Turn] = [("noop", "noop", ("(your bandicoot)",)), ("(name low)", "(name low)", None)]
+    write_log(logs, "secrets.1", "bob", SECRETS, said, style="gdl2")
+    write_log(logs, "broken.1", "bob", SECRETS, said[:1], style="gdl2", why=None)
+    (logs / "other.jsonl").write_text('{"event": "something else"}\n')
     return found
+
+
+def log_of(shelf: LiveTable, match: str) -> tuple[str, Any]:
+    """The path of a log among the records, and what it answers."""
+    (log,) = (each for each in shelf.get("/api/lobby")["logs"] if each["match"] == match)
+    path = f"/api/records/{log['name']}"
+    return path, shelf.get(path)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +95,63 @@ def test_records_of_the_folder_are_replayed(shelf: LiveTable, folder: Path) -> N
         assert next(events)["event"] == "belief"
 
 
-@pytest.mark.parametrize("name", ["notes.json", "nothing.json", "../x.json", "%2e%2e/x.json"])
+def test_logs_of_the_server_are_listed(shelf: LiveTable, folder: Path) -> None:
+    logs = shelf.get("/api/lobby")["logs"]
+    assert {log["match"] for log in logs} == {"calls.1", "secrets.1", "broken.1"}
+    assert {(log["role"], log["player"]) for log in logs} == {
+        ("left", "hyperplay2"),
+        ("bob", "hyperplay2"),
+    }
+    elsewhere = Shelf(folder / "records", folder / "logs")
+    assert sorted(log["name"] for log in elsewhere.logs()) == sorted(log["name"] for log in logs)
+    assert elsewhere.path(logs[0]["name"]).is_file()
+
+
+def test_a_log_that_tells_all_moves_shows_the_state(shelf: LiveTable) -> None:
+    path, told = log_of(shelf, "calls.1")
+    assert told["match"]["goals"] == {"left": 100, "right": 0}
+    assert (told["match"]["roles"], told["match"]["error"]) == (["left", "right"], None)
+    assert [turn["moves"] for turn in told["turns"]] == [
+        {},
+        {"left": "(name heads)", "right": "(name tails)"},
+        {"left": "(name heads)", "right": "(name heads)"},
+    ]
+    last = told["frame"]
+    assert last["over"]
+    assert last["faults"] == [
+        {"role": "left", "text": "answered (name tails), and (name heads) was played"}
+    ]
+    assert "known" not in last
+    decision = shelf.get(f"{path}/turns/1")["decisions"]["left"]
+    assert (decision["move"], decision["values"][0]["value"]) == ("(name heads)", 70.0)
+    assert "called" in json.dumps(last["state"])
+
+
+def test_a_log_of_hidden_moves_shows_what_the_role_knew(shelf: LiveTable) -> None:
+    path, told = log_of(shelf, "secrets.1")
+    assert told["match"]["roles"] == ["bob"]
+    assert told["match"]["goals"] == {"bob": 0}
+    assert told["frame"]["known"] == {"states": 3, "exact": False}
+    first, second = (shelf.get(f"{path}/turns/{turn}") for turn in (1, 2))
+    assert (first["moves"], first["percepts"]) == ({"bob": "noop"}, {"bob": ["(your bandicoot)"]})
+    assert (second["moves"], second["percepts"]) == ({"bob": "(name low)"}, {"bob": []})
+    assert "bandicoot" in json.dumps(first["state"])
+    assert not any(word in json.dumps(second["state"]) for word in WORDS["alice"])
+    with shelf.stream(f"{path}/mind?role=bob&turn=1") as events:
+        belief = next(events)["data"]
+    assert (belief["particles"], belief["exact"]) == (3, True)
+    assert shelf.request("GET", f"{path}/mind?role=alice&turn=1")[0] == 404
+
+
+def test_a_log_that_breaks_off_says_so(shelf: LiveTable) -> None:
+    _, told = log_of(shelf, "broken.1")
+    assert len(told["turns"]) == 1
+    assert told["match"]["error"].startswith("in the log: it breaks off")
+
+
+@pytest.mark.parametrize(
+    "name", ["logs/other.jsonl", "notes.json", "nothing.json", "../x.json", "%2e%2e/x.json"]
+)
 def test_what_is_no_record_of_the_folder_is_refused(shelf: LiveTable, name: str) -> None:
     status, _, body = shelf.request("GET", f"/api/records/{name}")
     assert status in (400, 404)

@@ -1,6 +1,6 @@
 // Draws the pictures that match_runner/pictures makes: boards, tables and single facts.
 //
-//     drawPicture(picture, {onCell, playable, selected}) -> an element
+//     drawPicture(picture, {onCell, playable, selected, marked}) -> an element
 //
 // Everything in a picture comes from a rulesheet, so it only ever becomes text. Cells that can be
 // chosen are buttons: one of them is in the order of tabs, and arrow keys go on from there.
@@ -33,16 +33,17 @@ function make(tag, className = "", text = null) {
  * @param picture what `Picture.to_json()` or `Layout.heat()` gives.
  * @param options.onCell called with the id of a cell that is chosen.
  * @param options.playable ids of the cells that can be chosen.
- * @param options.selected id of the cell that is marked, or null.
+ * @param options.selected id of the cell that is chosen, or null.
+ * @param options.marked ids of the cells of the last moves.
  */
-export function drawPicture(picture, { onCell = null, playable = new Set(), selected = null } = {}) {
+export function drawPicture(picture, { onCell = null, playable = new Set(), selected = null, marked = [] } = {}) {
   const root = make("div", "picture");
   const owners = picture.owners ?? [];
   if (picture.boards.length) {
     const boards = make("div", "picture-boards");
     const titled = picture.boards.length > 1;
     for (const board of picture.boards) {
-      boards.append(drawBoard(board, { onCell, playable, selected, owners, titled }));
+      boards.append(drawBoard(board, { onCell, playable, selected, marked: new Set(marked), owners, titled }));
     }
     root.append(boards);
   }
@@ -64,6 +65,7 @@ function drawBoard(board, options) {
   figure.style.setProperty("--columns", board.columns.length);
   figure.style.setProperty("--rows", board.rows.length);
   if (isCheckered(board)) figure.classList.add("checkered");
+  if (board.columns.length < 6) figure.classList.add("board-small");
   if (board.columns.length > 12) figure.classList.add("board-large");
   const cells = board.cells.map((cell) => drawCell(board, cell, line, options));
   grid.append(...cells);
@@ -105,7 +107,7 @@ function isIn(symbol, set) {
   return symbol.length === 1 && set.includes(symbol);
 }
 
-function drawCell(board, cell, line, { onCell, playable, selected, owners }) {
+function drawCell(board, cell, line, { onCell, playable, selected, marked, owners }) {
   const canPlay = onCell !== null && playable.has(cell.id);
   const element = make(canPlay ? "button" : "div", "cell");
   const there = cell.items.filter((item) => item.symbol !== "" && item.share > 0);
@@ -123,6 +125,7 @@ function drawCell(board, cell, line, { onCell, playable, selected, owners }) {
   }
   if (canPlay || there.length) element.setAttribute("aria-label", `${where}: ${inWords(there)}`);
   if (selected === cell.id) element.classList.add("selected");
+  if (marked.has(cell.id)) element.classList.add("marked");
   element.title = cell.items.map((item) => item.title + percent(item.share)).join("\n") || where;
   if (line) element.append(make("span", "cell-name", board.columns[cell.column]));
   element.append(drawItems(there, owners));

@@ -133,9 +133,9 @@ export const own = {
   },
 };
 
-/** `alice 100, bob 0`, as elements. */
+/** `alice 100, bob 0`, as elements; chance plays for nothing. */
 export function scores(goals) {
-  return Object.entries(goals).map(([role, goal]) =>
+  return Object.entries(goals).filter(([role]) => role !== "random").map(([role, goal]) =>
     el("span", { class: "score" }, name(role, 40), " ", el("b", {}, goal === null ? "–" : `${goal}`)));
 }
 
@@ -145,3 +145,20 @@ export const counted = (number, thing) =>
 
 /** A box that says what went wrong. */
 export const trouble = (text) => el("p", { class: "trouble", role: "alert" }, name(text, 2000));
+
+/** What a board shows of which somebody does not know all. `told` is `known` of a frame, `who` you or it. */
+export function knownText(told, who) {
+  const states = counted(told.states, told.exact ? "state" : "sampled state");
+  if (!told.states) return `Nothing is drawn: no state was found that fits what ${who} saw.`;
+  if (!told.exact) return `Drawn is what all of ${states} have in common that fit what ${who} saw; ? is where they differ.`;
+  if (told.states === 1) return `This is the state: nothing else fits what ${who} saw.`;
+  return `Drawn is what is certain; ? is not: ${states} fit what ${who} saw.`;
+}
+
+/** What somebody saw of a turn, as elements; percepts that only repeat its moves are not listed. */
+export function saw(percepts, moves) {
+  const did = new Set(Object.entries(moves).map(([role, move]) => `(did ${role} ${move})`));
+  if (!percepts.length) return ["saw nothing"];
+  if (percepts.every((percept) => did.has(percept))) return ["saw every move"];
+  return ["saw ", ...percepts.flatMap((percept) => [term(percept), " "])];
+}

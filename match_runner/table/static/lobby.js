@@ -18,7 +18,7 @@ export async function lobby() {
         el("section", { "aria-labelledby": "matches" },
           el("h2", { id: "matches" }, "Matches"), list),
         series,
-        records(told.records))));
+        records(told.records), logs(told.logs))));
   const draw = () => fill(list, ...matchList([...matches.values()]));
   draw();
   let waits = false;
@@ -100,6 +100,10 @@ function newMatch(told) {
 
   function choose() {
     own.hidden = game.value !== OWN;
+    // Until it is known who plays this game, nothing can begin.
+    state.roles = [];
+    start.disabled = true;
+    fill(seats);
     if (game.value === OWN && !text.value && state.rules) text.value = state.rules;
     check();
   }
@@ -292,9 +296,21 @@ function records(names) {
   if (!names.length) return null;
   return el("section", { "aria-labelledby": "records" },
     el("h2", { id: "records" }, "Records in the folder"),
-    el("ul", {}, ...names.map((each) => el("li", {},
-      el("a", { href: `/record/${each.split("/").map(encodeURIComponent).join("/")}` }, name(each))))));
+    el("ul", { class: "files" }, ...names.map((each) => el("li", {}, recordLink(each, each)))));
 }
+
+/** Matches that this machine's `ggp serve` played on servers elsewhere. */
+function logs(all) {
+  if (!all.length) return null;
+  const when = (time) => (Number.isNaN(Date.parse(time)) ? time : new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }));
+  return el("section", { "aria-labelledby": "logs" },
+    el("h2", { id: "logs" }, "Played by ggp serve"),
+    el("ul", { class: "files" }, ...all.map((log) => el("li", {}, recordLink(log.name, log.match),
+      el("span", { class: "quiet" }, " ", name(log.role, 40), ": ", name(log.player, 60), ", ", name(when(log.time), 40))))));
+}
+
+const recordLink = (file, title) =>
+  el("a", { href: `/record/${file.split("/").map(encodeURIComponent).join("/")}` }, name(title));
 
 async function standings(place) {
   for (;;) {

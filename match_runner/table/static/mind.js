@@ -95,7 +95,8 @@ export function mindPanel(role, pathOf) {
     stream = null;
   }
 
-  function look(move = null) {
+  /** @param line seed of the first line of play after a move. */
+  function look(move = null, line = 0) {
     stop();
     fill(problem);
     if (move === null) {
@@ -104,16 +105,15 @@ export function mindPanel(role, pathOf) {
       fill(lines);
       fill(belief, el("p", { class: "quiet" }, "Thinking …"));
     } else fill(lines, el("p", { class: "quiet" }, "Playing on …"));
-    stream = follow(pathOf(move), {
+    stream = follow(pathOf(move, line), {
       belief: (told) => fill(belief, ...drawBelief(told)),
       values: (told) => {
-        if (move !== null) return;
         thoughts[told.player] = told.decision;
         const each = Object.entries(thoughts).map(([player, decision]) => ({ player, decision }));
-        fill(values, el("h4", {}, "What it would think of its next move"), decisionTable(each, look));
+        fill(values, el("h4", {}, "What it would think of its next move"), decisionTable(each, (chosen) => look(chosen)));
       },
       lines: (told) => {
-        fill(lines, ...drawLines(told, role));
+        fill(lines, ...drawLines(told, role, (next) => look(told.move, next)));
         stop();
       },
       done: stop,
@@ -140,12 +140,32 @@ function drawBelief(told) {
   ];
 }
 
-function drawLines(told, role) {
-  const each = told.lines.map((line) => el("li", {},
-    ...line.turns.map((turn) => el("span", { class: "line-turn" }, ...Object.values(turn).map((move) => term(move)))),
-    el("b", {}, line.goal === null ? " no end yet" : ` ${line.goal} points`)));
+/** Simulations of HyperPlay-II after a move; `onMore` is called with the seed that others begin with. */
+function drawLines(told, role, onMore) {
+  const title = el("h4", {}, "Lines of play after ", term(told.move));
+  if (!told.lines.length) return [title, el("p", {}, "It is legal in no particle that was found.")];
+  const last = told.lines.at(-1).seed;
   return [
-    el("h4", {}, "Matches played on at random after ", term(told.move), " of ", name(role, 40)),
-    each.length ? el("ol", { class: "lines" }, ...each) : el("p", {}, "It is legal in no particle."),
+    title,
+    el("p", { class: "quiet" }, "Simulations of HyperPlay-II: each takes one particle for the truth, and there every role "
+      + "goes on by HyperPlay, knowing only what it did and saw itself."),
+    el("ol", { class: "lines" }, ...told.lines.map((line) => drawLine(line, role))),
+    el("button", { type: "button", class: "quiet-button", onClick: () => onMore(last + 1) }, "Other lines"),
   ];
+}
+
+function drawLine(line, role) {
+  // Chance that has nothing to decide is not worth a line.
+  const isIdle = line.turns.every((turn) => turn.random === line.turns[0].random);
+  const movers = (turn) => Object.entries(turn).filter(([who]) => who !== "random" || !isIdle);
+  const supposed = line.supposed.flatMap((fact, number) => [number ? ", " : null, term(fact)]);
+  return el("li", {},
+    el("p", {},
+      el("b", {}, line.goal === null ? "not ended in time" : counted(line.goal, "point")), " for ", name(role, 40),
+      el("span", { class: "quiet" }, ` · seed ${line.seed}`,
+        supposed.length ? [" · if ", ...supposed, line.more_supposed ? ` and ${line.more_supposed} more` : null] : null)),
+    el("ol", { class: "line-turns" }, ...line.turns.map((turn) => el("li", {},
+      ...movers(turn).map(([who, move]) => el("span", { class: "line-move" },
+        el("span", { class: "quiet" }, name(who, 20)), " ", term(move)))))),
+    line.more_turns ? el("p", { class: "quiet" }, `and ${counted(line.more_turns, "more turn")}`) : null);
 }

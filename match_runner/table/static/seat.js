@@ -1,7 +1,7 @@
 // A person's seat: what its role knows, its moves as buttons and on the board, the clock.
 
 import { drawPicture } from "./board.js";
-import { ask, counted, el, fill, follow, name, say, scores, show, term } from "./dom.js";
+import { ask, counted, el, fill, follow, knownText, name, saw, say, scores, show, term } from "./dom.js";
 
 const MANY_MOVES = 24;
 
@@ -62,6 +62,7 @@ export async function seat(token) {
       onCell: pick,
       playable: new Set([...next, ...picked]),
       selected: picked.at(-1) ?? null,
+      marked: told.frame.marks,
     });
     const seen = told.frame.view
       ? el("section", { "aria-label": "What you saw of the last turn" }, el("h2", {}, "You saw"), drawPicture(told.frame.view, {}))
@@ -69,12 +70,7 @@ export async function seat(token) {
     fill(board, picture, seen);
     if (focused) cellOf(focused)?.focus();
     const { known } = told.frame;
-    if (!known) fill(about, "Everybody sees this.");
-    else if (!known.states) fill(about, "Nothing is drawn: no state was found that fits what you saw.");
-    else if (known.exact) {
-      fill(about, known.states === 1 ? "This is the state: nothing else fits what you saw."
-        : `Drawn is what is certain; ? is not: ${counted(known.states, "state")} fit what you saw.`);
-    } else fill(about, `Drawn is what all of ${counted(known.states, "sampled state")} have in common that fit what you saw; ? is where they differ.`);
+    fill(about, known ? knownText(known, "you") : "Everybody sees this.");
   }
 
   const cellOf = (id) => [...board.querySelectorAll("[data-cell]")].find((each) => each.dataset.cell === id);
@@ -129,7 +125,7 @@ export async function seat(token) {
       el("span", {}, "you: ", term(turn.move)),
       turn.moves ? el("span", {}, ...Object.entries(turn.moves).filter(([role]) => role !== told.role).flatMap(
         ([role, move]) => [" ", name(role, 40), ": ", term(move)])) : null,
-      el("span", { class: "seen" }, turn.percepts.length ? "saw " : "saw nothing", ...turn.percepts.flatMap((seen) => [term(seen), " "])),
+      el("span", { class: "seen" }, ...saw(turn.percepts, turn.moves ?? {})),
       ...turn.faults.map((fault) => el("span", { class: "fault" }, name(fault))))));
   }
 

@@ -1,7 +1,7 @@
 // A match for those who may see all of it: the state and every role's view, turn by turn.
 
 import { drawPicture } from "./board.js";
-import { ask, el, fill, follow, name, own, say, scores, show, term } from "./dom.js";
+import { ask, counted, el, fill, follow, knownText, name, own, saw, say, scores, show, term } from "./dom.js";
 import { decisionTable, mindPanel } from "./mind.js";
 
 export async function watch(path, id, key) {
@@ -25,6 +25,8 @@ export async function watch(path, id, key) {
     step("Next turn", "▶", () => shown + 1), step("Last turn", "▶|", last), number);
   const status = el("p", { class: "status" });
   const state = el("div", { class: "picture-place" });
+  const about = el("p", { class: "quiet" });
+  const title = el("h2", { id: "state" }, "The state");
   const faults = el("ul", { class: "faults" });
   const cards = el("div", { class: "roles" });
   const endButton = el("button", { type: "button", class: "quiet-button", onClick: endMatch }, "End the match");
@@ -32,7 +34,7 @@ export async function watch(path, id, key) {
     controls,
     el("div", { class: "watch-page" },
       el("section", { class: "stack", "aria-labelledby": "state" },
-        el("h2", { id: "state" }, "The state"), status, state, faults,
+        title, status, state, about, faults,
         isRecord || told.match.status === "over" ? null : endButton),
       el("section", { class: "stack", "aria-labelledby": "roles" },
         el("h2", { id: "roles" }, "What every role does and sees"), cards)));
@@ -68,7 +70,10 @@ export async function watch(path, id, key) {
     const wanted = shown;
     const frame = await frameOf(wanted);
     if (wanted !== shown) return;
-    fill(state, drawPicture(frame.state, {}));
+    fill(state, drawPicture(frame.state, { marked: frame.marks }));
+    // The log of a server tells what one role saw, and that may be all there is.
+    if (frame.known) fill(title, "What ", name(told.match.roles[0], 40), " knew");
+    fill(about, frame.known ? knownText(frame.known, "it") : "");
     fill(faults, ...frame.faults.map((fault) => el("li", { class: "fault" }, name(fault.role, 40), ": ", name(fault.text, 400))));
     fill(cards, ...told.match.roles.map((role) => card(role, frame)));
   }
@@ -88,19 +93,22 @@ export async function watch(path, id, key) {
     const decision = frame.decisions[role];
     const thought = isLive ? thoughts.get(role) : null;
     const move = frame.moves[role];
+    const percepts = frame.percepts[role];
     const mind = player === undefined || told.sees !== "all" ? null : mindOf(role);
     return el("article", { class: "card role", "aria-label": `Role ${role}` },
-      el("h3", {}, name(role, 60), " ", el("span", { class: "quiet" }, name(player ?? "chance", 80))),
+      el("h3", {}, name(role, 60), " ", el("span", { class: "quiet" }, name(player ?? (role === "random" ? "chance" : "played elsewhere"), 80))),
       move === undefined ? null : el("p", {}, "moved ", term(move)),
-      frame.turn ? el("p", { class: "seen" }, frame.percepts[role].length ? "saw " : "saw nothing",
-        ...frame.percepts[role].flatMap((seen) => [term(seen), " "])) : null,
+      percepts ? el("p", { class: "seen" }, ...saw(percepts, frame.moves)) : null,
       frame.views[role] ? drawPicture(frame.views[role], {}) : null,
       thought ? thinking("Thinking now", thought.decision) : decision && decision.values.some((v) => v.visits) ? thinking("It had thought", decision) : null,
       mind);
   }
 
   const thinking = (title, decision) => el("details", { open: true },
-    el("summary", {}, title), decisionTable([{ player: "", decision }]));
+    el("summary", {}, title, particles(decision)), decisionTable([{ player: "", decision }]));
+
+  const particles = ({ particles: number, exact }) => (number
+    ? el("span", { class: "quiet" }, ` · ${counted(number, "particle")}${exact ? ", all there can be" : ""}`) : null);
 
   /** The panel of a role's mind; it stays what it is until another turn is looked at. */
   function mindOf(role) {
@@ -109,10 +117,13 @@ export async function watch(path, id, key) {
       known.turn = shown;
       return known.panel.element;
     }
-    const panel = mindPanel(role, (move) => {
+    const panel = mindPanel(role, (move, line) => {
       const asked = new URLSearchParams({ role, turn: `${minds.get(role).turn}`, seed: "0" });
       if (key) asked.set("key", key);
-      if (move !== null) asked.set("move", move);
+      if (move !== null) {
+        asked.set("move", move);
+        asked.set("line", `${line}`);
+      }
       return `${path}/mind?${asked}`;
     });
     minds.set(role, { panel, turn: shown });

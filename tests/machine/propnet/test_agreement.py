@@ -13,7 +13,7 @@ from ggp.machine import Limits, build_machine
 from tests.support.agreement import play_both
 from tests.support.games import MODEST_GAMES, SHARED, machine_of_game
 
-MATCHES = 100
+MATCHES = 40
 
 SHARED_MATCHES = int(os.environ.get("GGP_AGREEMENT_MATCHES", "2"))
 SHARED_STEPS = int(os.environ.get("GGP_AGREEMENT_STEPS", "6"))

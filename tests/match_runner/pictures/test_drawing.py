@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,17 +12,14 @@ from ggp.gdl import parse_term
 from match_runner.pictures import Layout
 from tests.match_runner.pictures.test_boards import layout
 from tests.support.games import REPOSITORY
+from tests.table.browsers import open_browser, why_no_browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-STATIC = REPOSITORY / "match_runner" / "table" / "static"
-CHROMIUM = shutil.which("chromium")
-SWITCHES = (
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-)
+pytestmark = pytest.mark.skipif(why_no_browser() is not None, reason=str(why_no_browser()))
 
+STATIC = REPOSITORY / "match_runner" / "table" / "static"
 EVIL = "<img/src=x/onerror=window.evil=1>"
 CELLS = "".join(f"(init (cell {x} {y} b))" for x in "abcdefghij" for y in range(1, 11))
 BOARD = f"""{CELLS} (<= (next (cell ?x ?y ?p)) (true (cell ?x ?y ?p)))
@@ -37,20 +33,13 @@ STATE = ("(cell a 1 wr)", "(cell b 3 bk)", f"(cell j 10 {EVIL})", "(cell c 3 b)"
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """A page with the board's script and style and nothing else, 360 pixels wide."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("Chromium is not installed")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(
-            executable_path=CHROMIUM, args=list(SWITCHES), headless=True
-        )
+    with open_browser() as browser:
         page = browser.new_page(viewport={"width": 360, "height": 640})
         page.set_content("<!doctype html><meta charset=utf-8><body style='margin: 8px'></body>")
         page.add_style_tag(path=str(STATIC / "board.css"))
         script = Path(STATIC / "board.js").read_text(encoding="utf-8")
         page.add_script_tag(content=f"{script}\nwindow.drawPicture = drawPicture;", type="module")
         yield page
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -58,17 +47,22 @@ def chess() -> Layout:
     return layout(BOARD)
 
 
-def show(page: Page, picture: dict[str, Any], playable: tuple[str, ...] = ()) -> None:
+def show(
+    page: Page,
+    picture: dict[str, Any],
+    playable: tuple[str, ...] = (),
+    marked: tuple[str, ...] = (),
+) -> None:
     """Draw a picture; the cells that are chosen go into `window.chosen`."""
     page.evaluate(
-        """([picture, playable]) => {
+        """([picture, playable, marked]) => {
           window.chosen = [];
           document.body.replaceChildren(drawPicture(picture, {
             onCell: (id) => window.chosen.push(id), playable: new Set(playable),
-            selected: playable[0] ?? null,
+            selected: playable[0] ?? null, marked,
           }));
         }""",
-        [picture, list(playable)],
+        [picture, list(playable), list(marked)],
     )
 
 
@@ -84,6 +78,12 @@ def test_cells_say_where_they_are_and_what_is_in_them(page: Page, chess: Layout)
     assert page.locator("button").count() == 0  # nothing can be chosen
     assert page.locator(".board-edge").all_text_contents()[:3] == ["a", "b", "c"]
     assert page.locator(".fact").all_text_contents() == ["(control white)"]
+
+
+def test_cells_of_the_last_moves_are_marked(page: Page, chess: Layout) -> None:
+    show(page, state(chess, *STATE), marked=("cell:a,1", "cell:b,2", "cell:nowhere"))
+    marked = page.locator(".marked").evaluate_all("all => all.map((each) => each.dataset.cell)")
+    assert sorted(marked) == ["cell:a,1", "cell:b,2"]
 
 
 def test_names_are_never_markup(page: Page, chess: Layout) -> None:

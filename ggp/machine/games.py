@@ -1,0 +1,40 @@
+"""Games by their names, whatever they are: rulesheets, or games of OpenSpiel.
+
+What comes of either is a `Program`. Its `source.text` is all that is needed to have it again:
+records keep it, and workers are sent it.
+"""
+
+from __future__ import annotations
+
+from ggp.gdl import normalize, parser
+from ggp.gdl.program import Program
+from ggp.machine.spiel.games import is_spiel, spiel_program
+
+
+def load_program(name_or_path: str) -> Program:
+    """A game by its name, or by the path of its rulesheet.
+
+    Raises:
+        ConfigError: there is no such game, or it cannot be played here.
+        BackendUnavailableError: OpenSpiel has it, which is not installed.
+        GDLError: the rules cannot be used.
+    """
+    if is_spiel(name_or_path):
+        return spiel_program(name_or_path)
+    return normalize.load(name_or_path)
+
+
+def read_program(text: str, name: str = "<text>") -> Program:
+    """A game from its rules, or from what names it in OpenSpiel.
+
+    Args:
+        name: what messages call it.
+
+    Raises:
+        ConfigError: OpenSpiel has no such game, or it cannot be played here.
+        BackendUnavailableError: OpenSpiel has it, which is not installed.
+        GDLError: the rules cannot be used.
+    """
+    if is_spiel(text):
+        return spiel_program(text, name)
+    return normalize.normalize(parser.parse(text, name))

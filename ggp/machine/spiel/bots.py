@@ -1,0 +1,104 @@
+"""OpenSpiel's own search bots, asked for a move in one state.
+
+They get a state that the role cannot tell from the true one. Monte Carlo tree search looks at it
+where everybody knows it. Information-set search (ISMCTS) only looks at what the role knows there:
+it draws the states it searches itself, which OpenSpiel can do in some games only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ggp.errors import ConfigError, MachineError
+from ggp.machine.base import Machine, States, is_open
+from ggp.machine.spiel.games import pyspiel
+from ggp.machine.spiel.nodes import Node, SpielStates
+from ggp.machine.spiel.spiel_machine import SpielMachine
+
+UCT_C = 2.0
+"""The constant of OpenSpiel's examples, for utilities of -1 to 1."""
+
+_MOST_SIMULATIONS = 1 << 30
+_MOST_SEED = 1 << 30
+_MEMORY_MB = 1000
+
+
+class Bots:
+    """Bots for one machine.
+
+    Args:
+        machine: of a game of OpenSpiel.
+        rng: all their random choices.
+
+    Raises:
+        ConfigError: it is not, or OpenSpiel has no bot that can play the game.
+    """
+
+    def __init__(self, machine: Machine, rng: np.random.Generator) -> None:
+        if not isinstance(machine, SpielMachine):
+            raise ConfigError("OpenSpiel's bots play games that are named openspiel:NAME only")
+        self._library, self._rng = pyspiel(), rng
+        self._is_open = is_open(machine)
+        low, high = machine.utility_range
+        self._uct_c = UCT_C * (high - low) / 2
+        if not self._is_open:
+            self._refuse_if_it_cannot_draw(machine)
+
+    def move(
+        self, states: States, role: int, simulations: int | None, seconds: float | None
+    ) -> int:
+        """The move of a role in one state, after so many simulations or so much time.
+
+        Raises:
+            MachineError: OpenSpiel fails.
+        """
+        assert isinstance(states, SpielStates)
+        (node,) = states.nodes
+        bot = self._bot(
+            node, simulations or _MOST_SIMULATIONS, -1.0 if seconds is None else seconds
+        )
+        try:
+            return int(bot.step(node.state)) + 1
+        except self._library.SpielError as error:
+            raise MachineError(f"OpenSpiel's bot fails: {error}") from error
+
+    def _bot(self, node: Node, simulations: int, seconds: float) -> Any:
+        seed = int(self._rng.integers(_MOST_SEED))
+        evaluator = self._library.RandomRolloutEvaluator(1, seed)
+        if self._is_open:
+            return self._library.MCTSBot(
+                node.state.get_game(),
+                evaluator,
+                self._uct_c,
+                simulations,
+                _MEMORY_MB,
+                True,
+                seed,
+                False,
+                max_wall_clock_time=seconds,
+            )
+        return self._library.ISMCTSBot(
+            seed,
+            evaluator,
+            self._uct_c,
+            simulations,
+            final_policy_type=self._library.ISMCTSFinalPolicyType.MAX_VISIT_COUNT,
+            max_wall_clock_time=seconds,
+        )
+
+    def _refuse_if_it_cannot_draw(self, machine: SpielMachine) -> None:
+        state = machine.initial().nodes[0].state.clone()
+        while state.is_chance_node():
+            state.apply_action(state.chance_outcomes()[0][0])
+        name = state.get_game().get_type().short_name
+        if state.is_simultaneous_node():
+            raise ConfigError(f"OpenSpiel's ISMCTS cannot play {name}: players move at once")
+        try:
+            state.resample_from_infostate(state.current_player(), self._rng.random)
+        except self._library.SpielError as error:
+            raise ConfigError(
+                f"OpenSpiel's ISMCTS cannot play {name}: OpenSpiel does not say how to draw a "
+                "state from what a player knows"
+            ) from error

@@ -1,0 +1,87 @@
+"""What players are told, as percepts.
+
+OpenSpiel has a string for what a player knows (`information_state_string`), or at least for what it
+sees (`observation_string`). A player is told a digest of it whenever it has changed, and that it
+moves next. In games where everybody sees everything, all are told the joint move, as in plain GDL.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any
+
+from ggp.machine.joint_percepts import joint_percepts
+from ggp.machine.spiel.games import pyspiel
+from ggp.machine.spiel.nodes import Node
+from ggp.machine.spiel.terms import YOUR_MOVE, Terms, told
+
+_DIGEST_BYTES = 8
+
+
+class Knowledge:
+    """What each role of a game is told.
+
+    Args:
+        game: the `pyspiel.Game`.
+        roles: its roles, `random` last if there is chance.
+    """
+
+    def __init__(self, game: Any, roles: tuple[str, ...]) -> None:
+        kind = game.get_type()
+        self.is_open: bool = kind.information == pyspiel().GameType.Information.PERFECT_INFORMATION
+        self._remembers: bool = kind.provides_information_state_string
+        self._sees: bool = kind.provides_observation_string
+        self._roles, self._num_players = roles, game.num_players()
+        self._error = pyspiel().SpielError
+        self._joint: dict[tuple[int, ...], int] = {}
+
+    def words(self, node: Node, player: int) -> str:
+        """The string of what a player knows; empty where OpenSpiel has none."""
+        try:
+            if self._remembers:
+                return str(node.state.information_state_string(player))
+            return str(node.state.observation_string(player)) if self._sees else ""
+        except self._error:
+            return ""
+
+    def percepts(self, terms: Terms, before: Node, row: tuple[int, ...], after: Node) -> list[int]:
+        """`[R]` the percept ids of a joint move."""
+        if self.is_open:
+            return [self._joint_percept(terms, row)] * len(self._roles)
+        return [self._percept(terms, before, after, role) for role in range(len(self._roles))]
+
+    def percept(
+        self, terms: Terms, before: Node, row: tuple[int, ...], after: Node, role: int
+    ) -> int:
+        """That of one role alone."""
+        if self.is_open:
+            return self._joint_percept(terms, row)
+        return self._percept(terms, before, after, role)
+
+    def _percept(self, terms: Terms, before: Node, after: Node, role: int) -> int:
+        # A node has one history, so what was told in its last turn is remembered with it.
+        found = after.percepts.get(role)
+        if found is None:
+            texts: tuple[str, ...] = ()
+            if role < self._num_players:
+                new = self._digest(after, role)
+                if new != self._digest(before, role):
+                    texts = (told(new),)
+                if after.acts(role):
+                    texts = (*texts, YOUR_MOVE)
+            found = after.percepts[role] = terms.number_of(texts)
+        return found
+
+    def _digest(self, node: Node, player: int) -> str:
+        found = node.digests.get(player)
+        if found is None:
+            words = self.words(node, player).encode()
+            found = blake2b(words, digest_size=_DIGEST_BYTES).hexdigest()
+            node.digests[player] = found
+        return found
+
+    def _joint_percept(self, terms: Terms, row: tuple[int, ...]) -> int:
+        if row not in self._joint:
+            texts = joint_percepts(self._roles, list(map(terms.move_text, row)))
+            self._joint[row] = terms.number_of(texts)
+        return self._joint[row]

@@ -1,0 +1,256 @@
+"""The machine of a game of OpenSpiel.
+
+One node of OpenSpiel's tree is one turn: whoever acts there has its actions as moves, all others
+play `noop`. Chance is the role `random`, with the probabilities of its node. Goals are utilities
+stretched to 0 to 100.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ggp.errors import MachineError, NoLegalMoveError
+from ggp.gdl.program import LEAST_GOAL, MOST_GOAL, RANDOM
+from ggp.gdl.telling import PLAIN
+from ggp.machine.arrays import ragged
+from ggp.machine.base import (
+    DEFAULT_MAX_STEPS,
+    UNKNOWN,
+    BoolArray,
+    Chance,
+    FloatArray,
+    IntArray,
+    Playouts,
+    Ragged,
+    States,
+    Stepped,
+)
+from ggp.machine.joint_percepts import JointMovesTold
+from ggp.machine.spiel.games import SpielProgram, load_game
+from ggp.machine.spiel.knowledge import Knowledge
+from ggp.machine.spiel.nodes import Node, NodeStore, SpielStates, history_of, returns_of
+from ggp.machine.spiel.playouts import RandomMatches
+from ggp.machine.spiel.terms import NOOP, Terms
+
+_log = logging.getLogger(__name__)
+
+_SPAN = MOST_GOAL - LEAST_GOAL
+
+
+class SpielMachine:
+    """`Machine` on OpenSpiel. Not safe to use from several threads.
+
+    Args:
+        program: from `spiel_program`.
+    """
+
+    backend = "openspiel"
+    goal_range = (LEAST_GOAL, MOST_GOAL)
+
+    def __init__(self, program: SpielProgram) -> None:
+        game = load_game(program.source.text)
+        self.roles = program.roles
+        self.random_role = program.roles.index(RANDOM) if RANDOM in program.roles else None
+        self.utility_range = program.utilities
+        self.states_visited = 0
+        self._num_players: int = game.num_players()
+        self._store = NodeStore(game, self.roles)
+        self._knowledge = Knowledge(game, self.roles)
+        num_actions = max(game.num_distinct_actions(), game.max_chance_outcomes())
+        self._terms = Terms(self.roles, num_actions, is_open=self._knowledge.is_open)
+        self._told = JointMovesTold(PLAIN) if self._knowledge.is_open else None
+        self._matches = RandomMatches(game)
+        self._is_warned = False
+
+    # ---------------------------------------------------------------- batches
+
+    def initial(self, num_lanes: int = 1) -> SpielStates:
+        return SpielStates(self._store, [self._store.root] * num_lanes)
+
+    def concatenate(self, batches: Sequence[States]) -> SpielStates:
+        nodes = [self._nodes(batch) for batch in batches]
+        return SpielStates(self._store, np.concatenate(nodes) if nodes else [])
+
+    def groups(self, states: States) -> IntArray:
+        seen: dict[bytes, int] = {}
+        found = [seen.setdefault(node.key, len(seen)) for node in self._nodes(states)]
+        return np.array(found, dtype=np.int64)
+
+    # ---------------------------------------------------------------- semantics
+
+    def terminal(self, states: States) -> BoolArray:
+        return np.array([node.is_over for node in self._nodes(states)], dtype=np.bool_)
+
+    def goals(self, states: States) -> FloatArray:
+        found = np.zeros((len(states), len(self.roles)))
+        for lane, node in enumerate(self._nodes(states)):
+            if node.is_over:
+                found[lane, : self._num_players] = self._final_goals(returns_of(node))
+            else:  # what was gained so far may be less than any match ends with
+                goals = self._goals_of(returns_of(node)).clip(*self.goal_range)
+                found[lane, : self._num_players] = goals
+        return found
+
+    def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
+        lists = []
+        for node in self._nodes(states):
+            moves = node.moves(role, self._num_players)
+            if not len(moves) and not node.is_over and not allow_stuck:
+                raise NoLegalMoveError(self.roles[role], self._fluents_of(node))
+            lists.append(moves)
+        return ragged(lists)
+
+    def chance(self, states: States) -> Chance:
+        if self.random_role is None:
+            none = np.zeros(0, dtype=np.int64)
+            return Chance(np.zeros(len(states) + 1, dtype=np.int64), none, np.zeros(0))
+        offsets, moves = self.legal(states, self.random_role, allow_stuck=True)
+        shares: list[FloatArray] = []
+        for node in self._nodes(states):
+            if node.is_chance:
+                found = np.array([share for _, share in node.chance])
+                shares.append(found / found.sum())
+            elif not node.is_over:
+                shares.append(np.ones(1))
+        return Chance(offsets, moves, np.concatenate(shares) if shares else np.zeros(0))
+
+    def step(self, states: States, joint_moves: IntArray) -> Stepped:
+        nodes = self._nodes(states)
+        self.states_visited += len(nodes)
+        known: dict[tuple[int, tuple[int, ...]], tuple[Node, list[int]]] = {}
+        after = np.empty(len(nodes), dtype=object)
+        percepts = np.zeros((len(nodes), len(self.roles)), dtype=np.int64)
+        for lane, (node, moves) in enumerate(zip(nodes, joint_moves.tolist(), strict=True)):
+            row = tuple(moves)
+            found = known.get((id(node), row))
+            if found is None:
+                child = self._store.after(node, row)
+                seen = self._knowledge.percepts(self._terms, node, row, child)
+                known[(id(node), row)] = found = (child, seen)
+            after[lane], percepts[lane] = found
+        return Stepped(SpielStates(self._store, after), percepts)
+
+    def step_matching(
+        self,
+        states: States,
+        lanes: IntArray,
+        joint_moves: IntArray,
+        role: int,
+        percepts: IntArray,
+    ) -> tuple[IntArray, States] | None:
+        """See `Matcher`: what the others are told is never asked for."""
+        nodes = self._nodes(states)
+        self.states_visited += len(lanes)
+        wanted = percepts.tolist()
+        matching: list[int] = []
+        after: list[Node] = []
+        for place, (lane, moves) in enumerate(
+            zip(lanes.tolist(), joint_moves.tolist(), strict=True)
+        ):
+            row = tuple(moves)
+            child = self._store.after(nodes[lane], row)
+            if wanted[lane] not in (
+                UNKNOWN,
+                self._knowledge.percept(self._terms, nodes[lane], row, child, role),
+            ):
+                continue
+            matching.append(place)
+            after.append(child)
+        return np.array(matching, dtype=np.int64), SpielStates(self._store, after)
+
+    def playout(
+        self,
+        states: States,
+        rng: np.random.Generator,
+        max_steps: int = DEFAULT_MAX_STEPS,
+        max_seconds: float | None = None,
+    ) -> Playouts:
+        nodes = self._nodes(states)
+        utilities, steps, finished = self._matches.play(nodes, rng, max_steps, max_seconds)
+        goals = np.zeros((len(nodes), len(self.roles)))
+        goals[finished, : self._num_players] = self._final_goals(utilities[finished])
+        self.states_visited += int(steps.sum())
+        return Playouts(goals, steps, finished)
+
+    # ---------------------------------------------------------------- terms
+
+    def move_id(self, move: str) -> int | None:
+        return self._terms.move_id(move)
+
+    def move_text(self, move: int) -> str:
+        return self._terms.move_text(move)
+
+    def percept_id(self, percepts: Sequence[str]) -> int | None:
+        return self._terms.percept_id(percepts)
+
+    def percept_texts(self, percept: int) -> tuple[str, ...]:
+        return self._terms.percept_texts(percept)
+
+    def told_moves(self, percepts: IntArray) -> IntArray | None:
+        return None if self._told is None else self._told.of(self, percepts)
+
+    def fluents(self, states: States) -> list[tuple[str, ...]]:
+        return [self._fluents_of(node) for node in self._nodes(states)]
+
+    def close(self) -> None:
+        """Nothing is held but memory."""
+
+    # ---------------------------------------------------------------- words
+
+    def move_words(self, states: States, role: int, move: int) -> str:
+        """See `Wordy`."""
+        (node,) = self._nodes(states)
+        if move == NOOP:
+            return ""
+        player = node.player if role == self.random_role else role
+        return str(node.state.action_to_string(player, move - 1))
+
+    def state_words(self, states: States) -> str:
+        """See `Wordy`."""
+        (node,) = self._nodes(states)
+        return str(node.state)
+
+    def knowledge_words(self, states: States, role: int) -> str:
+        """See `Wordy`."""
+        (node,) = self._nodes(states)
+        return "" if role == self.random_role else self._knowledge.words(node, role)
+
+    # ---------------------------------------------------------------- private
+
+    def _nodes(self, states: States) -> np.ndarray[Any, Any]:
+        if not isinstance(states, SpielStates) or states.store is not self._store:
+            raise MachineError("these states belong to another machine")
+        return states.nodes
+
+    def _goals_of(self, utilities: FloatArray) -> FloatArray:
+        low, high = self.utility_range
+        return LEAST_GOAL + _SPAN * (utilities - low) / ((high - low) or 1.0)
+
+    def _final_goals(self, utilities: FloatArray) -> FloatArray:
+        """Goal values of ended matches."""
+        low, high = self.utility_range
+        outside = utilities[(utilities < low) | (utilities > high)]
+        if len(outside) and not self._is_warned:
+            self._is_warned = True
+            _log.warning(
+                "a utility of %g is outside what OpenSpiel says, %g to %g: it is kept",
+                *(outside[0], low, high),
+            )
+        return self._goals_of(utilities)
+
+    def _fluents_of(self, node: Node) -> tuple[str, ...]:
+        """`(done TURN ROLE MOVE)` of all that was done, or the digest of a position."""
+        if self._store.is_positional:
+            return (f"(position x{node.key.hex()})",)
+        return tuple(
+            sorted(
+                f"(done {turn} {name} {self._terms.move_text(move)})"
+                for turn, row in enumerate(history_of(node), start=1)
+                for name, move in zip(self.roles, row, strict=True)
+                if move != NOOP
+            )
+        )

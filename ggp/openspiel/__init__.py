@@ -1,0 +1,21 @@
+"""Rulesheets as games of OpenSpiel, for its algorithms.
+
+    >>> import pyspiel
+    >>> import ggp.openspiel
+    >>> game = pyspiel.load_game("gdl(rules=kuhn_poker)")
+    >>> game.new_initial_state().legal_actions()
+    [0, 1, 2, 3, 4, 5]
+
+Importing this package tells OpenSpiel of the game `gdl`. `rules` is the name of a game that comes
+with ggp, or the path of a rulesheet. `docs/openspiel.md` says what becomes of a rulesheet.
+
+`survey` finds what OpenSpiel wants to know of a game, `sheet` numbers its moves, `turns` and
+`positions` make single choices of joint moves, `worlds` draws histories, and `game` has OpenSpiel's
+classes.
+"""
+
+from ggp.openspiel.game import GdlGame, GdlState, register
+
+__all__ = ["GdlGame", "GdlState"]
+
+register()

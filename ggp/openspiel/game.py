@@ -1,0 +1,205 @@
+"""Rulesheets as games of OpenSpiel: `gdl(rules=NAME_OR_PATH)`.
+
+OpenSpiel holds games and states in C++ and asks these classes what they say. It copies states
+often, so a state has one attribute, which copies to itself (`ggp.openspiel.positions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ggp.machine.spiel import games as spiel_games
+from ggp.openspiel.positions import Position, start
+from ggp.openspiel.sheet import Sheet
+from ggp.openspiel.survey import MOST_STATES
+from ggp.openspiel.turns import playing
+from ggp.openspiel.worlds import resampled
+
+pyspiel: Any = spiel_games.pyspiel()
+
+_Game: Any = pyspiel.Game
+_State: Any = pyspiel.State
+
+NAME = "gdl"
+
+PARAMETERS = {"rules": "kuhn_poker", "verify_states": MOST_STATES}
+"""Parameters of the game `gdl` and what they are if they are not given."""
+
+MOST_PLAYERS = 64
+"""What OpenSpiel is told of rulesheets in general; a rulesheet has its own number."""
+
+
+class GdlGame(_Game):  # type: ignore[misc]
+    """A rulesheet as a game of OpenSpiel; made by `pyspiel.load_game`.
+
+    Utilities are goal values, less what makes their sum zero where it is known to be constant.
+
+    Args:
+        params: `rules`, the name of a game that comes with ggp or the path of a rulesheet, and
+            `verify_states`, see `ggp.openspiel.survey`; 0 claims nothing.
+
+    Raises:
+        ConfigError: there is no such game, or only chance plays it.
+        GDLError: the rules cannot be used.
+        MachineError: the rules are too much for the fast backend.
+    """
+
+    def __init__(self, params: Mapping[str, Any] | None = None) -> None:
+        given = {**PARAMETERS, **(params or {})}
+        playing_ = playing(str(given["rules"]), int(given["verify_states"]))
+        sheet = playing_.sheet
+        # Names are the same wherever the game is loaded again.
+        super().__init__(_type(sheet), _info(sheet), {**given, "rules": sheet.rules})
+        self._playing = playing_
+
+    @property
+    def sheet(self) -> Sheet:
+        """What is known of the rulesheet: its machine, its moves as actions, how they are named."""
+        return self._playing.sheet
+
+    def new_initial_state(self) -> GdlState:
+        """The beginning of the game."""
+        return GdlState(self, start(self._playing))
+
+    def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> PathObserver:
+        """What tells incomplete paths, whatever kind of observation is asked for."""
+        return PathObserver()
+
+    def max_chance_nodes_in_history(self) -> int:
+        """Choices of `random` in a match, at most."""
+        return self.sheet.most_chances
+
+
+class GdlState(_State):  # type: ignore[misc]
+    """A state of a rulesheet, and whose turn it is."""
+
+    def __init__(self, game: GdlGame, position: Position) -> None:
+        super().__init__(game)
+        self._position = position
+
+    @property
+    def position(self) -> Position:
+        """Where the match stands."""
+        return self._position
+
+    def current_player(self) -> int:
+        """Who chooses next."""
+        if self._position.turn.over:
+            return int(pyspiel.PlayerId.TERMINAL)
+        player = self._position.player
+        return int(pyspiel.PlayerId.CHANCE) if player is None else player
+
+    def is_terminal(self) -> bool:
+        """Whether the game is over."""
+        return self._position.turn.over
+
+    def returns(self) -> list[float]:
+        """The utilities of the players, 0 before the end."""
+        return self._position.turn.utilities
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        """What chance may do, with probabilities."""
+        return self._position.turn.outcomes
+
+    def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> GdlState:
+        """A state that the player, who is to choose, cannot tell from this one.
+
+        Drawn by probability, as far as the others' moves are uniformly random.
+
+        Args:
+            sampler: gives a uniform number from 0 to 1.
+
+        Raises:
+            BeliefDepletedError: none was found.
+            ValueError: it is not this player's turn.
+        """
+        if player != self.current_player():
+            raise ValueError(f"player {player} is not to choose here")
+        rng = np.random.default_rng(int(sampler() * (1 << 53)))
+        state: GdlState = self.get_game().new_initial_state()
+        for action in resampled(self._position, rng):
+            state.apply_action(action)
+        return state
+
+    def _legal_actions(self, player: int) -> list[int]:
+        return self._position.actions()
+
+    def _apply_action(self, action: int) -> None:
+        self._position = self._position.after(action)
+
+    def _action_to_string(self, player: int, action: int) -> str:
+        sheet = self._position.turn.game.sheet
+        names = sheet.outcomes if player == pyspiel.PlayerId.CHANCE else sheet.actions
+        return names.texts[action]
+
+    def __str__(self) -> str:
+        return self._position.text()
+
+
+class PathObserver:
+    """Tells a player's incomplete path as text; there is no tensor."""
+
+    tensor = None
+
+    def __init__(self) -> None:
+        self.dict: dict[str, Any] = {}
+
+    def set_from(self, state: GdlState, player: int) -> None:
+        """There is nothing to set."""
+
+    def string_from(self, state: GdlState, player: int) -> str:
+        """The player's name, and a line for each turn: its move, and its percepts."""
+        return state.position.path(player)
+
+
+def _type(sheet: Sheet | None = None) -> Any:
+    """What OpenSpiel calls the type of a game; without a sheet, of rulesheets in general."""
+    kinds = pyspiel.GameType
+    utility = kinds.Utility.GENERAL_SUM
+    if sheet is not None and sheet.has_zero_sum:
+        utility = kinds.Utility.ZERO_SUM
+    elif sheet is not None and sheet.has_common_goal:
+        utility = kinds.Utility.IDENTICAL
+    by_chance = sheet is None or sheet.has_chance
+    is_open = sheet is not None and sheet.is_open
+    return kinds(
+        short_name=NAME,
+        long_name="Game Description Language",
+        dynamics=kinds.Dynamics.SEQUENTIAL,
+        chance_mode=kinds.ChanceMode.EXPLICIT_STOCHASTIC
+        if by_chance
+        else kinds.ChanceMode.DETERMINISTIC,
+        information=kinds.Information.PERFECT_INFORMATION
+        if is_open
+        else kinds.Information.IMPERFECT_INFORMATION,
+        utility=utility,
+        reward_model=kinds.RewardModel.TERMINAL,
+        max_num_players=MOST_PLAYERS if sheet is None else len(sheet.players),
+        min_num_players=1 if sheet is None else len(sheet.players),
+        provides_information_state_string=True,
+        provides_information_state_tensor=False,
+        provides_observation_string=False,
+        provides_observation_tensor=False,
+        parameter_specification=PARAMETERS,
+    )
+
+
+def _info(sheet: Sheet) -> Any:
+    least, most = sheet.bounds
+    return pyspiel.GameInfo(
+        num_distinct_actions=len(sheet.actions),
+        max_chance_outcomes=len(sheet.outcomes) if sheet.has_chance else 0,
+        num_players=len(sheet.players),
+        min_utility=least,
+        max_utility=most,
+        utility_sum=0.0 if sheet.has_zero_sum else None,
+        max_game_length=sheet.most_decisions,
+    )
+
+
+def register() -> None:
+    """Tell OpenSpiel of the game `gdl`."""
+    pyspiel.register_game(_type(), GdlGame)

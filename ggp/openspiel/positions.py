@@ -1,0 +1,116 @@
+"""Where a match stands in OpenSpiel: a turn of the rulesheet, and who has chosen in it so far.
+
+Roles move at once in GDL-II, one after the other in OpenSpiel. So a turn becomes a row of choices:
+
+    turn: player1 has moves a b, player2 only noop, player3 has c d, random has x y
+
+    player1 chooses -> player3 chooses (it is not told what player1 chose) -> chance -> next turn
+
+Forced moves are made without asking, and turns in which nobody has a choice pass by themselves.
+What a player knows is its incomplete path: its own moves and percepts of all turns, forced moves
+too. Before the turn is complete it also knows what it chose itself.
+
+Positions are values. OpenSpiel copies and pickles the states of games that are written in Python;
+a copy of a position is the position itself, and what is pickled is how to get there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ggp.errors import IllegalMoveError
+from ggp.openspiel.turns import Playing, Turn, playing, turns_of
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A turn and the choices made in it so far, which nobody else is told.
+
+    Attributes:
+        chosen: actions of the choosers in their order.
+    """
+
+    turn: Turn
+    chosen: tuple[int, ...]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Position:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        sheet = self.turn.game.sheet
+        return _restored, (sheet.rules, sheet.verify_states, tuple(self.history()))
+
+    @property
+    def player(self) -> int | None:
+        """Who chooses next; None if chance does, or nobody."""
+        choosers = self.turn.choosers
+        return choosers[len(self.chosen)][0] if len(self.chosen) < len(choosers) else None
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether chance chooses next."""
+        return self.player is None and not self.turn.over
+
+    def actions(self) -> list[int]:
+        """What may be chosen next, increasing."""
+        if self.player is not None:
+            return self.turn.choosers[len(self.chosen)][1]
+        return [action for action, _ in self.turn.outcomes]
+
+    def after(self, action: int) -> Position:
+        """The position after a choice.
+
+        Raises:
+            IllegalMoveError: it cannot be chosen.
+        """
+        if action not in self.actions():
+            raise self._illegal(action)
+        chosen = (*self.chosen, action)
+        if len(chosen) < self.turn.num_choices:
+            return Position(self.turn, chosen)
+        return Position(self.turn.game.after(self.turn, chosen), ())
+
+    def path(self, player: int) -> str:
+        """What a player knows: two positions are the same to it if this is the same."""
+        known = self.turn.paths[player]
+        for (chooser, _), action in zip(self.turn.choosers, self.chosen, strict=False):
+            if chooser == player:
+                return f"{known}\n{self.turn.game.sheet.actions.texts[action]} / ?"
+        return known
+
+    def text(self) -> str:
+        """The fluents, and what was chosen in this turn."""
+        sheet = self.turn.game.sheet
+        lines = [self.turn.fluents]
+        for (player, _), action in zip(self.turn.choosers, self.chosen, strict=False):
+            lines.append(f"{sheet.names[player]}: {sheet.actions.texts[action]}")
+        return "\n".join(lines)
+
+    def history(self) -> list[int]:
+        """All choices from the beginning on."""
+        moves = [turn.joint_move for turn in turns_of(self.turn.past)]
+        before, _ = self.turn.game.replayed(moves)
+        return [*before, *self.chosen]
+
+    def _illegal(self, action: int) -> IllegalMoveError:
+        sheet = self.turn.game.sheet
+        player = self.player
+        names = sheet.outcomes if player is None else sheet.actions
+        role = "random" if player is None else sheet.names[player]
+        known = 0 <= action < len(names)
+        shown = names.texts[action] if known else f"action {action}"
+        return IllegalMoveError(role, shown, [names.texts[legal] for legal in self.actions()])
+
+
+def start(game: Playing) -> Position:
+    """Where a match begins."""
+    return Position(game.first, ())
+
+
+def _restored(rules: str, verify_states: int, history: tuple[int, ...]) -> Position:
+    """A position that was pickled."""
+    position = start(playing(rules, verify_states))
+    for action in history:
+        position = position.after(action)
+    return position

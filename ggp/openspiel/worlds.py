@@ -1,0 +1,121 @@
+"""Whole histories that a player cannot tell from what happened.
+
+OpenSpiel's information-set search asks for them (`resample_from_infostate`). They are drawn turn by
+turn from the player's incomplete path, as particles are (`ggp.belief`), but with what led to them:
+K histories side by side, all of them where they are few, else a sample with weights. The others'
+moves count as uniformly random.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ggp.belief import never
+from ggp.belief.completions import Learnt, draw_completions, list_completions, open_moves
+from ggp.belief.resample import choose_entries, log_sums
+from ggp.errors import BeliefDepletedError
+from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine
+from ggp.openspiel.positions import Position
+from ggp.openspiel.turns import Past, turns_of
+
+MOST_WORLDS = 1_000
+"""Histories of a sample."""
+
+LISTED = 1 << 16
+"""Joint moves of one turn that are all tried; of more, some are drawn."""
+
+DRAWS = 4_096
+"""Joint moves drawn to continue one history, at most."""
+
+TRIES = 5
+"""Samples made before a player's path counts as one that nothing agrees with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worlds:
+    """K histories of T turns that agree with an incomplete path.
+
+    Attributes:
+        joint_moves: `[K, T, R]`.
+        weights: `[K]`, which sum to 1.
+    """
+
+    joint_moves: IntArray
+    weights: FloatArray
+
+    def draw(self, rng: np.random.Generator) -> list[tuple[int, ...]]:
+        """One of them, drawn by weight."""
+        world = rng.choice(len(self.weights), p=self.weights)
+        return [tuple(moves) for moves in self.joint_moves[world].tolist()]
+
+
+def resampled(position: Position, rng: np.random.Generator) -> list[int]:
+    """All choices of a history that whoever chooses at a position cannot tell from its own.
+
+    Raises:
+        BeliefDepletedError: none was found.
+        ValueError: no player chooses there.
+    """
+    player = position.player
+    if player is None:
+        raise ValueError("only a player that is to choose can be given another history")
+    game = position.turn.game
+    path = position.turn.paths[player]
+    if path not in game.worlds:
+        game.worlds.clear()  # searches ask again and again for one and the same
+        turns = turns_of(position.turn.past)
+        game.worlds[path] = worlds_of(game.sheet.machine, game.sheet.players[player], turns, rng)
+    actions, turn = game.replayed(game.worlds[path].draw(rng))
+    for chooser, options in turn.choosers:
+        if chooser == player:
+            break
+        actions.append(int(rng.choice(options)))
+    return actions
+
+
+def worlds_of(machine: Machine, role: int, turns: list[Past], rng: np.random.Generator) -> Worlds:
+    """Histories that agree with what a role did and saw in these turns.
+
+    Raises:
+        BeliefDepletedError: none was found.
+    """
+    for _ in range(TRIES):
+        found = _sample(machine, role, turns, rng)
+        if found is not None:
+            return found
+    texts = [machine.move_text(turn.joint_move[role]) for turn in turns]
+    raise BeliefDepletedError(texts, TRIES * MOST_WORLDS, exhausted=False)
+
+
+def _sample(
+    machine: Machine, role: int, turns: list[Past], rng: np.random.Generator
+) -> Worlds | None:
+    states, log_weights = machine.initial(1), np.zeros(1)
+    made = np.zeros((1, 0, len(machine.roles)), dtype=np.int64)
+    for turn in turns:
+        lanes = len(log_weights)
+        seen = np.full(lanes, turn.percepts[role])
+        own = np.full(lanes, turn.joint_move[role])
+        options = open_moves(machine, role, states, Learnt(own, seen, np.full(lanes, UNKNOWN)))
+        open_ = np.flatnonzero(options.counts > 0)
+        if options.counts.sum() <= LISTED:
+            found, _ = list_completions(machine, role, states, options, open_, seen, never)
+        else:
+            shares = np.full(len(open_), -(-MOST_WORLDS // len(open_)))
+            limits = np.full(len(open_), DRAWS)
+            found, _ = draw_completions(
+                machine, role, states, options, open_, seen, shares, limits, rng, never
+            )
+        if not len(found.lanes):
+            return None
+        logs = log_weights[found.lanes] + found.log_factors
+        logs = logs - log_sums(logs, np.zeros(len(logs), dtype=np.int64), 1)
+        every = np.array([0, len(logs)], dtype=np.int64)
+        kept, log_weights, _ = choose_entries(logs, every, np.array([MOST_WORLDS]), rng)
+        states = found.states.take(kept)
+        moves = found.joint_moves[kept][:, None]
+        made = np.concatenate([made[found.lanes[kept]], moves], axis=1)
+    weights = np.exp(log_weights)
+    return Worlds(made, weights / weights.sum())

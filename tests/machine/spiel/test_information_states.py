@@ -1,0 +1,65 @@
+"""What our players are told against OpenSpiel's information states, over whole games."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ggp.machine import Machine
+from ggp.machine.base import Wordy
+from tests.support.games import machine_of_game
+
+GAMES = (
+    "kuhn_poker",
+    "kuhn_poker(players=3)",
+    "leduc_poker",
+    "goofspiel(num_cards=3)",
+    "goofspiel(num_cards=3,imp_info=True)",
+    "liars_dice(dice_sides=3)",
+    "tiny_hanabi",
+    "battleship(board_width=2,board_height=2,ship_sizes=[1],ship_values=[1],num_shots=2)",
+)
+
+
+def paths_and_states(machine: Machine) -> dict[int, set[tuple[int, str]]]:
+    """For each player the pairs (path, information state) at which it moves, in the whole game."""
+    assert isinstance(machine, Wordy)
+    roles = range(len(machine.roles))
+    numbers: dict[tuple[int, int, int], int] = {}
+    found: dict[int, set[tuple[int, str]]] = defaultdict(set)
+    states, paths = machine.initial(), [(-1,) * len(roles)]
+    while len(states):
+        legal = [machine.legal(states, role) for role in roles]
+        noop = machine.move_id("noop")
+        lanes, rows = [], []
+        for lane, path in enumerate(paths):
+            one = states.take(np.array([lane]))
+            for role in roles:
+                if role != machine.random_role and legal[role][lane].tolist() not in ([], [noop]):
+                    found[role].add((path[role], machine.knowledge_words(one, role)))
+            for row in product(*(legal[role][lane].tolist() for role in roles)):
+                lanes.append(lane)
+                rows.append(row)
+        if not rows:
+            break
+        moves = np.array(rows, dtype=np.int64)
+        states, percepts = machine.step(states.take(np.array(lanes)), moves)
+        paths = [
+            tuple(
+                numbers.setdefault((paths[lane][role], row[role], seen[role]), len(numbers))
+                for role in roles
+            )
+            for lane, row, seen in zip(lanes, rows, percepts.tolist(), strict=True)
+        ]
+    return found
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_paths_are_information_states_one_to_one(name: str) -> None:
+    found = paths_and_states(machine_of_game(f"openspiel:{name}", "openspiel"))
+    for pairs in found.values():
+        assert len(pairs) == len({path for path, _ in pairs}) == len({text for _, text in pairs})
+    assert sum(map(len, found.values())) > 1

@@ -1,0 +1,38 @@
+"""What is shown after a turn."""
+
+from __future__ import annotations
+
+import pytest
+
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
+from match_runner.match.records import TurnRecord
+from match_runner.table.frames import Artist
+
+FLEETS = """(role alice) (role bob) (number 1) (number 2) (number 3) (init ready)
+(<= (legal ?r (place ?x ?y)) (role ?r) (number ?x) (number ?y))
+(<= (legal ?r (fire ?x ?y)) (role ?r) (number ?x) (number ?y))
+(<= (next (fleet ?r ?x ?y)) (does ?r (place ?x ?y)))
+(<= (next (fleet ?r ?x ?y)) (true (fleet ?r ?x ?y)) (not (hit ?r ?x ?y)))
+(<= (hit ?q ?x ?y) (does ?r (fire ?x ?y)) (true (fleet ?q ?x ?y)) (distinct ?q ?r))
+(<= terminal (not (true ready))) (goal alice 50) (goal bob 50)"""
+
+
+@pytest.fixture(scope="module")
+def artist() -> Artist:
+    return Artist(normalize(parse(FLEETS)))
+
+
+def test_moves_name_the_cells_of_the_board_that_the_role_means(artist: Artist) -> None:
+    """Who fires means the other's board, who places the own one."""
+    assert artist.cells("(fire 2 3)", "alice") == ["fleet@bob:2,3"]
+    assert artist.cells("(fire 2 3)", "bob") == ["fleet@alice:2,3"]
+    assert artist.cells("(place 2 3)", "alice") == ["fleet@alice:2,3"]
+
+
+def test_cells_of_the_last_moves_are_marked(artist: Artist) -> None:
+    moves = {"alice": "(place 3 1)", "bob": "(fire 1 1)"}
+    turn = TurnRecord(moves, {}, {}, {}, ())
+    frame = artist.frame(1, turn, ["(fleet alice 3 1)"], over=False)
+    assert frame["marks"] == ["fleet@alice:3,1", "fleet@alice:1,1"]
+    assert artist.frame(0, None, [], over=False)["marks"] == []
