@@ -200,11 +200,15 @@ GROUNDED_BY_FEW = """
 """A hundred million ground rules."""
 
 
+TOO_LONG = ("2 seconds", "6 seconds of waiting")
+
+
 def test_grounding_takes_as_long_as_it_is_told_to(tmp_path: Path) -> None:
     game = text_file(tmp_path, GROUNDED_BY_FEW)
     result = run("info", game, "--grounding-seconds", "1.5", "--json")
     assert json.loads(result.stdout)["backend"] == "prolog"
-    assert "the limit of 2 seconds" in result.stderr
+    # On a busy computer the clock comes first.
+    assert any(f"the limit of {limit};" in result.stderr for limit in TOO_LONG)
     assert "`--grounding-seconds 6` tries for longer" in result.stderr
     assert "`--backend prolog`" in result.stderr
 
