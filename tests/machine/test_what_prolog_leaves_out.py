@@ -1,4 +1,4 @@
-"""Fluents that never change and recursion without tables: Prolog says what the circuit says."""
+"""Fluents that never change are no part of states on Prolog, which says what the circuit says."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import numpy as np
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import build_machine
-from ggp.machine.prolog.compile import compile_program
-from ggp.machine.prolog.symbols import SymbolTable
 from tests.support.agreement import play_both
 
 MAZE = """
@@ -31,8 +29,3 @@ def test_what_never_changes_is_left_out_of_states_and_told_all_the_same() -> Non
     steps = prolog.playout(prolog.initial(20), np.random.default_rng(0)).steps
     assert steps.min() >= 1
     prolog.close()
-
-
-def test_recursion_that_ends_by_itself_has_no_table() -> None:
-    compiled = compile_program(normalize(parse(MAZE)), SymbolTable())
-    assert compiled.tabled == "[]"

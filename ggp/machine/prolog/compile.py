@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ggp.gdl.dependencies import relation_components, static_relations
-from ggp.gdl.descent import descents
 from ggp.gdl.growth import terms_grow
 from ggp.gdl.program import (
     DOES,
@@ -164,7 +163,6 @@ class _Compiler:
         program = self._program
         tabled = []
         calls: dict[Signature, int] = {}
-        descending = descents(program.rules, MAX_UNFOLDED_CALLS)
         for component in relation_components(program.rules):
             for sig in sorted(component):
                 if sig in program.static or sig not in program.by_head:
@@ -174,10 +172,7 @@ class _Compiler:
                     for rule in program.by_head[sig]
                     for literal in rule.body
                 )
-                # Calls of itself have size 0 so far.
-                size *= descending.get(sig, 1)
-                is_endless = sig in program.recursive and sig not in descending
-                if is_endless or (size > MAX_UNFOLDED_CALLS and sig != NEXT):
+                if sig in program.recursive or (size > MAX_UNFOLDED_CALLS and sig != NEXT):
                     tabled.append(sig)
                     size = 1
                 calls[sig] = size
