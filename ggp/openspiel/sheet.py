@@ -14,9 +14,12 @@ from ggp.errors import ConfigError
 from ggp.gdl.games import find_game, list_games
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
-from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, IntArray, is_open, player_roles
+from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, IntArray, Limits, is_open, player_roles
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.openspiel.survey import Survey, survey
+
+_LIMITS = Limits(grounding_seconds=120.0)
+"""No match waits for its start, and there is no other backend."""
 
 _NO_PATH = frozenset(",()=")
 """Characters with which OpenSpiel's names of games cannot be read again."""
@@ -74,7 +77,7 @@ class Sheet:
             MachineError: the rules are too much for the fast backend, which alone knows all moves
                 beforehand.
         """
-        machine = build_machine(load(rules), "propnet")
+        machine = build_machine(load(rules), "propnet", _LIMITS)
         assert isinstance(machine, PropnetMachine)
         self.rules, self.verify_states, self.machine = rules, verify_states, machine
         self.players = player_roles(machine)

@@ -28,7 +28,9 @@ _TURNS_HIDDEN, _TURNS_SHOWN = "obstype", "reveal-numturns"
 how many turns there were: paths of GDL-II always do."""
 
 
-HIDES_TURNS = frozenset({"dark_hex_ir", "go_fish", "liars_dice_ir", "phantom_ttt_ir"})
+HIDES_TURNS = frozenset(
+    {"dark_hex_ir", "go_fish", "liars_dice_ir", "phantom_ttt_ir", "repeated_leduc_poker"}
+)
 """Games whose players do not know how many turns there were, or forget what they did."""
 
 _log = logging.getLogger(__name__)
