@@ -18,9 +18,9 @@ from ggp.machine.jit import kernel
 from ggp.machine.propnet.play.block_playouts import move_lanes, play
 from ggp.machine.propnet.play.blocks import Block, PlayoutPlan, Queue, begin, new_block
 from ggp.machine.propnet.play.kernels import run_tape
-from ggp.machine.propnet.play.layout import U64, Tape
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-from ggp.machine.propnet.play.vectors import WIDTH, band, store, words_of
+from ggp.machine.propnet.play.tapes import U64, Tape
+from ggp.machine.propnet.play.vectors import WIDTH, aligned_words, band, store, words_of
 from ggp.machine.propnet.play.vectors import load as load_vector
 
 LANES = 64 * words_of(WIDTH)
@@ -39,7 +39,7 @@ def _ands(rows: U64, count: int, times: int, width: tuple[int, ...]) -> None:
 def repeat_tape(tape: Tape, rows: U64, times: int, width: tuple[int, ...]) -> None:
     """Run a tape several times."""
     for _ in range(times):
-        run_tape(tape, rows, width)
+        run_tape(tape, 0, rows, width)
 
 
 _repeat = kernel(repeat_tape)
@@ -50,12 +50,12 @@ def _repeat_move(
     plan: PlayoutPlan, queue: Queue, block: Block, times: int, width: tuple[int, ...]
 ) -> None:
     for _ in range(times):
-        move_lanes(plan, queue, block, width)
+        move_lanes(plan, queue, block, 0, width)
 
 
 def vector_limit() -> float:
     """Literals times lanes that one core can AND a second, from its nearest cache, in 1e9."""
-    rows = np.zeros(64 * words_of(WIDTH), dtype=np.uint64)
+    rows = aligned_words(64 * words_of(WIDTH))
     took = _seconds(lambda times: _ands(rows, 64, times, WIDTH))
     return round(64 * LANES / took / 1e9, 1)
 

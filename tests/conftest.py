@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 
 from ggp.gdl.normalize import load
-from ggp.machine import build_machine
+from ggp.machine import Limits, build_machine
 from ggp.players import make_player, parse_spec
 from tests.support.commands import end_started
 
@@ -60,5 +60,7 @@ def compiled(own_cache: None) -> None:
     """
     with Path(os.environ["GGP_CACHE_DIR"]).with_name("compiling").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
-        machine = build_machine(load("exploding_bomb"), "propnet", ready=True)
+        # All tests of a process need it, however busy the machine is.
+        patient = Limits(grounding_seconds=600.0)
+        machine = build_machine(load("exploding_bomb"), "propnet", patient, ready=True)
         make_player(parse_spec("hyperplay2:n=2"), machine, 0, np.random.default_rng(0)).choose()

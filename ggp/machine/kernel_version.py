@@ -15,7 +15,7 @@ FILES = (
     *(
         f"propnet/play/{name}"
         for name in (
-            *("block_playouts", "blocks", "choice", "kernels", "layout", "vectors"),
+            *("block_playouts", "blocks", "choice", "kernels", "narrow", "tapes", "vectors"),
             "vector_code",
         )
     ),

@@ -55,6 +55,7 @@ class BeliefPlayer(ABC):
         self._decided_at = self.machine.states_visited
         self._observed_s = 0.0
         self._fault: str | None = None
+        # Those of the bag that is decided by.
         self._candidates: list[int] = []
         self.probabilities: Mapping[str, float] | None = None
         """For `Decision.probabilities`: `decide` may set it."""

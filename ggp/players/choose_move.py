@@ -15,7 +15,10 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
+import numpy as np
+
 from ggp.belief import POOL_LIMIT, Bags, Sampling
+from ggp.machine.base import Ragged
 from ggp.players.belief_player import Choice
 from ggp.players.evaluations import PLAYOUTS, evaluation_of, terms_of
 from ggp.players.option_fields import choice, whole, words
@@ -97,11 +100,18 @@ class ChooseMove(SearchPlayer):
     def pool_limit(self) -> int:
         return self.options.pool
 
-    def search(self, bag: Bags, deadline: Deadline | None, depth: int | None = None) -> BoardSearch:
+    def search(
+        self,
+        bag: Bags,
+        deadline: Deadline | None,
+        depth: int | None = None,
+        moves: Ragged | None = None,
+    ) -> BoardSearch:
         """Of as many boards as the options say, or, where there is a clock or a budget, of all.
 
         Args:
             depth: plies; default: as many as the options say.
+            moves: the candidates, where they are known.
         """
         counted = deadline is None and not self.options.states
         return BoardSearch(
@@ -113,14 +123,16 @@ class ChooseMove(SearchPlayer):
             evaluation=self._evaluation,
             deadline=deadline,
             most=self.options.worlds if counted else len(bag.sets.states),
+            moves=moves,
         )
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
-        search = self.search(bag, deadline)
+        known = Ragged(np.array([0, len(self._candidates)]), np.array(self._candidates))
+        search = self.search(bag, deadline, moves=known)
         if deadline is None or self.options.states:
             return self.best(self.values_of(search, deadline))
         # A ply of a few boards takes next to no time: it decides where no more can be done.
-        first = self.search(bag, deadline, depth=1)
+        first = self.search(bag, deadline, depth=1, moves=known)
         with suppress(OutOfTime):
             first.round(FIRST_BOARDS)
         self._search_timed(search, deadline)

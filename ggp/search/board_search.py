@@ -38,6 +38,7 @@ class BoardSearch:
         evaluation: of the states where it stops; default: random playouts, `PLAYOUTS` each.
         deadline: looked at all the time.
         most: so many boards are drawn from the bag where it has more.
+        moves: the candidates, where they are known: in a large bag it takes time to find them.
 
     Attributes:
         moves: the candidates.
@@ -56,12 +57,13 @@ class BoardSearch:
         evaluation: Evaluation | None = None,
         deadline: Deadline | None = None,
         most: int = 1 << 30,
+        moves: Ragged | None = None,
     ) -> None:
         self._machine, self._role, self._rng = machine, bags.role, rng
         self._depth, self._steps, self._deadline = depth, steps, deadline
         self._evaluation = evaluation
         self._playouts = PLAYOUTS if evaluation is None else 1
-        self.moves = candidates(machine, bags)
+        self.moves = candidates(machine, bags) if moves is None else moves
         self._seen: list[ClairvoyantValues] = []
         self._states, self._weights = self._drawn(bags, most)
 

@@ -18,9 +18,7 @@ ARGUMENTS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # One process for all windows, none in advance, and no pages of the browser's own: tests have
-    # little of a processor.
-    "--renderer-process-limit=1",
+    # No processes in advance, and no pages of the browser's own: tests have little of a processor.
     "--disable-features=SpareRendererForSitePerProcess,InitialWebUI,WebUIReloadButton,"
     "WebUIToolbar,TopChromeWebUI",
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -70,7 +72,7 @@ def lanes_of(masks: NDArray[np.uint64]) -> IntArray:
 def moves_made(plan: PlayoutPlan, block: Block, lanes: IntArray, words: int) -> IntArray:
     """`[L, R]` place of the move of each role among its moves; exactly one in every lane."""
     columns = []
-    for first, end in zip(plan.role_moves, plan.role_moves[1:], strict=False):
+    for first, end in pairwise(plan.role_moves[0]):
         made = bits(block, plan.move_rows[first:end], words)[:, lanes]
         assert (made.sum(axis=0) == 1).all()
         columns.append(made.argmax(axis=0))

@@ -29,13 +29,14 @@ from ggp.machine.propnet.play.choice import (
     seed_words,
 )
 from ggp.machine.propnet.play.kernels import run_tape
-from ggp.machine.propnet.play.layout import I32, U64, Wires
+from ggp.machine.propnet.play.tapes import I32, U64, Wires
 from ggp.machine.propnet.play.vectors import (
     band,
     bor,
     but_not,
     bxor,
     count_ones,
+    item,
     load,
     lowest_one,
     out_of_line,
@@ -65,13 +66,16 @@ def play(
         seed_words(block.rng[0], block.rng)
         fill(plan, queue, block, width)
     for _ in range(budget):
-        run_tape(plan.look, block.rows, width)
-        if _end_lanes(block.masks, block.rows, plan.terminal, width) and queue.spread.shape[1]:
+        variant = _variant(plan, block, width)
+        run_tape(plan.look, variant, block.rows, width)
+        some_ended = _end_lanes(block.masks, block.rows, plan.terminal, variant, width)
+        if some_ended and queue.spread.shape[1]:
             _stop(
                 block.masks,
                 block.entry_of,
                 block.started,
                 at[STEP],
+                queue.role < 0,
                 queue.into,
                 queue.weights,
                 queue.spread,
@@ -88,15 +92,19 @@ def play(
         # turn it is: new lanes wait for that.
         in_turn = (at[STEP] + 1 - at[TOGETHER]) % plan.turns == 0
         tidy = alive == 0 or (waiting and in_turn and _REFILL[1] * alive <= _REFILL[0] * 64 * words)
-        if tidy:
-            # Lanes that ended earlier still hold their last states, so that one evaluation judges
-            # all.
-            run_tape(plan.judge, block.rows, width)
+        # Lanes that ended earlier still hold their last states, so that one evaluation judges all.
+        if tidy and variant == 0:
+            run_tape(plan.judge, 0, block.rows, width)
             _judge(plan, queue, block, words)
         if alive:
-            move_lanes(plan, queue, block, width)
+            move_lanes(plan, queue, block, variant, width)
             at[VISITED] += _count(block.masks, words)
         at[STEP] += 1
+        if tidy and variant:
+            # They may have ended in another phase.
+            run_tape(plan.look, 0, block.rows, width)
+            run_tape(plan.judge, 0, block.rows, width)
+            _judge(plan, queue, block, words)
         if tidy:
             if alive == 0:
                 if not waiting:
@@ -105,6 +113,24 @@ def play(
                 at[OLDEST] = at[STEP]
             fill(plan, queue, block, width)
     return False
+
+
+@inlined
+def _variant(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> int:
+    """The variant of the phase that all lanes are in which play on; 0 if they differ."""
+    out_of_line()
+    words = words_of(width)
+    # Places of moves that are given are those of the first variant.
+    if not block.at[FRESH]:
+        playing = load(block.masks, 0, width)
+        for v in range(len(plan.phases)):
+            other = splat(np.uint64(0), width)
+            for k in range(len(plan.phase_rows)):
+                held = load(block.rows, item(plan.phase_rows, k) * words, width)
+                other = bor(other, bxor(held, splat(plan.phases[v, k], width)))
+            if not reduce_or(band(other, playing)):
+                return v + 1
+    return 0
 
 
 @inlined
@@ -117,12 +143,15 @@ def _count(masks: U64, words: int) -> int:
 
 
 @inlined
-def _end_lanes(masks: U64, rows: U64, terminal: Wires, width: tuple[int, ...]) -> bool:
+def _end_lanes(
+    masks: U64, rows: U64, terminal: Wires, variant: int, width: tuple[int, ...]
+) -> bool:
     """Take lanes that are over out of those that play on, to the third mask; if there are any."""
     words = words_of(width)
     playing = load(masks, 0, width)
     over = bxor(
-        load(rows, np.int64(terminal.rows[0]) * words, width), splat(terminal.inverted[0], width)
+        load(rows, item(terminal.rows, variant) * words, width),
+        splat(item(terminal.inverted, variant), width),
     )
     over = band(over, playing)
     if not reduce_or(over):
@@ -160,6 +189,7 @@ def _stop(
     entry_of: NDArray[np.int64],
     started: NDArray[np.int64],
     step: int,
+    single: bool,
     into: NDArray[np.int64],
     weights: NDArray[np.float64],
     spread: NDArray[np.float64],
@@ -169,6 +199,11 @@ def _stop(
     out_of_line()
     for w in range(words):
         bits = masks[2 * words + w]
+        if single and not ~bits:
+            for lane in range(64 * w, 64 * w + 64):
+                started[lane] = step - started[lane]
+                spread[entry_of[lane], 0] = started[lane]
+            continue
         while bits:
             lane = 64 * w + lowest_one(bits)
             bits &= bits - np.uint64(1)
@@ -209,21 +244,6 @@ def _cut_off(
 
 
 @inlined
-def _note_steps(queue: Queue, block: Block, words: int) -> None:
-    """The lanes of the third mask stopped."""
-    _stop(
-        block.masks,
-        block.entry_of,
-        block.started,
-        block.at[STEP],
-        queue.into,
-        queue.weights,
-        queue.spread,
-        words,
-    )
-
-
-@inlined
 def _lose(queue: Queue, block: Block, words: int) -> None:
     """The lanes of the third mask stopped, and will not finish."""
     _stop(
@@ -231,6 +251,7 @@ def _lose(queue: Queue, block: Block, words: int) -> None:
         block.entry_of,
         block.started,
         block.at[STEP],
+        queue.role < 0,
         queue.into,
         queue.weights,
         queue.spread,
@@ -282,6 +303,9 @@ def _judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
                 value = values[k]
                 if not value:
                     continue
+                if queue.role < 0:
+                    _note_goal(bits, w, entry_of, goals, role - judged[0], value)
+                    continue
                 while bits:
                     lane = 64 * w + lowest_one(bits)
                     bits &= bits - np.uint64(1)
@@ -298,12 +322,36 @@ def _judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
 
 
 @inlined
-def move_lanes(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:
+def _note_goal(
+    bits: np.uint64,
+    word: int,
+    entry_of: NDArray[np.int64],
+    goals: NDArray[np.float64],
+    place: int,
+    value: float,
+) -> None:
+    """Write down the goal of some lanes of a word, each of which has a sum of its own."""
+    out_of_line()
+    if not ~bits:
+        for lane in range(64 * word, 64 * word + 64):
+            goals[entry_of[lane], place] = value
+        return
+    while bits:
+        lane = 64 * word + lowest_one(bits)
+        bits &= bits - np.uint64(1)
+        goals[entry_of[lane], place] = value
+
+
+@inlined
+def move_lanes(
+    plan: PlayoutPlan, queue: Queue, block: Block, variant: int, width: tuple[int, ...]
+) -> None:
     """Make a move in the lanes that play on; the others stay as they are."""
     words = words_of(width)
     rows, masks, at = block.rows, block.masks, block.at
-    for role in range(len(plan.role_moves) - 1):
-        first, end = plan.role_moves[role], plan.role_moves[role + 1]
+    for role in range(plan.role_moves.shape[1] - 1):
+        first = plan.role_moves[variant, role]
+        end = plan.role_moves[variant, role + 1]
         given = at[FRESH] and role == queue.role
         lanes = load(masks, 0, width)
         if given:
@@ -317,19 +365,21 @@ def move_lanes(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, 
             _lose(queue, block, words)
         if given:
             _make_given(plan.move_rows, rows, block.given, first, end, width)
-    run_tape(plan.act, rows, width)
-    _update(plan.next, plan.state_rows, rows, load(masks, 0, width), width)
+    run_tape(plan.act, variant, rows, width)
+    _update(plan, variant, rows, load(masks, 0, width), width)
 
 
 @inlined
-def _update(next_: Wires, state_rows: I32, rows: U64, playing: Any, width: tuple[int, ...]) -> None:
+def _update(
+    plan: PlayoutPlan, variant: int, rows: U64, playing: Any, width: tuple[int, ...]
+) -> None:
     """The next states of some lanes; the others keep theirs, for `judge`."""
     words = words_of(width)
-    for k in range(len(state_rows)):
-        at = np.int64(state_rows[k]) * words
+    for k in range(plan.change_ends[variant], plan.change_ends[variant + 1]):
+        at = item(plan.changed, k) * words
         old = load(rows, at, width)
-        new = load(rows, np.int64(next_.rows[k]) * words, width)
-        new = bxor(new, splat(next_.inverted[k], width))
+        new = load(rows, item(plan.next.rows, k) * words, width)
+        new = bxor(new, splat(item(plan.next.inverted, k), width))
         store(rows, at, bxor(old, band(playing, bxor(old, new))))
 
 
@@ -359,7 +409,7 @@ def _make_given(
     for m in range(first, end):
         lanes = bor(lanes, load(given, np.int64(m - first) * words, width))
     for m in range(first, end):
-        place, row = np.int64(m - first) * words, np.int64(move_rows[m]) * words
+        place, row = np.int64(m - first) * words, item(move_rows, m) * words
         drawn = but_not(load(rows, row, width), lanes)
         store(rows, row, bor(drawn, load(given, place, width)))
         store(given, place, none)
@@ -398,7 +448,7 @@ def _draw_moves(
     # At most one legal move in every lane: what is legal is what is made.
     if used == 1:
         for m in range(first, end):
-            store(rows, np.int64(move_rows[m]) * words, literal(rows, legal, m, width))
+            store(rows, item(move_rows, m) * words, literal(rows, legal, m, width))
     else:
         draw_below(planes, used, lanes, rng, width)
         pick(rows, legal, first, end, move_rows, planes, used, width)

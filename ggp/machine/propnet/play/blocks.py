@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from ggp.machine.jit import by_reference, inlined
 from ggp.machine.propnet.play.choice import MAX_PLANES
-from ggp.machine.propnet.play.layout import I32, U64, Tape, Wires
+from ggp.machine.propnet.play.tapes import I32, U64, Tape, Wires
 from ggp.machine.propnet.play.vectors import (
+    aligned_words,
     band,
     load,
     lowest_one,
@@ -46,10 +47,17 @@ class PlayoutPlan(NamedTuple):
         row_of: `[F]` row of each fluent, -1 for those that do not matter.
         matter: `[ceil(F / 64)]` the bits of those that do.
         state_rows: `[K]` rows of the fluents that matter.
-        next: `[K]` where their next values are.
-        terminal: one literal.
-        role_moves: `[R + 1]` where the moves of each role begin; each has a multiple of
-            `choice.GROUP` of them, the last of which may be fillers, never legal.
+        phase_rows: `[S]` rows of the fluents that say the phase.
+        phases: `[V - 1, S]` all ones or zeros: what they are in each phase. Of the V variants the
+            first is for any state, and each of the others for a phase: parts of `look` and `act`,
+            and what follows.
+        changed: `[C]` rows of the fluents that may change, variant by variant.
+        change_ends: `[V + 1]` where those of each variant begin.
+        next: `[C]` where their next values are.
+        terminal: `[V]` literals.
+        role_moves: `[V, R + 1]` where the moves of each role begin; each has a multiple of
+            `choice.GROUP` of them, the last of which may be fillers, never legal. Of phases only
+            moves that may be legal then.
         legal: all roles' moves.
         move_rows: the row each move drives; one that nobody reads for fillers.
         role_goals: `[R + 1]` where the goal values of each role begin.
@@ -65,9 +73,13 @@ class PlayoutPlan(NamedTuple):
     row_of: I32
     matter: U64
     state_rows: I32
+    phase_rows: I32
+    phases: U64
+    changed: I32
+    change_ends: NDArray[np.int64]
     next: Wires
     terminal: Wires
-    role_moves: I32
+    role_moves: NDArray[np.int64]
     legal: Wires
     move_rows: I32
     role_goals: I32
@@ -84,7 +96,8 @@ class Queue(NamedTuple):
         packed: `[L, ceil(F / 64)]` states.
         lanes: `[E]` state of each entry.
         counts: `[E]` playouts of each.
-        role: whose first moves are given.
+        role: whose first moves are given; below 0 where every state is an entry and a sum of its
+            own, played once.
         moves: `[E]` place of the first move among the moves of that role, -1 if it is not given;
             where it is not legal, a random legal one is made.
         into: `[E]` which sum an entry counts in.
@@ -152,15 +165,15 @@ at which all lanes began together; whether lanes are to make their first moves; 
 def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
     """A block to play with, after `begin`."""
     words = words_of(width)
-    moves = int((plan.role_moves[1:] - plan.role_moves[:-1]).max())
+    moves = int(np.diff(plan.role_moves[0]).max())
     return Block(
-        np.zeros(plan.num_rows * words, dtype=np.uint64),
-        np.zeros(3 * words, dtype=np.uint64),
+        aligned_words(plan.num_rows * words),
+        aligned_words(3 * words),
         np.zeros(64 * words, dtype=np.int64),
         np.zeros(64 * words, dtype=np.int64),
-        np.zeros(2 * words, dtype=np.uint64),
-        np.zeros(3 * MAX_PLANES * words, dtype=np.uint64),
-        np.zeros(moves * words, dtype=np.uint64),
+        aligned_words(2 * words),
+        aligned_words(3 * MAX_PLANES * words),
+        aligned_words(moves * words),
         np.zeros(64, dtype=np.uint64),
         np.zeros(8, dtype=np.int64),
     )
@@ -206,6 +219,19 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
         filled[word] = np.uint64(0)
         while at[NEXT] < at[END]:
             entry = at[NEXT]
+            if queue.role < 0 and not ~free and _alike(packed, state, entry, at[END]):
+                # Every entry is a state, once: a whole word of lanes takes little longer than one.
+                for b in range(64):
+                    entry_of[64 * word + b] = entry + b
+                    started[64 * word + b] = at[STEP]
+                filled[word] = ~np.uint64(0)
+                at[NEXT] += 64
+                word += 1
+                if word == words:
+                    break
+                free = ~masks[word]
+                filled[word] = np.uint64(0)
+                continue
             same = True
             if lanes[entry] != state:
                 for i in range(num_words):
@@ -251,3 +277,16 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
                     rows[row + w] |= filled[w]
         for w in range(first_word, last_word + 1):
             masks[w] |= filled[w]
+
+
+@inlined
+def _alike(packed: U64, state: int, first: int, end: int) -> bool:
+    """Whether the next 64 states are all like another one."""
+    out_of_line()
+    if end - first < 64:
+        return False
+    differ = np.uint64(0)
+    for i in range(packed.shape[1]):
+        for k in range(first, first + 64):
+            differ |= packed[k, i] ^ packed[state, i]
+    return not differ

@@ -24,12 +24,13 @@ from typing import Any
 import numpy as np
 
 from ggp.machine.jit import inlined
-from ggp.machine.propnet.play.layout import I32, U64, Wires
+from ggp.machine.propnet.play.tapes import I32, U64, Wires
 from ggp.machine.propnet.play.vectors import (
     band,
     bor,
     but_not,
     bxor,
+    item,
     load,
     plus,
     reduce_or,
@@ -67,8 +68,8 @@ def literal(rows: U64, wires: Wires, k: int, width: tuple[int, ...]) -> Any:
 
     A wire is a row and whether it is inverted.
     """
-    row = load(rows, np.int64(wires.rows[k]) * words_of(width), width)
-    return bxor(row, splat(wires.inverted[k], width))
+    row = load(rows, item(wires.rows, k) * words_of(width), width)
+    return bxor(row, splat(item(wires.inverted, k), width))
 
 
 @inlined
@@ -205,7 +206,7 @@ def pick(
             store(planes, j * words, bxor(old, borrow))
             borrow = but_not(borrow, old)
         first_pair, second_pair = band(first_pair, borrow), band(second_pair, borrow)
-        store(rows, np.int64(outputs[m]) * words, band(first_pair, w_borrows))
-        store(rows, np.int64(outputs[m + 1]) * words, band(first_pair, x_borrows))
-        store(rows, np.int64(outputs[m + 2]) * words, band(second_pair, y_borrows))
-        store(rows, np.int64(outputs[m + 3]) * words, band(second_pair, z_borrows))
+        store(rows, item(outputs, m) * words, band(first_pair, w_borrows))
+        store(rows, item(outputs, m + 1) * words, band(first_pair, x_borrows))
+        store(rows, item(outputs, m + 2) * words, band(second_pair, y_borrows))
+        store(rows, item(outputs, m + 3) * words, band(second_pair, z_borrows))

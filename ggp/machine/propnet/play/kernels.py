@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.jit import inlined, kernel
-from ggp.machine.propnet.play.layout import I32, U64, Tape, Wires
+from ggp.machine.propnet.play.tapes import I32, U64, Query, Tape, Wires
 from ggp.machine.propnet.play.vectors import (
     band,
+    bor,
     but_not,
     bxor,
     count_ones,
+    item,
     load,
     lowest_one,
     out_of_line,
@@ -30,50 +32,79 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @inlined
-def run_tape(tape: Tape, rows: U64, width: tuple[int, ...]) -> None:
-    """Evaluate the gates of a tape in every lane of a block.
+def run_tape(tape: Tape, part: int, rows: U64, width: tuple[int, ...]) -> None:
+    """Evaluate the gates of a part of a tape in every lane of a block.
 
     Most gates have two or three inputs. Those have loops of their own, because what it takes to
     find out how many inputs a gate has takes longer than to read them.
     """
     out_of_line()
     words = words_of(width)
-    at = 0
-    for s in range(len(tape.segments)):
+    at = tape.parts[part, 2]
+    for s in range(tape.parts[part, 0], tape.parts[part, 1]):
         first, end = tape.segments[s, 0], tape.segments[s, 1]
         plus, minus = tape.segments[s, 3], tape.segments[s, 4]
+        pairs = tape.segments[s, 5] + tape.segments[s, 6] + tape.segments[s, 7]
         if tape.segments[s, 2]:
             at = _run_loop(tape, first, end, at, rows, width)
-        elif plus + minus == 2:
+        elif plus + minus == 2 and pairs == 0:
             left = splat(_ALL if plus == 0 else np.uint64(0), width)
             right = splat(_ALL if plus < 2 else np.uint64(0), width)
             for g in range(first, end):
-                a = bxor(load(rows, np.int64(tape.inputs[at]) * words, width), left)
-                b = bxor(load(rows, np.int64(tape.inputs[at + 1]) * words, width), right)
+                a = bxor(load(rows, item(tape.inputs, at) * words, width), left)
+                b = bxor(load(rows, item(tape.inputs, at + 1) * words, width), right)
                 at += 2
-                store(rows, np.int64(tape.outputs[g]) * words, band(a, b))
-        elif plus + minus == 3:
+                store(rows, item(tape.outputs, g) * words, band(a, b))
+        elif plus + minus == 3 and pairs == 0:
             left = splat(_ALL if plus == 0 else np.uint64(0), width)
             middle = splat(_ALL if plus < 2 else np.uint64(0), width)
             right = splat(_ALL if plus < 3 else np.uint64(0), width)
             for g in range(first, end):
-                a = bxor(load(rows, np.int64(tape.inputs[at]) * words, width), left)
-                b = bxor(load(rows, np.int64(tape.inputs[at + 1]) * words, width), middle)
-                c = bxor(load(rows, np.int64(tape.inputs[at + 2]) * words, width), right)
+                a = bxor(load(rows, item(tape.inputs, at) * words, width), left)
+                b = bxor(load(rows, item(tape.inputs, at + 1) * words, width), middle)
+                c = bxor(load(rows, item(tape.inputs, at + 2) * words, width), right)
                 at += 3
-                store(rows, np.int64(tape.outputs[g]) * words, band(band(a, b), c))
+                store(rows, item(tape.outputs, g) * words, band(band(a, b), c))
         else:
-            for g in range(first, end):
-                value = splat(_ALL, width)
-                # Inputs taken as they are come first, so that none needs a test whether it is
-                # inverted.
-                for _ in range(plus):
-                    value = band(value, load(rows, np.int64(tape.inputs[at]) * words, width))
-                    at += 1
-                for _ in range(minus):
-                    value = but_not(value, load(rows, np.int64(tape.inputs[at]) * words, width))
-                    at += 1
-                store(rows, np.int64(tape.outputs[g]) * words, value)
+            at = _run_any(tape, s, at, rows, width)
+
+
+@inlined
+def _run_any(tape: Tape, s: int, start: int, rows: U64, width: tuple[int, ...]) -> int:
+    """Evaluate gates of any one shape; returns where the inputs of the next gate are."""
+    out_of_line()
+    words = words_of(width)
+    first, end = tape.segments[s, 0], tape.segments[s, 1]
+    plus, minus = tape.segments[s, 3], tape.segments[s, 4]
+    both, one = tape.segments[s, 5], tape.segments[s, 6]
+    none = tape.segments[s, 7]
+    at = start
+    for g in range(first, end):
+        value = splat(_ALL, width)
+        # Inputs taken as they are come first, so that none needs a test whether it is inverted.
+        for _ in range(plus):
+            value = band(value, load(rows, item(tape.inputs, at) * words, width))
+            at += 1
+        for _ in range(minus):
+            value = but_not(value, load(rows, item(tape.inputs, at) * words, width))
+            at += 1
+        for _ in range(both):
+            a = load(rows, item(tape.inputs, at) * words, width)
+            b = load(rows, item(tape.inputs, at + 1) * words, width)
+            value = but_not(value, band(a, b))
+            at += 2
+        for _ in range(one):
+            a = load(rows, item(tape.inputs, at) * words, width)
+            b = load(rows, item(tape.inputs, at + 1) * words, width)
+            value = but_not(value, but_not(a, b))
+            at += 2
+        for _ in range(none):
+            a = load(rows, item(tape.inputs, at) * words, width)
+            b = load(rows, item(tape.inputs, at + 1) * words, width)
+            value = band(value, bor(a, b))
+            at += 2
+        store(rows, item(tape.outputs, g) * words, value)
+    return at
 
 
 @inlined
@@ -89,7 +120,7 @@ def _run_loop(
     words = words_of(width)
     # From below: what is reached first is the least fixpoint.
     for g in range(first, end):
-        store(rows, np.int64(tape.outputs[g]) * words, splat(tape.initial[g], width))
+        store(rows, item(tape.outputs, g) * words, splat(tape.initial[g], width))
     changes = True
     at = start
     while changes:
@@ -98,12 +129,12 @@ def _run_loop(
         for g in range(first, end):
             value = splat(_ALL, width)
             for _ in range(tape.plus[g]):
-                value = band(value, load(rows, np.int64(tape.inputs[at]) * words, width))
+                value = band(value, load(rows, item(tape.inputs, at) * words, width))
                 at += 1
             for _ in range(tape.minus[g]):
-                value = but_not(value, load(rows, np.int64(tape.inputs[at]) * words, width))
+                value = but_not(value, load(rows, item(tape.inputs, at) * words, width))
                 at += 1
-            out = np.int64(tape.outputs[g]) * words
+            out = item(tape.outputs, g) * words
             if reduce_or(bxor(value, load(rows, out, width))):
                 changes = True
                 store(rows, out, value)
@@ -189,11 +220,9 @@ def store_lanes(
 
 @kernel
 def query(
+    asked: Query,
     packed: U64,
-    row_of: I32,
     moves: I32,
-    tape: Tape,
-    wires: Wires,
     out: U64,
     rows: U64,
     square: U64,
@@ -209,15 +238,15 @@ def query(
         count = len(packed) - first
         if count > 64 * words:
             count = 64 * words
-        for k in range(len(rows)):
-            rows[k] = 0
-        load_lanes(packed, first, count, row_of, rows, 0, words, square)
+        for k in range(asked.num_inputs * words):
+            rows[k] = np.uint64(0)
+        load_lanes(packed, first, count, asked.row_of, rows, 0, words, square)
         for lane in range(count):
             for role in range(moves.shape[1]):
                 row = np.int64(moves[first + lane, role])
                 rows[row * words + (lane >> 6)] |= np.uint64(1) << np.uint64(lane & 63)
-        run_tape(tape, rows, width)
-        store_lanes(rows, wires, count, out, first, words, square)
+        run_tape(asked.tape, 0, rows, width)
+        store_lanes(rows, asked.wires, count, out, first, words, square)
 
 
 @kernel
@@ -272,7 +301,7 @@ def advance_matching(
             for role in range(moves.shape[1]):
                 row = np.int64(move_rows[role, moves[first + lane, role]])
                 rows[row * words + (lane >> 6)] |= np.uint64(1) << np.uint64(lane & 63)
-        run_tape(tape, rows, width)
+        run_tape(tape, 0, rows, width)
         for word in range((count + 63) >> 6):
             agree = _agreeing(lanes, first, count, word, seen, wanted, told, rows, words)
             if not agree:

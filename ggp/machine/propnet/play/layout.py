@@ -1,14 +1,11 @@
-"""From a circuit to tapes: the gates of one cone in the order in which kernels evaluate them.
+"""From a circuit to tapes: the gates of some cones, and in which rows they are.
 
-A *row* holds one bit a lane of one net. Row 0 is false; other rows are numbered anew for each
-`Layout`, so that a cone that needs few nets touches little memory.
+Rows are numbered anew for each `lay_out`, so that a cone that needs few nets touches little memory.
+A row is used again as soon as nobody will read it: the block of a circuit of 120,000 literals takes
+a tenth of the memory that a row for each net would take, and stays in the nearest caches.
 
-A gate is the AND of some rows as they are and of others inverted; all else is made of these. So
-the cone of "a or not b, and c" is a tape of two gates, where a, b and c have rows 1, 2 and 3:
-
-    gate              plus   minus   inputs   output
-    not a and b         1      1     2, 1       4
-    c and not that      1      1     3, 4       5
+A circuit is evaluated in *stages*, for example what is legal, then the next state. Stages share
+rows, and what one has evaluated the next ones need not evaluate again.
 """
 
 from __future__ import annotations
@@ -19,129 +16,222 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.jit import by_reference
 from ggp.machine.propnet.circuit import Circuit, Literals
-
-I32 = NDArray[np.int32]
-U64 = NDArray[np.uint64]
+from ggp.machine.propnet.play.fusing import Shape, fuse
+from ggp.machine.propnet.play.order import Run, runs_of
+from ggp.machine.propnet.play.tapes import I32, Tape, Wires
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@by_reference
-class Tape(NamedTuple):
-    """G gates of a cone, inputs before what needs them, gates of the same shape side by side.
+class Stage(NamedTuple):
+    """Literals to evaluate, after those of the stages before.
 
     Attributes:
-        segments: `[S, 5]` first gate, end, whether it is a loop (evaluated until nothing
-            changes), and, of others, how many rows each of its gates takes as they are, and how
-            many inverted.
-        plus: `[G]` how many rows each gate takes as they are.
-        minus: `[G]` how many it takes inverted.
-        inputs: the rows of all gates, those taken as they are first.
-        outputs: `[G]` row each gate drives.
-        initial: `[G]` all ones or zeros: what a gate of a loop starts with.
+        targets: the literals. They can be read from the end of the stage until the next stage
+            begins that is not optional.
+        optional: whether the stage is left out now and then; others then cannot rely on its gates.
+        apart: `[K]` whether a target must not be in the row of an input.
     """
 
-    segments: I32
-    plus: I32
-    minus: I32
-    inputs: I32
-    outputs: I32
-    initial: U64
+    targets: Literals
+    optional: bool = False
+    apart: NDArray[np.bool_] | None = None
 
 
-@by_reference
-class Wires(NamedTuple):
-    """K literals as rows and what to xor them with (all ones or zeros)."""
+class Laid(NamedTuple):
+    """Tapes of stages, which share their rows.
 
-    rows: I32
-    inverted: U64
+    Attributes:
+        tapes: one for each stage.
+        wires: where the targets of each stage are.
+        num_rows: of all.
+    """
+
+    tapes: list[Tape]
+    wires: list[Wires]
+    num_rows: int
 
 
-class Layout:
-    """Numbers the rows of the nets that some cones of a circuit need."""
+def lay_out(circuit: Circuit, inputs: Sequence[int], stages: Sequence[Stage]) -> Laid:
+    """Number the rows of the nets that stages need, and put their gates in order.
 
-    def __init__(self, circuit: Circuit, inputs: Sequence[int]) -> None:
-        """`inputs`: nets that get rows 1, 2, ... whether a cone needs them or not."""
-        self._circuit = circuit
-        self._row = np.full(1 + circuit.num_inputs + circuit.num_gates, -1, dtype=np.int32)
-        self._row[0] = 0
-        self._row[list(inputs)] = np.arange(1, len(inputs) + 1)
-        self.num_rows = 1 + len(inputs)
+    Args:
+        inputs: nets that have rows 1, 2, ..., whether a stage needs them or not; nothing else is
+            ever in these rows.
+        stages: in the order in which they run, again and again.
+    """
+    base = 1 + circuit.num_inputs
+    known = np.zeros(base + circuit.num_gates, dtype=np.bool_)
+    known[0] = True
+    known[list(inputs)] = True
+    cones: list[NDArray[np.int64]] = []
+    for stage in stages:
+        cones.append(np.flatnonzero(cone(circuit, stage.targets, known=known)[base:]))
+        if not stage.optional:
+            known[base + cones[-1]] = True
+    planned: list[_Planned] = []
+    for stage, gates in zip(stages, fuse(circuit, cones, [s.targets for s in stages]), strict=True):
+        runs = runs_of(circuit, gates, stage.targets)
+        planned.append(_Planned(stage, runs, planned[-1].end if planned else 0))
+    for number, each in enumerate(planned):
+        later = [other.begin for other in planned[number + 1 :] if not other.stage.optional]
+        each.resumed = later[0] if later else planned[-1].end
+    rows = _Rows(len(inputs) + 1, _deaths(circuit, planned))
+    row = np.full(base + circuit.num_gates, -1, dtype=np.int32)
+    row[0] = 0
+    row[list(inputs)] = np.arange(1, len(inputs) + 1)
+    made = [_tape(circuit, each, row, rows) for each in planned]
+    return Laid([tape for tape, _ in made], [wires for _, wires in made], rows.num_rows)
 
-    def tape(self, targets: Literals, *, keep: bool = True) -> tuple[Tape, Wires]:
-        """The gates that literals depend on and no earlier tape has, and where the literals are.
 
-        `keep`: later tapes may rely on these gates; they then must run after this one.
-        """
-        circuit = self._circuit
-        gates = self._missing(targets)
-        segments: list[tuple[int, int, int, int, int]] = []
-        order: list[NDArray[np.int64]] = []
-        size = 0
-        for part, loop in _split_at_loops(circuit, gates):
-            runs = [(part, 0, 0)] if loop else _runs_of_shapes(circuit, part)
-            for run, plus, minus in runs:
-                order.append(run)
-                segments.append((size, size + len(run), int(loop), plus, minus))
-                size += len(run)
-        ordered = np.concatenate(order) if order else np.zeros(0, dtype=np.int64)
-        base = 1 + circuit.num_inputs
-        self._row[base + ordered] = np.arange(self.num_rows, self.num_rows + size)
-        self.num_rows += size
-        made = self._tape(ordered, segments), self._wires(targets)
-        if not keep:
-            # This tape may not have run when others do: they must not find its gates.
-            self._row[base + ordered] = -1
-        return made
+class _Planned:
+    """A stage with its gates in order.
 
-    def _wires(self, literals: Literals) -> Wires:
-        return Wires(self._row[literals >> 1], np.where(literals & 1, _ALL, np.uint64(0)))
+    Moments are counted through all stages: one when a stage begins, and one for each gate.
 
-    def copies(self, literals: Literals) -> tuple[Tape, Wires]:
-        """A tape that copies literals to rows of their own, and where these are."""
-        count = len(literals)
-        rows = np.arange(self.num_rows, self.num_rows + count, dtype=np.int32)
-        self.num_rows += count
-        order = np.argsort(literals & 1, kind="stable")
-        inverted = (literals[order] & 1).astype(np.int32)
-        ends = count - int(inverted.sum())
-        segments = np.array([(0, ends, 0, 1, 0), (ends, count, 0, 0, 1)], dtype=np.int32)
-        none = np.zeros(count, dtype=np.uint64)
-        inputs = self._row[literals[order] >> 1]
-        tape = Tape(segments, 1 - inverted, inverted, inputs, rows[order], none)
-        return tape, Wires(rows, none)
+    Attributes:
+        stage: the stage.
+        runs: its gates.
+        gates: `[G]` of all runs.
+        plus, minus: `[G]` how many rows each takes as they are, and inverted, outside of pairs.
+        nets: what they read.
+        owner: place of the gate that reads each.
+        begin, end: moment when the stage begins, and when the next one does.
+        resumed: moment when the next stage begins that is not optional.
+        read: `[G]` moment at which a gate has surely read its inputs.
+    """
 
-    def _missing(self, targets: Literals) -> NDArray[np.int64]:
-        """Gates in the cone of some literals that have no row yet, in circuit order."""
-        reached = cone(self._circuit, targets, known=self._row >= 0)
-        return np.flatnonzero(reached[1 + self._circuit.num_inputs :])
+    def __init__(self, stage: Stage, runs: list[Run], begin: int) -> None:
+        self.stage = stage
+        self.runs = runs
+        fused = [each for run in runs for each in run.gates]
+        self.gates = np.array([each.gate for each in fused], dtype=np.int64)
+        self.plus = np.array([each.shape.plus for each in fused], dtype=np.int32)
+        self.minus = np.array([each.shape.minus for each in fused], dtype=np.int32)
+        self.nets = np.array([net for each in fused for net in each.nets], dtype=np.int64)
+        self.owner = np.repeat(np.arange(len(fused)), [len(each.nets) for each in fused])
+        self.begin = begin
+        self.end = self.resumed = begin + 1 + len(self.gates)
+        self.read = np.arange(begin + 1, self.end)
+        first = 0
+        for run in runs:
+            end = first + len(run.gates)
+            if run.loop:
+                # All of it runs again and again.
+                self.read[first:end] = begin + 1 + end
+            first = end
 
-    def _tape(
-        self, gates: NDArray[np.int64], segments: list[tuple[int, int, int, int, int]]
-    ) -> Tape:
-        circuit = self._circuit
-        plus, minus = _shapes(circuit, gates)
-        counts = (plus + minus).astype(np.int64)
-        ends = np.cumsum(counts)
-        at = np.arange(ends[-1] if len(ends) else 0)
-        at += np.repeat(circuit.offsets[gates] - (ends - counts), counts)
-        literals = circuit.literals[at]
-        owner = np.repeat(np.arange(len(gates)), counts)
-        # Inverted inputs behind the others, gate by gate, as kernels read them.
-        literals = literals[np.lexsort((literals & 1, owner))]
-        initial = np.zeros(circuit.num_gates, dtype=np.uint64)
-        for loop in circuit.loops:
-            initial[loop.start : loop.end] = np.where(loop.initial, _ALL, np.uint64(0))
-        return Tape(
-            np.array(segments, dtype=np.int32).reshape(-1, 5),
-            plus,
-            minus,
-            self._row[literals >> 1],
-            self._row[1 + circuit.num_inputs + gates],
-            initial[gates],
-        )
+
+def _deaths(circuit: Circuit, planned: Sequence[_Planned]) -> NDArray[np.int64]:
+    """From which moment on nobody reads what a gate drives, of the gates of all stages in order.
+
+    The gate of that moment is the last that reads it, and can take its row.
+    """
+    base = 1 + circuit.num_inputs
+    number = np.full(base + circuit.num_gates, -1, dtype=np.int64)
+    dies = np.concatenate([each.read + 1 for each in planned])
+    first = 0
+    for each in planned:
+        number[base + each.gates] = np.arange(first, first + len(each.gates))
+        moments = each.read[each.owner]
+        read = number[each.nets]
+        if each.stage.optional:
+            # What others made stays, whether the stage runs or not.
+            moments = np.where(read < first, each.resumed, moments)
+        np.maximum.at(dies, read[read >= 0], moments[read >= 0])
+        shown = number[each.stage.targets >> 1]
+        dies[shown[shown >= 0]] = np.maximum(dies[shown[shown >= 0]], each.resumed)
+        if each.stage.optional:
+            number[base + each.gates] = -1
+        first += len(each.gates)
+    return dies
+
+
+class _Rows:
+    """Gives rows to gates, in order, and takes them back.
+
+    Attributes:
+        num_rows: so far.
+    """
+
+    def __init__(self, num_rows: int, dies: NDArray[np.int64]) -> None:
+        self.num_rows = num_rows
+        self._free: list[int] = []
+        self._given: list[int] = []
+        order = np.argsort(dies, kind="stable")
+        self._doomed = list(zip(dies[order].tolist(), order.tolist(), strict=True))[::-1]
+
+    def give(self, count: int, moment: int) -> list[int]:
+        """Rows for the next gates, of which the first runs at this moment."""
+        while self._doomed and self._doomed[-1][0] <= moment:
+            self._free.append(self._given[self._doomed.pop()[1]])
+        rows = [self._any() for _ in range(count)]
+        self._given += rows
+        return rows
+
+    def keep(self, count: int) -> list[int]:
+        """Rows that nothing else is ever in again."""
+        return [self._any() for _ in range(count)]
+
+    def _any(self) -> int:
+        # The row that was free last is the most likely to be in a cache.
+        if self._free:
+            return self._free.pop()
+        self.num_rows += 1
+        return self.num_rows - 1
+
+
+def _tape(circuit: Circuit, planned: _Planned, row: I32, rows: _Rows) -> tuple[Tape, Wires]:
+    """The tape of a stage, and where its targets are. `row`: of each net, -1 for none; changed."""
+    base = 1 + circuit.num_inputs
+    segments: list[tuple[int, ...]] = []
+    outputs: list[int] = []
+    for run in planned.runs:
+        first, size = len(outputs), len(run.gates)
+        moment = planned.begin + 1 + first
+        if run.loop:
+            outputs += rows.give(size, moment)
+        else:
+            for k in range(size):
+                outputs += rows.give(1, moment + k)
+        segments.append((first, first + size, int(run.loop), *run.shape))
+    row[base + planned.gates] = outputs
+    targets = planned.stage.targets
+    wires = Wires(row[targets >> 1], np.where(targets & 1, _ALL, np.uint64(0)))
+    apart = np.zeros(0, dtype=np.int64)
+    if planned.stage.apart is not None:
+        apart = np.flatnonzero(planned.stage.apart)
+    # Copies are gates of one input, those that are inverted last.
+    apart = apart[np.argsort(targets[apart] & 1, kind="stable")]
+    inverted = (targets[apart] & 1).astype(np.int32)
+    first, straight, end = (
+        len(outputs),
+        len(outputs) + int((1 - inverted).sum()),
+        len(outputs) + len(apart),
+    )
+    segments += [(first, straight, 0, *Shape(1, 0)), (straight, end, 0, *Shape(0, 1))]
+    outputs += rows.keep(len(apart))
+    inputs = np.concatenate([row[planned.nets], row[targets[apart] >> 1]])
+    wires.rows[apart] = outputs[first:]
+    wires.inverted[apart] = 0
+    initial = np.zeros(circuit.num_gates, dtype=np.uint64)
+    for loop in circuit.loops:
+        initial[loop.start : loop.end] = np.where(loop.initial, _ALL, np.uint64(0))
+    kept = [segment for segment in segments if segment[0] < segment[1]]
+    tape = Tape(
+        np.array(kept, dtype=np.int64).reshape(-1, 8),
+        np.array([[0, len(kept), 0]]),
+        np.concatenate([planned.plus, 1 - inverted]),
+        np.concatenate([planned.minus, inverted]),
+        inputs,
+        np.array(outputs, dtype=np.int32),
+        np.concatenate([initial[planned.gates], np.zeros(len(apart), dtype=np.uint64)]),
+    )
+    if planned.stage.optional:
+        # The tape may not have run when others do: they must not find its gates.
+        row[base + planned.gates] = -1
+    return tape, wires
 
 
 def cone(
@@ -178,65 +268,3 @@ def cone(
         elif through_time and 0 < net <= num_fluents:
             pending.append(following[net - 1])
     return np.array(reached, dtype=np.bool_)
-
-
-def _shapes(circuit: Circuit, gates: NDArray[np.int64]) -> tuple[I32, I32]:
-    """`[G]` literals as they are, and `[G]` inverted ones, of some gates."""
-    ends = np.concatenate([[0], np.cumsum(circuit.literals & 1)])
-    minus = ends[circuit.offsets[gates + 1]] - ends[circuit.offsets[gates]]
-    counts = circuit.offsets[gates + 1] - circuit.offsets[gates]
-    return (counts - minus).astype(np.int32), minus.astype(np.int32)
-
-
-def _split_at_loops(
-    circuit: Circuit, gates: NDArray[np.int64]
-) -> list[tuple[NDArray[np.int64], bool]]:
-    """Runs of gates that are in no loop, and loops, in order."""
-    parts = []
-    at = 0
-    for loop in circuit.loops:
-        first, end = np.searchsorted(gates, [loop.start, loop.end])
-        if first < end:
-            parts.append((gates[at:first], False))
-            parts.append((gates[first:end], True))
-            at = int(end)
-    parts.append((gates[at:], False))
-    return [(part, loop) for part, loop in parts if len(part)]
-
-
-def _runs_of_shapes(
-    circuit: Circuit, gates: NDArray[np.int64]
-) -> list[tuple[NDArray[np.int64], int, int]]:
-    """Runs of gates of one shape, with their literals as they are and inverted ones, in order.
-
-    Of the shapes of which gates are ready, which have all their inputs, the most frequent goes
-    next. Long runs are what kernels are fast at.
-    """
-    base = 1 + circuit.num_inputs
-    plus, minus = (counts.tolist() for counts in _shapes(circuit, gates))
-    place = {gate: k for k, gate in enumerate(gates.tolist())}
-    offsets, nets = circuit.offsets.tolist(), (circuit.literals >> 1).tolist()
-    missing = [0] * len(gates)
-    readers: list[list[int]] = [[] for _ in range(len(gates))]
-    for gate, k in place.items():
-        for net in nets[offsets[gate] : offsets[gate + 1]]:
-            if (source := place.get(net - base)) is not None:
-                missing[k] += 1
-                readers[source].append(k)
-    ready: dict[tuple[int, int], list[int]] = {}
-    for k, count in enumerate(missing):
-        if not count:
-            ready.setdefault((plus[k], minus[k]), []).append(k)
-    runs = []
-    while ready:
-        shape = max(ready, key=lambda s: len(ready[s]))
-        run = ready.pop(shape)
-        # The run grows by what becomes ready meanwhile.
-        for k in run:
-            for reader in readers[k]:
-                missing[reader] -= 1
-                if not missing[reader]:
-                    other = plus[reader], minus[reader]
-                    (run if other == shape else ready.setdefault(other, [])).append(reader)
-        runs.append((gates[run], *shape))
-    return runs

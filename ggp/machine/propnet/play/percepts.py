@@ -70,12 +70,23 @@ class RowPercepts:
         self._spell = spell
         self._read = read
         self._rows = RowTable(words)
+        self._alone: dict[bytes, IntArray] = {}
         self._ids = np.zeros(0, dtype=np.int64)
         self._read_rows = np.zeros((1, words), dtype=np.uint64)
         self._readable = np.zeros(0, dtype=np.bool_)
 
     def ids(self, rows: NDArray[np.uint64]) -> IntArray:
         """`[L]` id of each row."""
+        if len(rows) > 1:
+            return self._numbered(rows)
+        # A few lookups take less time than calls of kernels.
+        key = rows.tobytes()
+        found = self._alone.get(key)
+        if found is None:
+            found = self._alone[key] = self._numbered(rows)
+        return found
+
+    def _numbered(self, rows: NDArray[np.uint64]) -> IntArray:
         numbers = self._rows.numbers(rows)
         if len(self._rows) > len(self._ids):
             new = self._rows.rows[len(self._ids) :]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.machine.propnet.play.packed import Packed, unpack
-from ggp.machine.propnet.play.queries import Query
+from ggp.machine.propnet.play.tapes import Query, Tape
 
 
 def evaluate(asked: Query, packed: Packed) -> Packed:
@@ -20,17 +20,23 @@ def evaluate(asked: Query, packed: Packed) -> Packed:
 
 def _rows(asked: Query, held: list[bool]) -> list[bool]:
     """The values of all rows where some fluents hold."""
-    tape = asked.tape
     rows = [False] * asked.num_rows
     for row, value in zip(asked.row_of.tolist(), held, strict=True):
         rows[row] = value
+    run_plainly(asked.tape, rows)
+    return rows
+
+
+def run_plainly(tape: Tape, rows: list[bool]) -> None:
+    """Evaluate the gates of a tape of one part."""
     plus, minus, outputs = tape.plus.tolist(), tape.minus.tolist(), tape.outputs.tolist()
     inputs, initial = tape.inputs.tolist(), (tape.initial != 0).tolist()
     at = 0
-    for first, end, loop, *_ in tape.segments.tolist():
+    for first, end, loop, _, _, both, one, none in tape.segments.tolist():
         if loop:
             for gate in range(first, end):
                 rows[outputs[gate]] = initial[gate]
+        wanted = [(True, True)] * both + [(True, False)] * one + [(False, False)] * none
         changes, start = True, at
         while changes:
             changes, at = False, start
@@ -39,7 +45,9 @@ def _rows(asked: Query, held: list[bool]) -> list[bool]:
                 last = middle + minus[gate]
                 value = all(rows[row] for row in inputs[at:middle])
                 value = value and not any(rows[row] for row in inputs[middle:last])
+                at = last
+                for pair in wanted:
+                    value = value and (rows[inputs[at]], rows[inputs[at + 1]]) != pair
+                    at += 2
                 changes |= bool(loop) and value != rows[outputs[gate]]
                 rows[outputs[gate]] = value
-                at = last
-    return rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,18 +37,23 @@ from ggp.machine.propnet.play import plain
 from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.kernels import advance_matching, count_bits, list_bits, query
 from ggp.machine.propnet.play.moves import MoveTable
+from ggp.machine.propnet.play.narrow import FEW, NARROW, legal_word, query_word
 from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, pack_rows, unpack
 from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.play.percepts_of_roles import percept_names, percepts_of_roles
-from ggp.machine.propnet.play.queries import Queries, Query
+from ggp.machine.propnet.play.queries import Queries
 from ggp.machine.propnet.play.queues import Queues
 from ggp.machine.propnet.play.runs import LANES_A_RUN, Map, QueuePlayer
-from ggp.machine.propnet.play.vectors import WIDTH, words_of
+from ggp.machine.propnet.play.tapes import Query
+from ggp.machine.propnet.play.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.reports import PassReport
 from ggp.machine.rows import RowTable, grouped
 
 _PLAIN_STEPS = 50
 """Questions about single states count as so many steps of Python, see `Kernel.is_spared`."""
+
+_NO_MOVES = np.zeros((NARROW, 0), dtype=np.int64)
+_NO_ROWS = np.zeros((0, 0), dtype=np.int32)
 
 _T = TypeVar("_T")
 _U = TypeVar("_U")
@@ -94,6 +99,7 @@ class PropnetMachine:
         name = PLAIN if not is_gdl2 else told_by
         self._told = None if name is None else JointMovesTold(name)
         self._goal_values = GoalValues(self.roles, self.random_role)
+        self._narrow = np.empty(0, dtype=np.uint64)
 
     # ---------------------------------------------------------------- batches
 
@@ -144,6 +150,8 @@ class PropnetMachine:
     def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
         asked = self._queries.legal(role)
         packed = self._packed(states)
+        if len(packed) <= FEW and not legal_word.is_spared(_PLAIN_STEPS * len(packed)):
+            return self._few_legal(asked, packed, role, allow_stuck)
         found = self._ask(asked, packed)
         over = asked.part(found, 1)[:, 0] != 0
         moves = np.ascontiguousarray(asked.part(found, 0))
@@ -151,9 +159,23 @@ class PropnetMachine:
         counts, values = self._listed(moves, role)
         stuck = (counts == 0) & ~over
         if not allow_stuck and stuck.any():
-            lane = self._states(packed[np.argmax(stuck)][None])
-            raise NoLegalMoveError(self.roles[role], self.fluents(lane)[0])
+            self._say_stuck(packed, int(np.argmax(stuck)), role)
         return Ragged(offsets_of(counts), values)
+
+    def _few_legal(self, asked: Query, packed: Packed, role: int, allow_stuck: bool) -> Ragged:
+        """`legal` in one kernel, where calls of numpy would take longer."""
+        names = self._moves.numbers[role]
+        offsets = np.empty(len(packed) + 1, dtype=np.int64)
+        values = np.empty(len(packed) * len(names), dtype=np.int64)
+        rows = self._narrow_scratch(asked)
+        stuck = legal_word(asked, packed, names, offsets, values, rows)
+        if stuck >= 0 and not allow_stuck:
+            self._say_stuck(packed, stuck, role)
+        return Ragged(offsets, values[: offsets[-1]].copy())
+
+    def _say_stuck(self, packed: Packed, lane: int, role: int) -> NoReturn:
+        state = self._states(packed[lane][None])
+        raise NoLegalMoveError(self.roles[role], self.fluents(state)[0])
 
     def chance(self, states: States) -> Chance:
         if self.random_role is None:
@@ -167,8 +189,10 @@ class PropnetMachine:
         packed = self._packed(states)
         asked = self._queries.step
         joint_moves = np.asarray(joint_moves)
-        rows = self._moves.rows_of(joint_moves, len(packed))
-        out = self._evaluate(asked, packed, rows)
+        out = self._few_stepped(packed, joint_moves)
+        if out is None:
+            rows = self._moves.rows_of(joint_moves, len(packed))
+            out = self._evaluate(asked, packed, rows)
         self.states_visited += len(packed)
         successors = self._states(np.ascontiguousarray(asked.part(out, 0)))
         if not self._is_gdl2:
@@ -179,6 +203,23 @@ class PropnetMachine:
             if table is not None:
                 percepts[:, role] = table.ids(asked.part(out, 1 + role))
         return Stepped(successors, percepts)
+
+    def _few_stepped(self, packed: Packed, joint_moves: IntArray) -> Packed | None:
+        """What `step` asks, of up to 64 states; None if there are more, or moves are wrong."""
+        shape = len(packed), len(self.roles)
+        if len(packed) > NARROW or joint_moves.shape != shape or joint_moves.dtype != np.int64:
+            return None
+        asked = self._queries.step
+        out = np.empty((len(packed), int(asked.starts[-1])), dtype=np.uint64)
+        rows = self._narrow_scratch(asked)
+        known = query_word(asked, packed, joint_moves, self._moves.rows, out, rows)
+        return out if known else None
+
+    def _narrow_scratch(self, asked: Query) -> Packed:
+        """Rows of one word, enough for a query."""
+        if len(self._narrow) < asked.num_rows:
+            self._narrow = np.empty(asked.num_rows, dtype=np.uint64)
+        return self._narrow
 
     def step_matching(
         self,
@@ -223,7 +264,7 @@ class PropnetMachine:
     def _scratch(self) -> tuple[Packed, Packed]:
         """Rows for `step`, zero but for those of states and gates, and 64 words."""
         num_words = self._queries.step.num_rows * words_of(WIDTH)
-        return np.zeros(num_words, dtype=np.uint64), np.zeros(64, dtype=np.uint64)
+        return aligned_words(num_words), np.zeros(64, dtype=np.uint64)
 
     def playout(
         self,
@@ -361,9 +402,11 @@ class PropnetMachine:
         """Load or compile every kernel, so that no later call waits for that."""
         load_at_once()
         states = self.initial(2)
+        many = self.initial(NARROW + 1)
         self.groups(states)
         RowTable(1).numbers(np.arange(1000, dtype=np.uint64)[:, None])  # a table that grows
-        self._ask(self._queries.goals, states.packed)
+        self._ask(self._queries.goals, many.packed)
+        self.legal(many, 0, allow_stuck=True)
         legal = [self.legal(states, role, allow_stuck=True) for role in range(len(self.roles))]
         if all(len(moves[0]) for moves in legal):
             joint_moves = np.array([[moves[0][0] for moves in legal]] * 2)
@@ -414,22 +457,25 @@ class PropnetMachine:
 
     def _ask(self, asked: Query, packed: Packed) -> Packed:
         """What holds in states, whatever moves are made."""
-        if len(packed) == 1 and query.is_spared(_PLAIN_STEPS):
+        if len(packed) > NARROW:
+            return self._evaluate(asked, packed, np.zeros((len(packed), 0), dtype=np.int32))
+        if len(packed) == 1 and query_word.is_spared(_PLAIN_STEPS):
             return plain.evaluate(asked, packed)
-        return self._evaluate(asked, packed, np.zeros((len(packed), 0), dtype=np.int32))
+        out = np.empty((len(packed), int(asked.starts[-1])), dtype=np.uint64)
+        none = _NO_MOVES[: len(packed)]
+        query_word(asked, packed, none, _NO_ROWS, out, self._narrow_scratch(asked))
+        return out
 
     def _evaluate(self, asked: Query, packed: Packed, moves: NDArray[np.int32]) -> Packed:
         out = np.zeros((len(packed), asked.starts[-1]), dtype=np.uint64)
 
         def run(first: int, end: int) -> None:
             query(
+                asked,
                 packed[first:end],
-                asked.row_of,
                 moves[first:end],
-                asked.tape,
-                asked.wires,
                 out[first:end],
-                np.empty(asked.num_rows * words_of(WIDTH), dtype=np.uint64),
+                aligned_words(asked.num_rows * words_of(WIDTH)),
                 np.empty(64, dtype=np.uint64),
                 WIDTH,
             )

@@ -2,61 +2,22 @@
 
 A question needs only a part of the circuit, the cone of its literals: what is legal for a role does
 not depend on the gates of percepts. So `legal`, `terminal`, `goals` and `step` have a tape and rows
-each. Random playouts stay in one set of rows from the first step to the last:
-
-    look    is it over, and what is legal?       each step
-    judge   goals, from gates of `look`          when enough lanes have ended
-    act     the next state, from gates of `look` and the moves just made     each step
-
-and have no rows for fluents that neither `look` nor `judge` depends on, now or in a later state,
-such as what a player has seen, which only `sees` rules read.
+each. Random playouts have rows
+of their own (see `plans`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ggp.gdl.program import RANDOM
-from ggp.machine.goal_values import NO_NUMBER, number_or_nan
-from ggp.machine.propnet.circuit import FALSE, Circuit, Literals, Outputs
+from ggp.machine.propnet.circuit import FALSE, Circuit, Literals
 from ggp.machine.propnet.play.blocks import PlayoutPlan
-from ggp.machine.propnet.play.choice import GROUP
-from ggp.machine.propnet.play.layout import I32, U64, Layout, Tape, Wires, cone
-from ggp.machine.propnet.play.packed import pack, words_for
-
-
-@dataclass(frozen=True)
-class Query:
-    """Literals to evaluate for every state (and joint move).
-
-    Attributes:
-        row_of: `[F]` row of each fluent.
-        tape: what to run.
-        wires: where the literals are; groups begin at a multiple of 64.
-        num_rows: rows in all.
-        starts: `[groups + 1]` word at which each group of literals begins.
-    """
-
-    row_of: I32
-    tape: Tape
-    wires: Wires
-    num_rows: int
-    starts: NDArray[np.int64]
-
-    def literals(self, group: int, count: int) -> Wires:
-        """Where the first literals of one group are."""
-        first = 64 * self.starts[group]
-        return Wires(
-            self.wires.rows[first : first + count], self.wires.inverted[first : first + count]
-        )
-
-    def part(self, packed: U64, group: int) -> U64:
-        """The words of one group of literals."""
-        return packed[:, self.starts[group] : self.starts[group + 1]]
+from ggp.machine.propnet.play.layout import Stage, lay_out
+from ggp.machine.propnet.play.packed import words_for
+from ggp.machine.propnet.play.plans import playout_plan
+from ggp.machine.propnet.play.tapes import Query
 
 
 class Queries:
@@ -107,7 +68,6 @@ class Queries:
     def _query(self, groups: list[Literals], *, moves: bool = False) -> Query:
         circuit = self.circuit
         inputs = range(1, 1 + (circuit.num_inputs if moves else self._num_fluents))
-        layout = Layout(circuit, inputs)
         padded = []
         for group in groups:
             # Groups begin with a word, so that `part` is a slice.
@@ -116,80 +76,17 @@ class Queries:
             padded.append(literals)
         starts = np.cumsum([0, *(len(literals) // 64 for literals in padded)])
         row_of = np.arange(1, 1 + self._num_fluents, dtype=np.int32)
-        tape, wires = layout.tape(np.concatenate(padded))
-        return Query(row_of, tape, wires, layout.num_rows, starts.astype(np.int64))
+        laid = lay_out(circuit, inputs, [Stage(np.concatenate(padded))])
+        return Query(
+            row_of,
+            1 + len(inputs),
+            laid.tapes[0],
+            laid.wires[0],
+            laid.num_rows,
+            starts.astype(np.int64),
+        )
 
     @cached_property
     def playout(self) -> PlayoutPlan:
-        """What random playouts need: only fluents that matter for how a game goes on."""
-        circuit = self.circuit
-        look = np.concatenate([self._terminal, *(outputs.literals for outputs in circuit.legal)])
-        goals = np.concatenate([outputs.literals for outputs in circuit.goals])
-        matter = _fluents_that_matter(circuit, np.concatenate([look, goals]))
-        moves = np.arange(1 + self._num_fluents, 1 + circuit.num_inputs)
-        layout = Layout(circuit, [*(1 + matter).tolist(), *moves.tolist()])
-        looking, seen = layout.tape(look)
-        # Goals are judged now and then only, so moving on must not rely on gates of `judge`.
-        judging, judged = layout.tape(goals, keep=False)
-        acting, following = layout.tape(circuit.next[matter], keep=False)
-        # States are overwritten fluent by fluent. What a fluent takes over from another one is
-        # copied first, or it might find the other's new value.
-        inputs = circuit.next[matter] >> 1 <= self._num_fluents
-        copies, copied = layout.copies(circuit.next[matter][inputs])
-        following.rows[inputs] = copied.rows
-        following.inverted[inputs] = copied.inverted
-        row_of = np.full(self._num_fluents, -1, dtype=np.int32)
-        row_of[matter] = np.arange(1, 1 + len(matter))
-        values = [number_or_nan(name) for outputs in circuit.goals for name in outputs.names]
-        # Moves of a role are worked on in groups. What fills the last one up is never legal.
-        num_moves = np.diff(self.role_moves)
-        role_moves = np.concatenate([[0], np.cumsum(-(-num_moves // GROUP) * GROUP)])
-        place = np.arange(len(moves)) + np.repeat(role_moves[:-1] - self.role_moves[:-1], num_moves)
-        legal = Wires(
-            np.zeros(role_moves[-1], dtype=np.int32), np.zeros(role_moves[-1], dtype=np.uint64)
-        )
-        legal.rows[place], legal.inverted[place] = seen.rows[1:], seen.inverted[1:]
-        move_rows = np.full(role_moves[-1], layout.num_rows, dtype=np.int32)
-        move_rows[place] = np.arange(1 + len(matter), 1 + len(matter) + len(moves))
-        return PlayoutPlan(
-            look=looking,
-            act=_joined(acting, copies),
-            judge=judging,
-            num_rows=layout.num_rows + 1,
-            row_of=row_of,
-            matter=pack(row_of >= 0),
-            state_rows=row_of[matter],
-            next=following,
-            terminal=Wires(seen.rows[:1], seen.inverted[:1]),
-            role_moves=role_moves.astype(np.int32),
-            legal=legal,
-            move_rows=move_rows,
-            role_goals=_ends(circuit.goals),
-            goals=judged,
-            goal_values=np.nan_to_num(np.array(values, dtype=np.float64), nan=NO_NUMBER),
-            turns=max(1, sum(role != RANDOM for role in circuit.roles)),
-        )
-
-
-def _ends(groups: tuple[Outputs, ...]) -> I32:
-    return np.cumsum([0, *(len(outputs.names) for outputs in groups)]).astype(np.int32)
-
-
-def _joined(first: Tape, second: Tape) -> Tape:
-    """One tape after the other."""
-    shift = np.array([len(first.plus), len(first.plus), 0, 0, 0], dtype=np.int32)
-    segments = np.concatenate([first.segments, second.segments + shift])
-    return Tape(
-        segments,
-        np.concatenate([first.plus, second.plus]),
-        np.concatenate([first.minus, second.minus]),
-        np.concatenate([first.inputs, second.inputs]),
-        np.concatenate([first.outputs, second.outputs]),
-        np.concatenate([first.initial, second.initial]),
-    )
-
-
-def _fluents_that_matter(circuit: Circuit, targets: Literals) -> NDArray[np.int64]:
-    """The fluents that some literals depend on, in this state or through later ones."""
-    reached = cone(circuit, targets, through_time=True)
-    return np.flatnonzero(reached[1 : 1 + len(circuit.fluents)])
+        """What random playouts need."""
+        return playout_plan(self.circuit)

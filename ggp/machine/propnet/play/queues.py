@@ -7,9 +7,9 @@ import numpy as np
 from ggp.machine.base import BoolArray, FloatArray, IntArray, TrialBatch
 from ggp.machine.goal_values import GoalValues, number_or_nan
 from ggp.machine.propnet.play.blocks import Queue
-from ggp.machine.propnet.play.layout import I32
 from ggp.machine.propnet.play.packed import Packed
 from ggp.machine.propnet.play.queries import Queries
+from ggp.machine.propnet.play.tapes import I32
 
 
 class Queues:

@@ -72,11 +72,7 @@ class QueuePlayer:
             each: may call side by side only where each entry has a sum of its own.
         """
         until_s = np.inf if max_seconds is None else time.monotonic() + max_seconds
-        ends = np.cumsum(queue.counts)
-        marks = np.arange(LANES_A_RUN, int(ends[-1]) if len(ends) else 0, LANES_A_RUN)
-        bounds = [0, *dict.fromkeys((np.searchsorted(ends, marks) + 1).tolist())]
-        if bounds[-1] < len(ends):
-            bounds.append(len(ends))
+        bounds = _bounds(queue)
         # A key for each run, whichever thread plays it: the number of threads changes no result.
         keys = rng.integers(0, 1 << 64, size=len(bounds) - 1, dtype=np.uint64).tolist()
         runs = [_Run(*run) for run in zip(bounds, bounds[1:], keys, strict=False)]
@@ -109,6 +105,17 @@ class QueuePlayer:
                 self._budget = max(budget // 2, 1)
             started_s = now_s
         _give_up(self._plan, queue, block)
+
+
+def _bounds(queue: Queue) -> list[int]:
+    """Where each run begins, and the end."""
+    num = len(queue.counts)
+    if queue.role < 0:
+        return [*range(0, num, LANES_A_RUN), num]
+    ends = np.cumsum(queue.counts)
+    marks = np.arange(LANES_A_RUN, int(ends[-1]) if num else 0, LANES_A_RUN)
+    bounds = [0, *dict.fromkeys((np.searchsorted(ends, marks) + 1).tolist())]
+    return bounds if bounds[-1] == num else [*bounds, num]
 
 
 def _give_up(plan: PlayoutPlan, queue: Queue, block: Block) -> None:

@@ -92,6 +92,17 @@ def _store(array: Any, index: Any, vector: Any) -> Any:
     return types.void(array, types.int64, vector), generate
 
 
+@_meaning_of(vectors.item)
+def _item(array: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        held = context.make_array(signature.args[0])(context, builder, args[0])
+        found = builder.load(builder.gep(held.data, [args[1]]))
+        return builder.sext(found, _WORD) if array.dtype == types.int32 else found
+
+    wide = types.int64 if array.dtype == types.int32 else array.dtype
+    return wide(array, types.int64), generate
+
+
 @_meaning_of(vectors.out_of_line)
 def _out_of_line() -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:

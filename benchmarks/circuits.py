@@ -1,0 +1,159 @@
+"""`python -m benchmarks.circuits`: how fast circuits of all sizes are, beside another version.
+
+python -m benchmarks.circuits --rulesheets FOLDER --out now.json
+python -m benchmarks.circuits --rulesheets FOLDER --against ../before
+python -m benchmarks.compare --circuits before.json now.json
+
+`--against` names the folder of another version, such as a worktree of git. Both take turns, game by
+game and round by round, so that whatever else the machine does meets both; the least CPU time
+counts.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from benchmarks.circuit_speed import GENERATED
+from benchmarks.speed import Game, path_of
+from benchmarks.system import describe_system
+from ggp.console import print_rich, spinner, table_of
+
+GAMES = (
+    *("exploding_bomb", "tic_tac_toe", "gdl2/montyhall.gdl", "gdl1/breakthrough.kif"),
+    *("gdl2/mastermind.gdl", "gdl1/checkers.kif", "gdl1/speedChess.kif"),
+    *("gdl2/sushi_go.kif", "gdl1/skirmishFinal1.kif", "gdl1/hex.kif", GENERATED),
+)
+"""Small to large."""
+
+_HOME = Path(__file__).resolve().parents[1]
+
+# `benchmarks` comes from here, `ggp` from the version that is measured.
+_CHILD = """
+import sys
+home, version, *rest = sys.argv[1:]
+sys.path.insert(0, home)
+import benchmarks
+sys.path[0] = version
+from benchmarks.circuit_speed import main
+main(*rest)
+"""
+
+
+class _Child:
+    """A process that measures one game with one version."""
+
+    def __init__(self, version: Path, *arguments: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _CHILD, str(_HOME), str(version), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=version,
+        )
+        self._answer()
+
+    def measure(self, seed: int) -> dict[str, Any]:
+        """What `measure_circuit` says."""
+        assert self._process.stdin is not None
+        print(seed, file=self._process.stdin, flush=True)
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise click.ClickException("the process that measures ended, see above")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+
+def _best(rounds: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of each measure the best."""
+    return {
+        name: min(r[name] for r in rounds) if name == "single_us" else max(r[name] for r in rounds)
+        for name in rounds[0]
+    }
+
+
+@click.command()
+@click.option(
+    "--rulesheets",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with the rulesheets by others; without it only our own games are measured.",
+)
+@click.option("--game", "games", multiple=True, help="Measure only this; a name, path or file.")
+@click.option(
+    "--against",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of another version to measure in turns.",
+)
+@click.option("--seconds", default=2.0, show_default=True, help="How long a round of a game is.")
+@click.option("--rounds", default=3, show_default=True, help="How many; the best counts.")
+@click.option("--grounding-seconds", default=600.0, show_default=True, help="To make circuits.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="JSON file to write.")
+def main(
+    rulesheets: Path | None,
+    games: tuple[str, ...],
+    against: Path | None,
+    seconds: float,
+    rounds: int,
+    grounding_seconds: float,
+    out: Path | None,
+) -> None:
+    """Measure playouts and single states, CPU time of one core."""
+    versions = {"now": _HOME} | ({} if against is None else {"before": against.resolve()})
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in versions}
+    for game in games or GAMES:
+        path = game if games else path_of(Game(game), rulesheets)
+        if path is None:
+            continue
+        with spinner(f"measuring {game}"):
+            children = {
+                name: _Child(version, path, str(seconds), str(grounding_seconds))
+                for name, version in versions.items()
+            }
+            measured: dict[str, list[dict[str, Any]]] = {name: [] for name in versions}
+            for seed in range(rounds):
+                for name, child in children.items():
+                    measured[name].append(child.measure(seed))
+            for name, child in children.items():
+                child.close()
+                found[name].append({"game": Path(game).stem} | _best(measured[name]))
+    _show(found)
+    if out is not None:
+        results: dict[str, Any] = {"system": describe_system(), "circuits": found["now"]}
+        if against is not None:
+            results["circuits_before"] = found["before"]
+        out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def _show(found: dict[str, list[dict[str, Any]]]) -> None:
+    titles = ["game", "#literals", "#states/s", "#literals/s", "#single, us"]
+    rows = []
+    before = found.get("before", [])
+    if before:
+        titles += ["#before", "#ratio", "#single before", "#ratio"]
+    for number, row in enumerate(found["now"]):
+        shown = [row["game"], f"{row['literals']:,}", f"{row['states_per_s']:,.0f}"]
+        shown += [f"{row['literals_per_s']:.3g}", f"{row['single_us']:,.1f}"]
+        if before:
+            old = before[number]
+            shown += [f"{old['states_per_s']:,.0f}"]
+            shown += [f"{row['states_per_s'] / old['states_per_s']:.2f}"]
+            shown += [f"{old['single_us']:,.1f}", f"{old['single_us'] / row['single_us']:.2f}"]
+        rows.append(shown)
+    print_rich(table_of(titles, rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,183 @@
+"""What random playouts evaluate, laid out from a circuit.
+
+They stay in one set of rows from the first step to the last:
+
+    look    is it over, and what is legal?       each step
+    judge   goals, from gates of `look`          when enough lanes have ended
+    act     the next state, from gates of `look` and the moves just made     each step
+
+and have no rows for fluents that neither `look` nor `judge` depends on, now or in a later state,
+such as what a player has seen, which only `sees` rules read. `look` and `act` come in several
+variants: for any state, and for the phases of a game (see `phases`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.gdl.program import RANDOM
+from ggp.machine.goal_values import NO_NUMBER, number_or_nan
+from ggp.machine.propnet.circuit import FALSE, Circuit, Literals
+from ggp.machine.propnet.play.blocks import PlayoutPlan
+from ggp.machine.propnet.play.choice import GROUP
+from ggp.machine.propnet.play.layout import Stage, cone, lay_out
+from ggp.machine.propnet.play.packed import pack
+from ggp.machine.propnet.play.phases import phases_of
+from ggp.machine.propnet.play.tapes import I32, Tape, Wires
+
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+def playout_plan(circuit: Circuit) -> PlayoutPlan:
+    """What random playouts need: only fluents that matter for how a game goes on."""
+    num_fluents = len(circuit.fluents)
+    goals = np.concatenate([outputs.literals for outputs in circuit.goals])
+    look = np.concatenate([[circuit.terminal], *(each.literals for each in circuit.legal), goals])
+    # The fluents that literals depend on, in this state or through later ones.
+    reached = cone(circuit, look.astype(np.int32), through_time=True)
+    matter = np.flatnonzero(reached[1 : 1 + num_fluents])
+    row_of = np.full(num_fluents, -1, dtype=np.int32)
+    row_of[matter] = np.arange(1, 1 + len(matter))
+    phases = phases_of(circuit)
+    whole = _Variant.of(circuit, matter, goals, every_move=True)
+    some = [_Variant.of(each, matter, None, every_move=False) for each in phases.circuits]
+    variants = [whole, *some]
+    num_rows = max(each.num_rows for each in variants)
+    move_rows = np.concatenate([each.move_rows for each in variants])
+    move_rows[move_rows < 0] = num_rows
+    values = [number_or_nan(name) for outputs in circuit.goals for name in outputs.names]
+    ends = np.cumsum([0, *(int(each.role_moves[-1]) for each in variants)])
+    return PlayoutPlan(
+        look=_joined([each.look for each in variants]),
+        act=_joined([each.act for each in variants]),
+        judge=whole.judge,
+        num_rows=num_rows + 1,
+        row_of=row_of,
+        matter=pack(row_of >= 0),
+        state_rows=row_of[matter],
+        phase_rows=row_of[phases.fluents],
+        phases=np.where(phases.values, _ALL, np.uint64(0)),
+        changed=np.concatenate([row_of[matter][each.changed] for each in variants]),
+        change_ends=np.cumsum([0, *(len(each.changed) for each in variants)]),
+        next=_together([each.next for each in variants]),
+        terminal=_together([each.terminal for each in variants]),
+        role_moves=np.stack(
+            [each.role_moves + end for each, end in zip(variants, ends, strict=False)]
+        ),
+        legal=_together([each.legal for each in variants]),
+        move_rows=move_rows,
+        role_goals=np.cumsum([0, *(len(each.names) for each in circuit.goals)]).astype(np.int32),
+        goals=whole.goals,
+        goal_values=np.nan_to_num(np.array(values, dtype=np.float64), nan=NO_NUMBER),
+        turns=max(1, sum(role != RANDOM for role in circuit.roles)),
+    )
+
+
+class _Variant(NamedTuple):
+    """Tapes of one circuit, and wires, as in `PlayoutPlan`.
+
+    Rows of fillers are -1, and fluents that change are places among those that matter.
+    """
+
+    look: Tape
+    act: Tape
+    judge: Tape
+    num_rows: int
+    changed: NDArray[np.int64]
+    next: Wires
+    terminal: Wires
+    role_moves: NDArray[np.int64]
+    legal: Wires
+    move_rows: I32
+    goals: Wires
+
+    @classmethod
+    def of(
+        cls,
+        circuit: Circuit,
+        matter: NDArray[np.int64],
+        goals: Literals | None,
+        *,
+        every_move: bool,
+    ) -> _Variant:
+        """Lay a circuit out.
+
+        Args:
+            matter: fluents that have rows.
+            goals: what to judge by, None for nothing.
+            every_move: whether moves have a place that can never be legal.
+        """
+        first_move = 1 + len(circuit.fluents)
+        wanted = np.concatenate([each.literals for each in circuit.legal])
+        role_of = np.repeat(
+            np.arange(len(circuit.legal)), [len(each.names) for each in circuit.legal]
+        )
+        kept = np.arange(len(wanted)) if every_move else np.flatnonzero(wanted != FALSE)
+        # In a phase, many fluents stay as they are.
+        changed = np.flatnonzero(circuit.next[matter] != 2 * (1 + matter))
+        following = circuit.next[matter][changed]
+        net = following >> 1
+        stages = [
+            Stage(np.concatenate([[circuit.terminal], wanted[kept]]).astype(np.int32)),
+            # Goals are judged now and then only, so moving on must not rely on gates of `judge`.
+            Stage(wanted[:0] if goals is None else goals, optional=True),
+            # States are overwritten fluent by fluent. What a fluent takes over from another one is
+            # copied first, or it might find the other's new value.
+            Stage(following, apart=(net > 0) & (net < first_move)),
+        ]
+        inputs = [*(1 + matter).tolist(), *range(first_move, first_move + len(wanted))]
+        laid = lay_out(circuit, inputs, stages)
+        seen, judged, after = laid.wires
+        # Moves of a role are worked on in groups. What fills the last one up is never legal.
+        counts = np.bincount(role_of[kept], minlength=len(circuit.legal))
+        role_moves = np.concatenate([[0], np.cumsum(-(-counts // GROUP) * GROUP)])
+        place = np.arange(len(kept)) + np.repeat(
+            role_moves[:-1] - np.cumsum(counts) + counts, counts
+        )
+        legal = Wires(
+            np.zeros(role_moves[-1], dtype=np.int32), np.zeros(role_moves[-1], dtype=np.uint64)
+        )
+        legal.rows[place], legal.inverted[place] = seen.rows[1:], seen.inverted[1:]
+        move_rows = np.full(role_moves[-1], -1, dtype=np.int32)
+        move_rows[place] = 1 + len(matter) + kept
+        return cls(
+            laid.tapes[0],
+            laid.tapes[2],
+            laid.tapes[1],
+            laid.num_rows,
+            changed,
+            after,
+            Wires(seen.rows[:1], seen.inverted[:1]),
+            role_moves,
+            legal,
+            move_rows,
+            judged,
+        )
+
+
+def _joined(tapes: Sequence[Tape]) -> Tape:
+    """One tape with the parts of several."""
+    segments, parts = [], []
+    num_segments = num_gates = num_inputs = 0
+    for tape in tapes:
+        segments.append(tape.segments + np.array([num_gates] * 2 + [0] * 6))
+        parts.append([num_segments, num_segments + len(tape.segments), num_inputs])
+        num_segments += len(tape.segments)
+        num_gates += len(tape.outputs)
+        num_inputs += len(tape.inputs)
+    return Tape(
+        np.concatenate(segments),
+        np.array(parts),
+        *(np.concatenate([tape[field] for tape in tapes]) for field in range(2, len(Tape._fields))),
+    )
+
+
+def _together(wires: Sequence[Wires]) -> Wires:
+    return Wires(
+        np.concatenate([each.rows for each in wires]),
+        np.concatenate([each.inverted for each in wires]),
+    )

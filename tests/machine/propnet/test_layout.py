@@ -1,0 +1,203 @@
+"""However gates are ordered, put together and given rows, kernels say what the circuit says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.generated import turning_stones
+from ggp.machine.base import IntArray, TrialBatch
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.play import fusing, order, phases
+from ggp.machine.propnet.play.layout import Stage, lay_out
+from ggp.machine.propnet.play.narrow import FEW, NARROW
+from ggp.machine.propnet.play.packed import PropnetStates, unpack
+from ggp.machine.propnet.play.phases import phases_of
+from ggp.machine.propnet.play.plain import run_plainly
+from ggp.machine.propnet.play.plans import playout_plan
+from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.machine.propnet.play.queries import Queries
+from ggp.machine.propnet.play.vectors import aligned_words
+from tests.machine.propnet.circuits import circuit_of, random_circuit
+from tests.machine.propnet.evaluate import Bits, evaluate, read
+
+LANES = (1, FEW, FEW + 1, NARROW, NARROW + 1)
+
+
+def stepped(machine: PropnetMachine, states: Bits, moves: IntArray) -> Bits:
+    """Next states and percepts of all roles as bits, by the kernels for so many states."""
+    found = machine.step(machine.from_fluent_bits(states), moves)
+    assert isinstance(found.states, PropnetStates)
+    seen = [
+        [name in machine.percept_texts(int(percept)) for name in outputs.names]
+        for lane in found.percepts
+        for percept, outputs in zip(lane, machine.circuit.sees, strict=True)
+    ]
+    bits = np.array(seen, dtype=np.bool_).reshape(len(states), -1)
+    return np.concatenate([unpack(found.states.packed, states.shape[1]), bits], axis=1)
+
+
+def by_gates(circuit: Circuit, states: Bits, moves: IntArray) -> tuple[Bits, Bits]:
+    """What follows, and what is terminal and legal, gate by gate."""
+    num_moves = len(circuit.legal[0].names)
+    made = np.zeros((len(states), 2 * num_moves), dtype=np.bool_)
+    for role in range(2):
+        made[np.arange(len(states)), role * num_moves + moves[:, role]] = True
+    nets = evaluate(circuit, states, made)
+    shown = [read(nets, each.literals) for each in circuit.sees]
+    said = [np.array([circuit.terminal]), *(each.literals for each in circuit.legal)]
+    return np.concatenate([read(nets, circuit.next), *shown], axis=1), read(
+        nets, np.concatenate(said).astype(np.int32)
+    )
+
+
+@pytest.mark.parametrize("piece", [3, order.PIECE])
+@pytest.mark.parametrize("with_loop", [False, True])
+def test_few_and_many_states_say_what_gates_say(
+    piece: int, with_loop: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(order, "PIECE", piece)
+    for seed in range(12):
+        circuit = random_circuit(seed, with_loop=with_loop)
+        machine = PropnetMachine(circuit, is_gdl2=True)
+        rng = np.random.default_rng(seed)
+        for lanes in LANES:
+            states = rng.random((lanes, len(circuit.fluents))) < 0.5
+            moves = rng.integers(0, 3, (lanes, 2))
+            after, said = by_gates(circuit, states, moves)
+            assert np.array_equal(stepped(machine, states, moves), after)
+            batch = machine.from_fluent_bits(states)
+            over = said[:, 0]
+            assert np.array_equal(machine.terminal(batch), over)
+            for role in range(2):
+                legal = machine.legal(batch, role, allow_stuck=True)
+                expected = said[:, 1 + 3 * role : 4 + 3 * role] & ~over[:, None]
+                texts = [machine.move_text(int(move)) for move in legal.values]
+                names = circuit.legal[role].names
+                assert texts == [names[k] for k in np.nonzero(expected)[1]]
+                assert legal.counts.tolist() == expected.sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize("lanes", [1, 2000])
+def test_playouts_are_the_same_whatever_is_put_together(
+    lanes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the longest runs of gates, and nothing put inside others or left out in phases."""
+    circuit = turning_stones(6)
+    played = []
+    for plain in (False, True):
+        if plain:
+            monkeypatch.setattr(order, "PIECE", 1 << 30)
+            monkeypatch.setattr(phases, "MIN_LITERALS", 1 << 30)
+            monkeypatch.setattr(fusing, "INSIDE", 0)
+        machine = PropnetMachine(circuit, is_gdl2=False)
+        assert (len(machine.playout_plan.phases) > 0) != plain
+        found = machine.playout(machine.initial(lanes), np.random.default_rng(3))
+        played.append([each.tolist() for each in found])
+    assert played[0] == played[1]
+
+
+def test_given_moves_are_made_in_phases_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    circuit = turning_stones(6)
+    found = []
+    for smallest in (phases.MIN_LITERALS, 1 << 30):
+        monkeypatch.setattr(phases, "MIN_LITERALS", smallest)
+        machine = PropnetMachine(circuit, is_gdl2=False)
+        start = machine.initial(1)
+        waits, moves = machine.legal(start, 1).values, machine.legal(start, 0).values
+        then = machine.step(start, np.array([[moves[0], waits[0]]])).states
+        for role, states in ((0, start), (1, then)):
+            known = machine.legal(states, role).values
+            size = len(known)
+            into = np.arange(size)
+            counts = np.full(size, 700)
+            trials = TrialBatch(into * 0, known, counts, into, np.ones(size), size)
+            sums = machine.playouts_after(
+                states, role, trials, np.random.default_rng(1), cut_value=50.0, spread=True
+            )
+            found.append((sums.goals.tolist(), sums.steps.tolist()))
+    assert found[:2] == found[2:]
+
+
+def test_phases_are_those_of_whose_turn_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(phases, "MIN_LITERALS", 0)
+    circuit = circuit_of("tic_tac_toe")
+    found = phases_of(circuit)
+    assert len(found.circuits) == 2
+    assert all("control" in circuit.fluents[fluent] for fluent in found.fluents)
+    for held, part in zip(found.values, found.circuits, strict=True):
+        assert part.num_literals < 0.8 * circuit.num_literals
+        states = np.random.default_rng(0).random((50, len(circuit.fluents))) < 0.5
+        states[:, found.fluents] = held
+        idle = np.zeros((50, circuit.num_inputs - len(circuit.fluents)), dtype=np.bool_)
+        whole, said = evaluate(circuit, states, idle), evaluate(part, states, idle)
+        for before, after in zip(circuit.legal, part.legal, strict=True):
+            assert np.array_equal(read(whole, before.literals), read(said, after.literals))
+    # Whose turn it is here depends on moves.
+    assert not phases_of(circuit_of("krieg_tic_tac_toe")).circuits
+
+
+def test_small_circuits_have_no_phases() -> None:
+    plan = playout_plan(circuit_of("tic_tac_toe"))
+    assert len(plan.phases) == 0
+    assert len(plan.look.parts) == len(plan.act.parts) == 1
+
+
+def test_rows_are_used_again() -> None:
+    circuit = turning_stones(12)
+    plan = playout_plan(circuit)
+    inputs = 1 + circuit.num_inputs
+    assert plan.num_rows - inputs < 0.5 * circuit.num_gates
+    step = Queries(circuit).step
+    assert step.num_rows - inputs < 0.5 * circuit.num_gates
+
+
+def test_what_a_later_stage_reads_outlives_a_stage_that_may_be_left_out() -> None:
+    for seed in range(20):
+        circuit = random_circuit(seed)
+        look = np.concatenate([each.literals for each in circuit.legal])
+        goals = np.concatenate([each.literals for each in circuit.goals])
+        stages = [Stage(look), Stage(goals, optional=True), Stage(circuit.next)]
+        inputs = range(1, 1 + circuit.num_inputs)
+        laid = lay_out(circuit, inputs, stages)
+        rng = np.random.default_rng(seed)
+        held = rng.random(circuit.num_inputs) < 0.5
+        fluents, moves = np.split(held, [len(circuit.fluents)])
+        nets = evaluate(circuit, fluents[None], moves[None])
+        for tapes in ((0, 1, 2), (0, 2)):
+            rows = [False, *held.tolist(), *[True] * (laid.num_rows - circuit.num_inputs - 1)]
+            for number in tapes:
+                run_plainly(laid.tapes[number], rows)
+                wires = laid.wires[number]
+                found = np.array(rows)[wires.rows] ^ (wires.inverted != 0)
+                assert np.array_equal(found, read(nets, stages[number].targets)[0])
+                if number == 1:  # these are still needed
+                    wires = laid.wires[0]
+                    found = np.array(rows)[wires.rows] ^ (wires.inverted != 0)
+                    assert np.array_equal(found, read(nets, look)[0])
+
+
+def test_blocks_begin_with_a_line_of_a_cache() -> None:
+    for count in (1, 7, 64, 1000):
+        words = aligned_words(count)
+        assert len(words) == count
+        assert words.ctypes.data % 64 == 0
+        assert not words.any()
+
+
+def test_states_of_a_whole_word_that_are_alike_play_like_others() -> None:
+    """Lanes are let in by the word where 64 states are alike, and one by one elsewhere."""
+    machine = PropnetMachine(circuit_of("tic_tac_toe"), is_gdl2=False)
+    first = machine.initial(1)
+    moves = [machine.legal(first, role).values[0] for role in range(2)]
+    later = machine.step(first, np.array([moves])).states
+    mixed = np.repeat([0, 1, 0, 1], [130, 3, 64, 1000])
+    batch = machine.concatenate([first, later]).take(mixed)
+    played = machine.playout(batch, np.random.default_rng(0))
+    # Of nine cells, five moves at least end a match.
+    assert (played.steps[mixed == 0] >= 5).all()
+    assert (played.steps[mixed == 1] >= 4).all()
+    assert (played.steps[mixed == 0] <= 9).all()
+    assert (played.steps[mixed == 1] <= 8).all()
+    assert (played.steps == 9).any()
+    assert played.goals.sum(axis=1).tolist() == [100.0] * len(mixed)
