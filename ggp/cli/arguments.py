@@ -40,7 +40,7 @@ _SLOW = {
 }
 """What backends take long to import."""
 
-DEFAULT_GROUNDING_S = 20.0
+DEFAULT_GROUNDING_S = 60.0
 """As in `Limits`, which is slow to import."""
 
 _log = logging.getLogger(__name__)
@@ -302,7 +302,7 @@ def limits_option(command: _F) -> _F:
         show_default=True,
         metavar="SECONDS",
         callback=_limits,
-        help="How long the fast backend may take to compile a game it has not seen.",
+        help="Processor time that the fast backend may use to compile a game it has not seen.",
     )(command)
 
 

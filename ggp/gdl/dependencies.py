@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ggp.gdl.program import NormalRule, unify
+from ggp.gdl.program import DOES, TRUE, NormalRule, unify
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
 
 
@@ -82,6 +82,12 @@ def relations_reaching(
                 reached.add(caller)
                 pending.append(caller)
     return frozenset(reached)
+
+
+def static_relations(rules: Sequence[NormalRule]) -> frozenset[Signature]:
+    """The relations with rules that depend neither on the state nor on moves."""
+    defined = {signature(rule.head) for rule in rules}
+    return frozenset(defined - relations_reaching(rules, (TRUE, DOES)))
 
 
 def relations_needed(

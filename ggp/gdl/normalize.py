@@ -17,11 +17,7 @@ from ggp.gdl.checks import (
     check_roles,
     check_vocabulary,
 )
-from ggp.gdl.dependencies import (
-    RuleGraph,
-    relations_needed,
-    relations_reaching,
-)
+from ggp.gdl.dependencies import RuleGraph, relations_needed, static_relations
 from ggp.gdl.diagnosis import Diagnosis
 from ggp.gdl.games import read_rulesheet
 from ggp.gdl.goals import check_goal_values
@@ -116,13 +112,11 @@ def _normalize(rulesheet: Rulesheet, report: Diagnosis, *, advises: bool = False
     check_dependencies(rules, report)
     check_recursion(rules, report)
     is_gdl2 = RANDOM in roles or any(signature(rule.head) == SEES for rule in rulesheet.rules)
-    dynamic = relations_reaching(rules, (TRUE, DOES))
-    defined = {signature(rule.head) for rule in rules}
     return Program(
         roles=roles,
         rules=tuple(rules),
         is_gdl2=is_gdl2,
-        static=frozenset(defined - dynamic),
+        static=static_relations(rules),
         recursive=RuleGraph(rules).recursive_relations(),
         spelling=rulesheet.spelling,
         source=rulesheet.source,

@@ -35,6 +35,13 @@ DEFAULT_MAX_STEPS = 1000
 """Steps after which a playout is cut off; strangers' games may not terminate."""
 
 
+WAITING = "seconds of waiting"
+"""Which limit is passed by what does not get the processor time it may use."""
+
+PATIENCE = 4.0
+"""How much longer than its processor time grounding may take by the clock."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Bounds on what one call into a reasoner may use.
@@ -49,7 +56,9 @@ class Limits:
             several calls.
         term_size: functions in one term (a fluent, move or percept, or the arguments of a
             relation that recurs).
-        grounding_seconds: wall time for grounding the rules and building their circuit.
+        grounding_seconds: processor time for grounding the rules and building their circuit.
+        grounding_wait_seconds: wall time for that; None for `PATIENCE` times as long, so that a
+            busy computer does not change which rules can be ground.
         grounding_bytes: address space for that.
     """
 
@@ -59,8 +68,16 @@ class Limits:
     setup_inferences: int = 100_000_000
     seconds: float = 300.0
     term_size: int = 2_000
-    grounding_seconds: float = 20.0
+    grounding_seconds: float = 60.0
+    grounding_wait_seconds: float | None = None
     grounding_bytes: int = 4 << 30
+
+    @property
+    def longest_grounding_s(self) -> float:
+        """The wall time for grounding."""
+        if self.grounding_wait_seconds is not None:
+            return self.grounding_wait_seconds
+        return PATIENCE * self.grounding_seconds
 
 
 class Ragged(NamedTuple):

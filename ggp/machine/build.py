@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ggp.errors import BackendUnavailableError, ConfigError, MachineError, ReasonerLimitError
 from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
-from ggp.machine.base import Limits, Machine
+from ggp.machine.base import PATIENCE, WAITING, Limits, Machine
 from ggp.machine.jit import demand_compiler
 from ggp.machine.spiel.games import PREFIX, SpielProgram
 
@@ -92,9 +92,9 @@ def _auto(program: Program, limits: Limits, threads: int, ready: bool) -> Machin
 def _advice(error: MachineError) -> str:
     """What to do about a fast backend that cannot be built."""
     advice = "`--backend prolog` does not try anything else"
-    if isinstance(error, ReasonerLimitError) and error.limit == "seconds":
-        more = f"`--grounding-seconds {MORE_SECONDS * error.reached:g}` tries for longer"
-        return f"{more}, {advice}"
+    if isinstance(error, ReasonerLimitError) and error.limit in ("seconds", WAITING):
+        more = MORE_SECONDS * error.reached / (PATIENCE if error.limit == WAITING else 1)
+        return f"`--grounding-seconds {more:g}` tries for longer, {advice}"
     return advice
 
 

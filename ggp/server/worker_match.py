@@ -301,6 +301,7 @@ def _limits(setup: Setup) -> Limits:
         stack_bytes=min(Limits().stack_bytes, setup.memory_bytes // 4),
         table_bytes=min(Limits().table_bytes, setup.memory_bytes // 8),
         grounding_seconds=setup.grounding_s,
+        grounding_wait_seconds=setup.grounding_s,
         grounding_bytes=min(Limits().grounding_bytes, setup.memory_bytes),
     )
 

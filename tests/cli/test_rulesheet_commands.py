@@ -193,7 +193,7 @@ def test_info_says_how_the_circuit_became_smaller_when_asked() -> None:
 GROUNDED_BY_FEW = """
 (role a) (init z) (legal a m) (goal a 0) (<= terminal (true never))
 (n 0) (n 1) (n 2) (n 3) (n 4) (n 5) (n 6) (n 7) (n 8) (n 9)
-(<= (next z) (true z)) (<= (next never) (true z) (not (true z)))
+(<= (next z) (true z) (does a m)) (<= (next never) (true z) (not (true z)))
 (<= (next (j ?a ?b ?c ?d ?e ?f ?g ?h))
     (true never) (n ?a) (n ?b) (n ?c) (n ?d) (n ?e) (n ?f) (n ?g) (n ?h))
 """

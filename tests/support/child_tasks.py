@@ -55,6 +55,12 @@ def sleep(path: str | None) -> bytes:
     return b""
 
 
+def nap(seconds: float) -> bytes:
+    """That it is over, after some seconds in which nothing is done."""
+    time.sleep(seconds)
+    return b"rested"
+
+
 def spin(_: object) -> bytes:
     """Nothing, and stops no sooner when asked politely."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)

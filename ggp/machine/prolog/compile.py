@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from ggp.gdl.dependencies import relation_components
+from ggp.gdl.dependencies import relation_components, static_relations
+from ggp.gdl.descent import descents
 from ggp.gdl.growth import terms_grow
 from ggp.gdl.program import (
     DOES,
@@ -22,6 +24,7 @@ from ggp.gdl.program import (
     local_variables,
 )
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
+from ggp.gdl.unchanging import unchanging, with_unchanging
 from ggp.machine.prolog.symbols import SymbolTable
 
 _PREDICATES: dict[Signature, str] = {
@@ -48,17 +51,19 @@ MAX_UNCHECKED_DEPTH = 4
 
 @dataclass(frozen=True, slots=True)
 class CompiledGame:
-    """Arguments of `new/6` in runtime.pl, as Prolog text."""
+    """Arguments of `new/7` in runtime.pl, as Prolog text."""
 
     clauses: str
     static: str
     tabled: str
     fluents: str
     growing: str
+    unchanging: str
 
     def goal(self, module: str) -> str:
         """The goal that builds the game's module."""
         parts = (self.clauses, self.static, self.tabled, self.fluents, self.growing)
+        parts += (self.unchanging,)
         return f"new({','.join((module, *parts))})"
 
 
@@ -66,12 +71,43 @@ def compile_program(program: Program, symbols: SymbolTable) -> CompiledGame:
     """The clauses of a game; `symbols` gets a number for every name in it."""
     for role in program.roles:
         symbols.number(role)
-    return _Compiler(program, symbols).compile()
+    functions = _unchanging(program)
+    if functions:
+        rules = tuple(
+            rule
+            for rule in with_unchanging(program.rules, functions)
+            if not _is_next_of(rule, functions)
+        )
+        program = replace(program, rules=rules, static=static_relations(rules))
+    return _Compiler(program, symbols, functions).compile()
+
+
+def _unchanging(program: Program) -> list[Signature]:
+    """The functions of fluents left out of states; none if conditions ask for just any fluent."""
+    atoms = [literal.atom for rule in program.rules for literal in rule.body]
+    if any(signature(atom) in (NEXT, INIT) for atom in atoms):
+        return []
+    fluents = [x.args[0] for x in atoms if signature(x) == TRUE and isinstance(x, Compound)]
+    if any(isinstance(fluent, Variable) for fluent in fluents):
+        return []
+    return unchanging(program.rules)
+
+
+def _is_next_of(rule: NormalRule, functions: Sequence[Signature]) -> bool:
+    head = rule.head
+    return (
+        signature(head) == NEXT
+        and isinstance(head, Compound)
+        and signature(head.args[0]) in functions
+    )
 
 
 class _Compiler:
-    def __init__(self, program: Program, symbols: SymbolTable) -> None:
+    def __init__(
+        self, program: Program, symbols: SymbolTable, functions: Sequence[Signature]
+    ) -> None:
         self._program = program
+        self._functions = functions
         self._symbols = symbols
         self._fluents = _fluent_signatures(program)
         self._ranks = iter(program.goal_ranks)
@@ -104,7 +140,13 @@ class _Compiler:
             tabled=f"[{','.join(map(self._indicator, self._tabled()))}]",
             fluents=f"[{','.join(names)}]",
             growing=str(terms_grow(program.rules, MAX_UNCHECKED_DEPTH)).lower(),
+            unchanging=f"[{','.join(map(self._pattern, self._functions))}]",
         )
+
+    def _pattern(self, function: Signature) -> str:
+        """What all fluents of a function match."""
+        number, arity = self._symbols.number(function[0]), function[1]
+        return f"f{number}({','.join('_' * arity)})" if arity else f"k({number})"
 
     def _static_groups(self) -> list[str]:
         program = self._program
@@ -122,6 +164,7 @@ class _Compiler:
         program = self._program
         tabled = []
         calls: dict[Signature, int] = {}
+        descending = descents(program.rules, MAX_UNFOLDED_CALLS)
         for component in relation_components(program.rules):
             for sig in sorted(component):
                 if sig in program.static or sig not in program.by_head:
@@ -131,7 +174,10 @@ class _Compiler:
                     for rule in program.by_head[sig]
                     for literal in rule.body
                 )
-                if sig in program.recursive or (size > MAX_UNFOLDED_CALLS and sig != NEXT):
+                # Calls of itself have size 0 so far.
+                size *= descending.get(sig, 1)
+                is_endless = sig in program.recursive and sig not in descending
+                if is_endless or (size > MAX_UNFOLDED_CALLS and sig != NEXT):
                     tabled.append(sig)
                     size = 1
                 calls[sig] = size

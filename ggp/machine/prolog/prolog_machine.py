@@ -92,6 +92,7 @@ class PrologMachine:
         self._close = weakref.finalize(self, _drop, self._engine, self._module, self._limits)
         self._close.atexit = False
         self._initial = int(self._call(f"initial({self._module})", "the initial state"))
+        self._unchanging = self._call(f"unchanging({self._module})", "the initial state")
         self._keep_initial = PrologStates(self._store, np.array([self._initial]))
 
     # ---------------------------------------------------------------- batches
@@ -284,7 +285,7 @@ class PrologMachine:
         for chunk in _chunks(list(dict.fromkeys(ids))):
             text = self._call(f"state_terms({self._module},{chunk})", "a state")
             for state, line in zip(chunk, text.split("\n")[:-1], strict=True):
-                texts[state] = self._sorted_texts(line)
+                texts[state] = self._sorted_texts(f"{line} {self._unchanging}")
         return [texts[i] for i in ids]
 
     def close(self) -> None:

@@ -69,15 +69,17 @@ not_last.
 
 % ------------------------------------------------------------------ building a game
 
-% new(+M, +Clauses, +Static, +Tabled, +Fluents, +Growing): make the game's module.
+% new(+M, +Clauses, +Static, +Tabled, +Fluents, +Growing, +Unchanging): make the game's module.
 %   Clauses: text of one list of clauses.  Static: groups of Name/Arity evaluated once, in
 %   this order.  Tabled: Name/Arity to table in play.  Fluents: Name/Arity of fluent facts.
 %   Growing: whether terms may grow without bound, so that their size must be watched.
-new(M, Clauses, Static, Tabled, Fluents, Growing) :-
+%   Unchanging: what fluents look like that are not part of states, because all states have them.
+new(M, Clauses, Static, Tabled, Fluents, Growing, Unchanging) :-
     set_module(M:class(user)),
     dynamic([M:d/2, M:ggp_state/2, M:ggp_hash/2, M:ggp_fluent/1, M:ggp_tables/0,
-             M:ggp_growing/0, M:ggp_move/2, M:ggp_percepts/2]),
+             M:ggp_growing/0, M:ggp_unchanging/1, M:ggp_move/2, M:ggp_percepts/2]),
     ( Growing == true -> assertz(M:ggp_growing) ; true ),
+    forall(member(F, Unchanging), assertz(M:ggp_unchanging(F))),
     forall(member(N/A, Fluents),
            ( dynamic(M:N/A), functor(H, N, A), assertz(M:ggp_fluent(H)) )),
     findall(N/A, ( member(C, Clauses), clause_head(C, H), functor(H, N, A) ), Heads0),
@@ -229,8 +231,14 @@ free([Id|Ids], M) :-
 
 % ------------------------------------------------------------------ what Python asks for
 
-initial(M) :- bounded(( solutions(M, F, M:i(F), Fs), sort(Fs, State) )),
+initial(M) :-
+    bounded(( solutions(M, F, ( M:i(F), \+ M:ggp_unchanging(F) ), Fs), sort(Fs, State) )),
     intern_state(M, State, Id), write(Id).
+
+% The fluents of all states that are not part of any.
+unchanging(M) :-
+    bounded(( solutions(M, F, ( M:ggp_unchanging(F), M:i(F) ), Fs), sort(Fs, State) )),
+    write_all(State).
 
 % For every state: 1 or 0.
 terminals(M, Ids) :- each_state(Ids, M, terminal_).

@@ -21,6 +21,7 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import Program
 from ggp.machine import Limits, build_machine
+from ggp.machine.base import WAITING
 from ggp.machine.propnet.build import circuits as building
 from ggp.machine.propnet.build import version
 from ggp.machine.propnet.build.cache import DiskCache, user_cache
@@ -32,6 +33,7 @@ from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.build.version import makers_version
 from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
 from ggp.machine.propnet.optimise import optimise
+from ggp.machine.propnet.optimise.patience import Until
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
 LIMITS = Limits()
@@ -39,7 +41,7 @@ LIMITS = Limits()
 SLOW_TO_GROUND = """
 (role a) (init z) (legal a m) (goal a 0) (<= terminal (true never))
 (n 0) (n 1) (n 2) (n 3) (n 4) (n 5) (n 6) (n 7) (n 8) (n 9)
-(<= (next z) (true z))
+(<= (next z) (true z) (does a m))
 (<= (next never) (true z) (not (true z)))
 (<= (next (j ?a ?b ?c ?d ?e ?f ?g ?h))
     (true never) (n ?a) (n ?b) (n ?c) (n ?d) (n ?e) (n ?f) (n ?g) (n ?h))
@@ -49,6 +51,11 @@ SLOW_TO_GROUND = """
 @pytest.fixture
 def cache(tmp_path: Path) -> DiskCache:
     return DiskCache(tmp_path / "circuits")
+
+
+def patient(seconds: float) -> Limits:
+    """A limit of processor time that the clock does not come before."""
+    return Limits(grounding_seconds=seconds, grounding_wait_seconds=300.0)
 
 
 def count_children(monkeypatch: pytest.MonkeyPatch, *, real: bool = False) -> list[str]:
@@ -113,7 +120,7 @@ def test_damaged_file_is_ignored_and_written_anew(
             "flipped": bytes(flipped),
             "foreign": b"\x80\x04N." * 100,
             "empty": b"",
-            "other key": make((load("tic_tac_toe"), 5.0, "other key")),
+            "other key": make((load("tic_tac_toe"), 5.0, 20.0, "other key")),
         }[damage]
     )
     assert_rebuilt(kept.program, path, good, monkeypatch)
@@ -256,7 +263,7 @@ def test_other_code_or_libraries_make_other_files(
 def test_every_module_that_makes_circuits_counts_for_their_version() -> None:
     code = (
         "import sys; from ggp.gdl.normalize import load; p = load('kuhn_poker');"
-        "from ggp.machine.propnet.build.circuits import make; make((p, 60.0, 'key'));"
+        "from ggp.machine.propnet.build.circuits import make; make((p, 60.0, 240.0, 'key'));"
         "print(*(m for m in sys.modules if m.startswith(('ggp.gdl', 'ggp.machine.propnet'))))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -380,17 +387,16 @@ def test_rules_that_passed_a_limit_are_remembered_on_disk(
     cache: DiskCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = normalize(parse(SLOW_TO_GROUND))
-    monkeypatch.setattr(building, "BUSY_SHARE", 0.0)
     started = count_children(monkeypatch, real=True)
     for _ in range(2):
         in_a_new_process(monkeypatch)
         for seconds in (1.0, 0.5):
             with pytest.raises(ReasonerLimitError, match="passed the limit of 1 seconds"):
-                build(program, Limits(grounding_seconds=seconds), cache)
+                build(program, patient(seconds), cache)
     assert len(started) == 1
     in_a_new_process(monkeypatch)
     with pytest.raises(ReasonerLimitError, match="seconds"):
-        build(program, Limits(grounding_seconds=1.5), cache)
+        build(program, patient(1.5), cache)
     assert len(started) == 2
 
 
@@ -402,7 +408,7 @@ def test_a_child_that_was_kept_waiting_is_given_some_more_starts(
 
     def fail(*_: object, seconds: float, **__: object) -> bytes:
         started.append(seconds)
-        raise ReasonerLimitError("seconds", seconds, "grounding")
+        raise ReasonerLimitError(WAITING, 4 * seconds, "grounding")
 
     monkeypatch.setattr(building, "run_limited", fail)
     for seconds in (20.0, 40.0):
@@ -419,6 +425,8 @@ def test_a_child_that_was_kept_waiting_is_given_some_more_starts(
     [
         (Refusal("seconds", 20.0, 20.0, 100, 1), Limits(grounding_seconds=20.0), True),
         (Refusal("seconds", 20.0, 20.0, 100, 1), Limits(grounding_seconds=21.0), False),
+        (Refusal(WAITING, 80.0, 20.0, 100, 1), Limits(grounding_seconds=20.0), True),
+        (Refusal(WAITING, 80.0, 20.0, 100, 1), Limits(grounding_seconds=21.0), False),
         (Refusal("bytes of memory", 100, 20.0, 100, 1), Limits(grounding_bytes=100), True),
         (Refusal("bytes of memory", 100, 20.0, 100, 1), Limits(grounding_bytes=101), False),
         (Refusal("functions in one term", 9, 20.0, 100, 1), Limits(grounding_seconds=99.0), True),
@@ -444,9 +452,9 @@ def unfinished(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def run(task: str, argument: Any, **_: object) -> bytes:
         started.append(task)
-        program, seconds, key = argument
+        program, seconds, _, key = argument
         circuit = build_circuit(ground(program))
-        return to_bytes(Built(*optimise(circuit, 0.0), 1, seconds), key)
+        return to_bytes(Built(*optimise(circuit, Until(0.0)), 1, seconds), key)
 
     monkeypatch.setattr(building, "run_limited", run)
     return started

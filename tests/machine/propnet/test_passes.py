@@ -20,6 +20,7 @@ from ggp.machine.propnet.optimise.factoring import factor
 from ggp.machine.propnet.optimise.flattening import flatten
 from ggp.machine.propnet.optimise.implications import drop_implied
 from ggp.machine.propnet.optimise.knowledge import Knowledge
+from ggp.machine.propnet.optimise.patience import Until
 from ggp.machine.propnet.optimise.sampling import Evaluator
 from ggp.machine.propnet.optimise.work import Work
 from tests.machine.propnet.circuits import (
@@ -112,7 +113,8 @@ def test_optimising_is_repeatable(game: str) -> None:
 
 def test_without_time_nothing_is_done_and_that_is_said() -> None:
     circuit = circuit_of("tic_tac_toe")
-    assert optimise(circuit, 0.0) == (circuit, [], False)
+    assert optimise(circuit, Until(0.0)) == (circuit, [], False)
+    assert optimise(circuit, Until(clock_s=0.0)) == (circuit, [], False)
 
 
 def test_without_work_nothing_is_done_and_that_is_final() -> None:
@@ -142,7 +144,7 @@ def test_a_pass_the_clock_breaks_off_counts_for_nothing(monkeypatch: pytest.Monk
             pass
 
     monkeypatch.setattr("ggp.machine.propnet.optimise.PASSES", (("spin", spin),))
-    assert optimise(circuit, 0.2) == (circuit, [], False)
+    assert optimise(circuit, Until(time.process_time() + 0.2)) == (circuit, [], False)
 
 
 def test_a_pass_that_runs_out_of_memory_counts_for_nothing(

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from ggp.machine.propnet.optimise.patience import TookTooLong, patience, unbroken
+from ggp.machine.propnet.optimise.patience import NEVER, TookTooLong, Until, patience, unbroken
 
 INTERRUPTED_QUESTIONS = """
 import time
@@ -16,7 +16,7 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.build.gates import build_circuit
 from ggp.machine.propnet.build.grounding import ground
-from ggp.machine.propnet.optimise.patience import TookTooLong, patience
+from ggp.machine.propnet.optimise.patience import TookTooLong, Until, patience
 from ggp.machine.propnet.optimise.solver import Limit, Solver
 from ggp.machine.propnet.optimise.work import Work
 
@@ -28,7 +28,7 @@ literal = 2 * (1 + circuit.fluents.index("a"))
 solver = Solver(circuit, [literal], work)
 for i in range(400):
     try:
-        with patience(time.monotonic() + 1e-4 + i % 50 * 1e-6):
+        with patience(Until(clock_s=time.monotonic() + 1e-4 + i % 50 * 1e-6)):
             while True:
                 solver.find([solver.sign(literal)], lambda example: None, Limit(10, work.most))
     except TookTooLong:
@@ -51,7 +51,10 @@ def test_questions_may_be_broken_off_at_any_moment() -> None:
 
 def test_what_is_unbroken_is_broken_off_afterwards() -> None:
     done = []
-    with pytest.raises(TookTooLong), patience(time.monotonic() + 0.02):  # noqa: PT012
+    with (  # noqa: PT012
+        pytest.raises(TookTooLong),
+        patience(Until(clock_s=time.monotonic() + 0.02)),
+    ):
         with unbroken():
             time.sleep(0.05)
             done.append("inside")
@@ -60,7 +63,18 @@ def test_what_is_unbroken_is_broken_off_afterwards() -> None:
 
 
 def test_what_is_over_in_time_is_not_broken_off() -> None:
-    with patience(time.monotonic() + 60), unbroken():
+    with patience(Until(time.process_time() + 60, time.monotonic() + 60)), unbroken():
         pass
-    with patience(None), unbroken():
+    with patience(NEVER), unbroken():
         pass
+
+
+def test_processor_time_is_counted_by_itself() -> None:
+    with patience(Until(process_s=time.process_time() + 0.02)):
+        time.sleep(0.05)
+    with (  # noqa: PT012
+        pytest.raises(TookTooLong),
+        patience(Until(process_s=time.process_time() + 0.02)),
+    ):
+        while True:
+            pass

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
 import pickle
 import signal
@@ -21,6 +22,7 @@ from typing import Any, NoReturn
 
 from ggp import children
 from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
+from ggp.machine.base import WAITING
 
 Task = Callable[[Any], bytes]
 
@@ -29,7 +31,6 @@ _MAGIC = b"ggpchild"
 _RESULT, _FAILURE = b"R", b"F"
 
 _ENTRY = "ggp.machine.propnet.build.child:main"
-_CPU_GRACE_S = 10
 _MOST_SECONDS = 86_400.0
 _MOST_SAID = 500
 _OUT_OF_MEMORY = (b"bad_alloc", b"out of memory", b"MemoryError", b"cannot allocate memory")
@@ -43,6 +44,7 @@ def run_limited(
     argument: object,
     *,
     seconds: float,
+    wait_seconds: float,
     memory_bytes: int,
     doing: str = "grounding the rules",
 ) -> bytes:
@@ -51,17 +53,19 @@ def run_limited(
     Args:
         task: a function of ours with one argument that returns bytes, as `module:name`.
         argument: for the task; must be picklable.
-        seconds: wall time the child may take, its start (about 0.2 s) included; no more than
-            a day.
+        seconds: processor time the child may take, its start (about 0.2 s) included. The system
+            counts whole seconds, and ends it at the next one.
+        wait_seconds: wall time it may take; no more than a day.
         memory_bytes: address space it may use, libraries (about 0.3 GB) included.
         doing: what the task is, for error messages.
 
     Raises:
-        ReasonerLimitError: the child took too long or needed too much memory.
+        ReasonerLimitError: the child took too long (`seconds`, or `WAITING`) or needed too much
+            memory.
         BackendUnavailableError: a library is missing, or no child can be started.
         MachineError: what the task raised, or the child crashed or was killed.
     """
-    seconds = min(seconds, _MOST_SECONDS)
+    seconds, wait_seconds = min(seconds, _MOST_SECONDS), min(wait_seconds, _MOST_SECONDS)
     pickled = pickle.dumps(argument, protocol=pickle.HIGHEST_PROTOCOL)
     limits = (repr(float(seconds)), str(int(memory_bytes)))
     try:
@@ -73,13 +77,13 @@ def run_limited(
     try:
         with child:
             try:
-                answer, said = child.communicate(pickled, timeout=seconds)
+                answer, said = child.communicate(pickled, timeout=wait_seconds)
             finally:
                 if child.poll() is None:
                     children.kill_group(child.pid)
                 child.wait()
     except subprocess.TimeoutExpired as error:
-        raise ReasonerLimitError("seconds", seconds, doing) from error
+        raise ReasonerLimitError(WAITING, wait_seconds, doing) from error
     return _read(answer, said, child.returncode, seconds, memory_bytes, doing)
 
 
@@ -136,8 +140,8 @@ def _tail(said: bytes) -> str:
 
 def main(task: str, seconds: str, memory_bytes: str) -> None:
     """What the child does; its arguments are made by `run_limited`."""
-    # The parent looks at the clock; this is for when it cannot.
-    children.limit_cpu(int(2 * float(seconds)) + _CPU_GRACE_S)
+    # The parent looks at the clock, and the system at the time that was used.
+    children.limit_cpu(math.ceil(float(seconds)))
     with children.own_answers() as answer:
         kind, body = _outcome(task, sys.stdin.buffer.read(), int(memory_bytes))
         answer.write(_HEADER.pack(_MAGIC, kind, len(body)))

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import GGPError, MachineError
-from ggp.machine.base import Limits
+from ggp.machine.base import WAITING, Limits
 from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
 from ggp.machine.propnet.reports import PassReport
 
@@ -68,7 +68,7 @@ class Refusal(NamedTuple):
 
     def covers(self, limits: Limits) -> bool:
         """Whether these limits are no better."""
-        if self.limit == "seconds":
+        if self.limit in ("seconds", WAITING):
             return limits.grounding_seconds <= self.seconds
         if self.limit == "bytes of memory":
             return limits.grounding_bytes <= self.memory_bytes

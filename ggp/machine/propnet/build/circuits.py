@@ -1,27 +1,26 @@
 """From rules to a circuit, within limits of time and memory, or from the cache.
 
 What a circuit looks like depends on the rules and the code alone, because passes stop after so
-much work and not after so many seconds. The limit of seconds remains: a machine that is too slow
-or too busy may pass it.
+much work and not after so many seconds. The limits of seconds remain: one of processor time, and a
+looser one of waiting, which only a machine that is very busy passes.
 
 - While passes run, the circuit so far is handed over and marked as not complete. It is played
-  with, and made anew at a later start: `MAX_TRIES` times at most within the same limits, once a
-  process, and the smaller circuit is kept.
+  with. If the clock was to blame, it is made anew at a later start: `MAX_TRIES` times at most
+  within the same limits, once a process, and the smaller circuit is kept.
 - While the rules are ground, there is no circuit. That is remembered as well, so that only the
-  first start waits, and holds until the limit is raised. Where the child had to wait for a
-  processor for much of the time, that proves little, and it takes `MAX_TRIES` starts.
+  first start waits, and holds until the limit is raised. If the clock was to blame, that proves
+  little, and it takes `MAX_TRIES` starts.
 """
 
 from __future__ import annotations
 
 import logging
-import resource
 import time
 from collections.abc import Iterator
 
 from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl.program import Program
-from ggp.machine.base import Limits
+from ggp.machine.base import WAITING, Limits
 from ggp.machine.propnet.build.cache import DiskCache, user_cache
 from ggp.machine.propnet.build.child import run_limited
 from ggp.machine.propnet.build.circuit_file import Built, Refusal, from_bytes, to_bytes
@@ -34,9 +33,6 @@ FINISH_SHARE = 0.25
 
 MAX_TRIES = 3
 """How often rules are tried within the same limits where the clock, perhaps, was to blame."""
-
-BUSY_SHARE = 0.8
-"""A child that ran for less than this share of its time was kept waiting."""
 
 DOING = "grounding the rules"
 
@@ -74,7 +70,6 @@ def build(
                 refusal.limit, refusal.reached, f"{DOING} (at an earlier start)"
             )
     _tried.add((key, limits.grounding_seconds))
-    before_s = _child_seconds()
     try:
         built = _made(program, key, limits)
     except MachineError as error:
@@ -83,8 +78,7 @@ def build(
             built = stored
         else:
             if isinstance(error, ReasonerLimitError):
-                ran_s = _child_seconds() - before_s
-                _refused[key] = _refusal(error, limits, ran_s, stored)
+                _refused[key] = _refusal(error, limits, stored)
                 cache.put(key, to_bytes(_refused[key], key))
             raise
     if isinstance(stored, Built):
@@ -136,11 +130,11 @@ def _refusals(stored: Built | Refusal | None, key: str) -> Iterator[Refusal]:
 
 
 def _refusal(
-    error: ReasonerLimitError, limits: Limits, ran_s: float, before: Built | Refusal | None
+    error: ReasonerLimitError, limits: Limits, before: Built | Refusal | None
 ) -> Refusal:
-    """What to remember of a try that failed after `ran_s` of processor time."""
+    """What to remember of a try that failed."""
     seconds, tries = limits.grounding_seconds, MAX_TRIES
-    if error.limit == "seconds" and ran_s < BUSY_SHARE * seconds:
+    if error.limit == WAITING:
         tries = 1
         if isinstance(before, Refusal) and before.seconds == seconds:
             tries += before.tries
@@ -151,8 +145,9 @@ def _made(program: Program, key: str, limits: Limits) -> Built:
     """A new circuit."""
     data = run_limited(
         f"{__name__}:make",
-        (program, limits.grounding_seconds, key),
+        (program, limits.grounding_seconds, limits.longest_grounding_s, key),
         seconds=limits.grounding_seconds,
+        wait_seconds=limits.longest_grounding_s,
         memory_bytes=limits.grounding_bytes,
         doing=DOING,
     )
@@ -161,25 +156,23 @@ def _made(program: Program, key: str, limits: Limits) -> Built:
     return built
 
 
-def _child_seconds() -> float:
-    """Processor time of all children so far that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def make(argument: tuple[Program, float, str]) -> bytes:
+def make(argument: tuple[Program, float, float, str]) -> bytes:
     """What the child does: ground, build, and optimise.
 
     Args:
-        argument: the rules, the seconds that all of it may take, and the key of the result.
+        argument: the rules, the processor time and the wall time that all of it may take, in
+            seconds, and the key of the result.
     """
     started_s = time.monotonic()
     from ggp.machine.propnet.build.gates import build_circuit
     from ggp.machine.propnet.build.grounding import ground
     from ggp.machine.propnet.optimise import optimise
+    from ggp.machine.propnet.optimise.patience import Until
 
-    program, seconds, key = argument
-    circuit = build_circuit(ground(program))
-    left_s = (1 - FINISH_SHARE) * seconds - (time.monotonic() - started_s)
-    made = optimise(circuit, left_s)
-    return to_bytes(Built(made.circuit, made.reports, made.complete, 1, seconds), key)
+    program, seconds, wait_seconds, key = argument
+    until = Until(
+        (1 - FINISH_SHARE) * seconds, started_s + (1 - FINISH_SHARE) * wait_seconds
+    )
+    made = optimise(build_circuit(ground(program)), until)
+    tries = MAX_TRIES if time.process_time() >= until.process_s else 1
+    return to_bytes(Built(made.circuit, made.reports, made.complete, tries, seconds), key)

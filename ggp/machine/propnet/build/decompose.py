@@ -15,7 +15,7 @@ kept only where its parts are clearly cheaper than the whole (`WORTH`, `MIN_GAIN
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import prod
@@ -76,6 +76,8 @@ def decompose(
     extents: Extents,
     leave: frozenset[Signature] = frozenset(),
     prefix: str = "part",
+    *,
+    asked: bool = False,
 ) -> list[NormalRule]:
     """Rules that mean the same, with relations of their own, and fewer ground instances.
 
@@ -84,8 +86,11 @@ def decompose(
         extents: estimates of how many atoms there are. The new relations are added.
         leave: relations whose rules are left as they are.
         prefix: the new relations are called `prefix;0`, `prefix;1`, ...
+        asked: whether it does not matter what binds the variables of tests in the new relations,
+            because they will hold for what is asked for only (see `demand`). A condition in their
+            rules then says which variables these are.
     """
-    splitter = _Splitter(extents, prefix)
+    splitter = _Splitter(extents, prefix, asked)
     split = []
     for rule in rules:
         split.append(rule if signature(rule.head) in leave else splitter.split(rule))
@@ -128,6 +133,16 @@ class _Parts:
             name = self._relations[key] = f"{self._prefix};{len(self._relations)}"
             self.rules.append(order_conditions(NormalRule(_atom(name, kept), tuple(body))))
         return _atom(name, kept)
+
+
+GIVEN = "given;"
+"""Begins the names of conditions that say which variables are bound where a rule is asked for."""
+
+
+def cost(rules: Sequence[NormalRule], extents: Extents) -> float:
+    """An estimate of what the ground instances of rules cost."""
+    splitter = _Splitter(extents, "", asked=False)
+    return sum(map(splitter.cost, rules))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +189,9 @@ class _Split:
 class _Splitter:
     """Splits rules as long as that makes them cheaper."""
 
-    def __init__(self, extents: Extents, prefix: str) -> None:
+    def __init__(self, extents: Extents, prefix: str, asked: bool) -> None:
         self._extents = extents
+        self._asked = asked
         self._parts = _Parts(prefix)
         self._unfinished: set[_Key] = set()
 
@@ -183,6 +199,10 @@ class _Splitter:
     def rules(self) -> list[NormalRule]:
         """The rules of the new relations."""
         return self._parts.rules
+
+    def cost(self, rule: NormalRule) -> float:
+        """What the ground instances of a rule cost."""
+        return _cost(names_in([rule.head]), tuple(map(self._condition, rule.body)))
 
     def split(self, rule: NormalRule) -> NormalRule:
         """The rule, made of new relations where that pays."""
@@ -223,12 +243,31 @@ class _Splitter:
         now = _cost(head, body)
         # Costs are estimates: what seems to gain little may lose.
         best, least = None, min(WORTH * now, now - MIN_GAIN)
-        for candidate in _splits(head, body):
+        for candidate in _splits(head, body, self._binders):
             cost = self._cost_of_split(head, candidate)
             # A relation must not be made of itself.
             if cost < least and candidate.key not in self._unfinished:
                 best, least = candidate, cost
         return best
+
+    def _binders(
+        self, part: Sequence[_Condition], rest: Sequence[_Condition], bound: set[str]
+    ) -> Sequence[_Condition]:
+        """What binds the variables of the tests of a part; they are added to `bound`."""
+        if not self._asked:
+            return _copies(part, rest, bound)
+        tested = names_in(x.literal.atom for x in part if not x.extent)
+        names = [name for name in tested if name not in bound]
+        if not names:
+            return ()
+        bound.update(names)
+        values = _joined(x for x in rest if x.extent).values
+        columns = tuple(values[name] for name in names)
+        # Equal conditions have equal names, so that equal parts are found.
+        name = GIVEN + "x".join(f"{number:.6g}" for number in columns)
+        literal = Literal(Compound(name, tuple(map(Variable, names))))
+        self._extents.define((name, len(names)), Table(prod(columns), columns), is_static=True)
+        return (self._condition(literal),)
 
     def _cost_of_split(self, head: Sequence[str], split: _Split) -> float:
         table = split.table
@@ -242,19 +281,29 @@ class _Splitter:
 # -------------------------------------------------------------------- what can be split off
 
 
-def _splits(head: Sequence[str], body: Sequence[_Condition]) -> Iterator[_Split]:
+_Binders = Callable[
+    [Sequence[_Condition], Sequence[_Condition], set[str]], Sequence[_Condition]
+]
+
+
+def _splits(
+    head: Sequence[str], body: Sequence[_Condition], binders: _Binders
+) -> Iterator[_Split]:
     """The rule in two parts, one without some variables that are not in the head."""
     names = [name for name in dict.fromkeys(n for x in body for n in x.names) if name not in head]
     most = len(names) if len(names) <= MAX_VARIABLES else MAX_TOGETHER
     for number in range(1, most + 1):
         for dropped in combinations(names, number):
-            split = _without(frozenset(dropped), head, body)
+            split = _without(frozenset(dropped), head, body, binders)
             if split is not None:
                 yield split
 
 
 def _without(
-    dropped: frozenset[str], head: Sequence[str], body: Sequence[_Condition]
+    dropped: frozenset[str],
+    head: Sequence[str],
+    body: Sequence[_Condition],
+    find_binders: _Binders,
 ) -> _Split | None:
     """The rule split so that the rest does not have the dropped variables.
 
@@ -265,18 +314,21 @@ def _without(
     bound = {name for x in part if x.extent for name in x.names}
     if not rest or not dropped <= bound:
         return None
-    binders = _binders(part, rest, bound)
-    part += [x for x in rest if x.is_static and bound.issuperset(x.names)]
-    rest = [x for x in rest if not (x.is_static and bound.issuperset(x.names))]
+    binders = find_binders(part, rest, bound)
+    moved = [x for x in rest if x.is_static and bound.issuperset(x.names)]
+    part += moved
+    part += [x for x in binders if x not in part]
+    # The rest must bind what is given to the part.
+    given = {name for x in part if x.literal.atom.name.startswith(GIVEN) for name in x.names}
+    rest = [x for x in rest if x not in moved or not given.isdisjoint(x.names)]
     if not rest:
         return None
-    part += [x for x in binders if x not in part]
     needed = set(head).union(*(x.names for x in rest))
     kept = dict.fromkeys(name for x in part for name in x.names if name in needed)
     return _Split(tuple(part), tuple(kept), tuple(rest))
 
 
-def _binders(
+def _copies(
     part: Sequence[_Condition], rest: Sequence[_Condition], bound: set[str]
 ) -> list[_Condition]:
     """Copies of conditions of the rest that bind what the tests of the part need.

@@ -118,10 +118,15 @@ def _define(bodies: Bodies, literals: dict[int, int], builder: Builder) -> None:
             continue
         atom = component[0]
         if atom not in literals:
+            # Most rules of large games have one condition.
             alternatives = [
-                builder.all_of(_literals(body, literals)) for body in bodies.get(atom, ())
+                builder.all_of(_literals(body, literals))
+                if len(body) > 1
+                else _literals(body, literals)[0]
+                for body in bodies.get(atom, ())
             ]
-            literals[atom] = builder.any_of(alternatives)
+            is_one = len(alternatives) == 1
+            literals[atom] = alternatives[0] if is_one else builder.any_of(alternatives)
 
 
 def _literals(body: list[int], literals: dict[int, int]) -> list[int]:

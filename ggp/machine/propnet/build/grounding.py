@@ -16,11 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
-from ggp.gdl.dependencies import relations_reaching
+from ggp.gdl.dependencies import static_relations
 from ggp.gdl.growth import terms_grow
-from ggp.gdl.program import DOES, GOAL, TRUE, NormalRule, Program, value_order
+from ggp.gdl.program import GOAL, NormalRule, Program, value_order
 from ggp.gdl.terms import Signature, signature
-from ggp.machine.propnet.build.decompose import decompose, project_locals
+from ggp.gdl.unchanging import always_true, unchanging, with_unchanging
+from ggp.machine.propnet.build.alternatives import with_alternatives
+from ggp.machine.propnet.build.decompose import cost, decompose, project_locals
+from ggp.machine.propnet.build.demand import restricted
+from ggp.machine.propnet.build.differences import with_differences
 from ggp.machine.propnet.build.extents import Extents, Table, table_of
 from ggp.machine.propnet.build.ground_program import ALWAYS, GroundProgram, Named
 from ggp.machine.propnet.build.simplify import NEVER, GroundRules, simplify
@@ -42,6 +46,9 @@ MAX_TERM_SIZE = 2_000
 MAX_COUNTED = 20_000
 """Atoms of a relation that are counted to decide which rules to split."""
 
+LARGE = 3_000_000.0
+"""Where ground rules are expected to cost more, they are made only for what is asked for."""
+
 MAX_UNCHECKED_DEPTH = 4
 """Where functions cannot nest deeper than this, the size of terms is not checked."""
 
@@ -62,26 +69,37 @@ def ground(program: Program, *, split: bool = True) -> GroundProgram:
         ReasonerLimitError: a term is too large.
         MemoryError: there is not enough memory.
     """
-    rules = project_locals(with_ranks(program.rules, program.goal_ranks))
+    rules = with_ranks(program.rules, program.goal_ranks)
+    kept = unchanging(rules)
+    rules = project_locals([*with_unchanging(rules, kept), *always_true(kept)])
     if split:
         # Where `goal` leads back to itself, it does so through its rules with ranks.
         recursive = program.recursive | ({RANKED} if GOAL in program.recursive else set())
-        rules = _split(rules, recursive)
+        rules = _split(program.roles, rules, recursive)
     translation = translate(program.roles, rules)
     observer = _Observer(_TermSizes(terms_grow(program.rules, MAX_UNCHECKED_DEPTH)))
     _run_clingo(translation.text, observer)
     return _ground_program(program.roles, translation, observer)
 
 
-def _split(rules: Sequence[NormalRule], recursive: frozenset[Signature]) -> list[NormalRule]:
+def _split(
+    roles: Sequence[str], rules: Sequence[NormalRule], recursive: frozenset[Signature]
+) -> list[NormalRule]:
     """Rules with fewer instances; first those that become facts, which can then be counted."""
-    static = frozenset(signature(rule.head) for rule in rules)
-    static -= relations_reaching(rules, (TRUE, DOES))
+    static = static_relations(rules)
     fixed = [rule for rule in rules if signature(rule.head) in static]
     moving = [rule for rule in rules if signature(rule.head) not in static]
     fixed = decompose(fixed, Extents(rules, static, {}), prefix="fixed")
-    extents = Extents(rules, static, _count(fixed))
-    return [*fixed, *decompose(moving, extents, recursive)]
+    counted = _count(fixed)
+    extents = Extents(rules, static, counted)
+    parts = decompose(moving, extents, recursive)
+    if cost(parts, extents) <= LARGE:
+        return [*fixed, *parts]
+    static |= frozenset(signature(rule.head) for rule in fixed)
+    moving = with_differences([*fixed, *with_alternatives(moving)], static)[len(fixed) :]
+    extents = Extents([*fixed, *moving], static, counted)
+    asked = with_alternatives(decompose(moving, extents, recursive, asked=True), "or")
+    return restricted(roles, [*fixed, *asked], static) or [*fixed, *parts]
 
 
 def _count(rules: Sequence[NormalRule]) -> dict[Signature, Table]:

@@ -22,7 +22,8 @@ FILES = tuple(
     f"machine/propnet/{name}"
     for name in (
         *("circuit", "reports", "build/circuits", "build/gates", "build/builder", "build/circuit_file"),
-        *("build/decompose", "build/extents", "build/grounding", "build/ground_program"),
+        *("build/alternatives", "build/decompose", "build/demand", "build/differences", "build/extents"),
+        *("build/grounding", "build/ground_program"),
         *("build/simplify", "build/translate"),
     )
 )

@@ -20,7 +20,7 @@ from ggp.machine.propnet.optimise.flattening import flatten
 from ggp.machine.propnet.optimise.implications import drop_implied
 from ggp.machine.propnet.optimise.invariants import use_invariants
 from ggp.machine.propnet.optimise.knowledge import Knowledge
-from ggp.machine.propnet.optimise.patience import TookTooLong, patience
+from ggp.machine.propnet.optimise.patience import NEVER, TookTooLong, Until, patience
 from ggp.machine.propnet.optimise.resubstitution import resubstitute
 from ggp.machine.propnet.optimise.sweeping import sweep
 from ggp.machine.propnet.optimise.work import Work
@@ -84,9 +84,7 @@ class Optimised(NamedTuple):
     complete: bool
 
 
-def optimise(
-    circuit: Circuit, max_seconds: float | None = None, max_steps: int = MAX_STEPS
-) -> Optimised:
+def optimise(circuit: Circuit, until: Until = NEVER, max_steps: int = MAX_STEPS) -> Optimised:
     """A smaller circuit of the same game.
 
     In every reachable state it gives the same legal moves and goals, and for every legal joint
@@ -94,20 +92,19 @@ def optimise(
 
     Args:
         circuit: of a game.
-        max_seconds: a pass that is not over then is broken off and counts for nothing, and no
-            other begins; None for as long as it takes.
+        until: a pass that is not over then is broken off and counts for nothing, and no other
+            begins.
         max_steps: work that may be done: no pass begins after it, and long ones stop early.
     """
-    until_s = None if max_seconds is None else time.monotonic() + max_seconds
     reports: list[PassReport] = []
     knowledge = Knowledge(Work(max_steps))
     for name, run in PASSES:
         if not knowledge.work.left:
             break
-        start_s = time.monotonic()
+        start_s = time.process_time()
         before = circuit
         try:
-            with patience(until_s):
+            with patience(until):
                 knowledge.work.spend(STEPS_A_LITERAL * circuit.num_literals)
                 circuit = run(circuit, knowledge)
         except (TookTooLong, MemoryError) as error:
@@ -120,7 +117,7 @@ def optimise(
                 before.num_literals,
                 circuit.num_gates,
                 circuit.num_literals,
-                time.monotonic() - start_s,
+                time.process_time() - start_s,
             )
         )
     return Optimised(circuit, reports, complete=True)

@@ -7,33 +7,58 @@ raises, and a signal's handler may run in one. Such calls are made `unbroken`.
 from __future__ import annotations
 
 import contextlib
+import math
 import signal
 import threading
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
 
 class TookTooLong(Exception):
     """Raised wherever the work happens to be; what it was making is lost."""
 
 
-@contextlib.contextmanager
-def patience(until_s: float | None) -> Iterator[None]:
-    """Raise `TookTooLong` inside if it is not over at `until_s` (monotonic); None: never.
+class Until(NamedTuple):
+    """When it is enough.
 
-    By the process's timer: outside the main thread, or where somebody else uses it, only what
+    Attributes:
+        process_s: processor time of this process (`time.process_time`).
+        clock_s: wall time (`time.monotonic`).
+    """
+
+    process_s: float = math.inf
+    clock_s: float = math.inf
+
+
+NEVER = Until()
+"""It takes as long as it takes."""
+
+
+@contextlib.contextmanager
+def patience(until: Until) -> Iterator[None]:
+    """Raise `TookTooLong` inside if it is not over by then.
+
+    By the process's timers: outside the main thread, or where somebody else uses them, only what
     has not begun by then is broken off.
     """
-    if until_s is None:
+    with (
+        _timer(signal.SIGPROF, signal.ITIMER_PROF, until.process_s - time.process_time()),
+        _timer(signal.SIGALRM, signal.ITIMER_REAL, until.clock_s - time.monotonic()),
+    ):
         yield
-        return
-    left_s = until_s - time.monotonic()
+
+
+@contextlib.contextmanager
+def _timer(number: signal.Signals, timer: int, left_s: float) -> Iterator[None]:
+    """Raise `TookTooLong` inside after so many seconds of a timer."""
     if left_s <= 0:
         raise TookTooLong
     usable = (
-        threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
-        and not signal.getitimer(signal.ITIMER_REAL)[0]
+        left_s < math.inf
+        and threading.current_thread() is threading.main_thread()
+        and signal.getsignal(number) == signal.SIG_DFL
+        and not signal.getitimer(timer)[0]
     )
     if not usable:
         yield
@@ -43,13 +68,13 @@ def patience(until_s: float | None) -> Iterator[None]:
     # after it has ended: nothing of it may be left behind then.
     try:
         try:
-            signal.signal(signal.SIGALRM, _give_up)
-            signal.setitimer(signal.ITIMER_REAL, left_s)
+            signal.signal(number, _give_up)
+            signal.setitimer(timer, left_s)
             yield
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(timer, 0)
     finally:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.signal(number, signal.SIG_DFL)
 
 
 @contextlib.contextmanager
