@@ -15,7 +15,16 @@ FILES = (
     *(
         f"propnet/play/{name}"
         for name in (
-            *("block_playouts", "blocks", "choice", "kernels", "narrow", "tapes", "vectors"),
+            *(
+                "block_playouts",
+                "blocks",
+                "choice",
+                "kernels",
+                "matching",
+                "narrow",
+                "tapes",
+                "vectors",
+            ),
             "vector_code",
         )
     ),

@@ -34,3 +34,15 @@ def test_results_without_a_common_game_are_refused(tmp_path: Path) -> None:
     answer = CliRunner().invoke(main, [before, after])
     assert answer.exit_code == 2
     assert "no game in common" in answer.output
+
+
+def test_circuits_are_compared_by_playouts_or_by_single_states(tmp_path: Path) -> None:
+    paths = []
+    for name, speed, single in (("a.json", 100.0, 50.0), ("b.json", 300.0, 10.0)):
+        row = {"game": "hex", "states_per_s": speed, "single_us": single}
+        paths.append(tmp_path / name)
+        paths[-1].write_text(json.dumps({"circuits": [row]}))
+    for option, ratio in (("--circuits", 3.0), ("--single", 5.0)):
+        asked = [*map(str, paths), option, "--json"]
+        found = json.loads(CliRunner().invoke(main, asked).stdout)
+        assert found["ratios"] == {"hex": pytest.approx(ratio)}

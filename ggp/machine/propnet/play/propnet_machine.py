@@ -35,7 +35,8 @@ from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.play import plain
 from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
-from ggp.machine.propnet.play.kernels import advance_matching, count_bits, list_bits, query
+from ggp.machine.propnet.play.kernels import count_bits, list_bits, query
+from ggp.machine.propnet.play.matching import advance_matching
 from ggp.machine.propnet.play.moves import MoveTable
 from ggp.machine.propnet.play.narrow import FEW, NARROW, legal_word, query_word
 from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, pack_rows, unpack
