@@ -61,9 +61,8 @@ class CompiledGame:
 
     def goal(self, module: str) -> str:
         """The goal that builds the game's module."""
-        parts = (self.clauses, self.static, self.tabled, self.fluents, self.growing)
-        parts += (self.unchanging,)
-        return f"new({','.join((module, *parts))})"
+        sets = self.tabled, self.fluents, self.growing, self.unchanging
+        return f"new({','.join((module, self.clauses, self.static, *sets))})"
 
 
 def compile_program(program: Program, symbols: SymbolTable) -> CompiledGame:
