@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from match_runner.reproduce.heat_maps import draw_heat_maps
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 _SIZE_INCHES = (7.0, 4.2)
 _PART_INCHES = (3.6, 2.8)
+_TITLE_LETTERS = 42
+"""Of a line above so many inches."""
+
 _MOST_ABREAST = 3
 _DPI = 150
 _MARKERS = "osD^v"
@@ -82,7 +86,7 @@ def draw_chart(chart: Chart, path: Path) -> None:
         axes.legend(fontsize="small", framealpha=0.8)
     for axes in grid[len(chart.curves) :]:
         axes.set_visible(False)
-    figure.suptitle(chart.title)
+    figure.suptitle(fill(chart.title, _TITLE_LETTERS * columns))
     figure.savefig(path, metadata={"Software": None})
 
 
