@@ -332,7 +332,8 @@ ENDLESS_TERMINAL = {
     "recursion through a function": "(<= (p ?x) (true (at ?x))) (<= (p (s ?x)) (p ?x))"
     "(<= terminal (p ?x) (true (q ?x))) (<= (next (q 1)) (true (q 2)))",
     "rules that call each other twice": numbers(2)
-    + "(<= (p0 ?x ?y) (number ?x) (true (at z)) (number ?y))"
+    + "(init tick) (<= (next tock) (true tick)) (<= (next tick) (true tock))"
+    + "(<= (p0 ?x ?y) (number ?x) (true tick) (number ?y))"
     + "".join(f"(<= (p{i + 1} ?x ?y) (p{i} ?x ?z) (p{i} ?z ?y))" for i in range(11))
     + "(<= terminal (p11 ?x 2))",
 }
@@ -459,7 +460,7 @@ def test_game_that_cannot_be_ground_runs_on_prolog(caplog: pytest.LogCaptureFixt
     machine = build_machine(normalize(parse(rules)), "auto", SMALL)
     assert machine.backend == "prolog"
     assert "runs on Prolog, which is slower: grounding the rules " in caplog.text
-    assert "passed the limit of 2 seconds" in caplog.text
+    assert "passed the limit of " in caplog.text
     assert machine.legal(machine.initial(1), 0).counts.tolist() == [1]
 
 

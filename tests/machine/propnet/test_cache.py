@@ -68,7 +68,12 @@ def count_children(monkeypatch: pytest.MonkeyPatch, *, real: bool = False) -> li
 
     def counted(task: str, argument: Any, **options: Any) -> bytes:
         started.append(task)
-        return run_limited(task, argument, **options) if real else make(argument)
+        if real:
+            return run_limited(task, argument, **options)
+        began_s, process_time = time.process_time(), time.process_time
+        with pytest.MonkeyPatch.context() as patch:  # as of a process that has just begun
+            patch.setattr(time, "process_time", lambda: process_time() - began_s)
+            return make(argument)
 
     monkeypatch.setattr(building, "run_limited", counted)
     return started
