@@ -56,11 +56,6 @@ class LastResort:
         for sampler in (self._last, self._follower):
             sampler.stop, sampler.lanes_at_once = stop, at_once
 
-    @property
-    def is_used(self) -> bool:
-        """Whether there are states that were drawn, and agree with what was seen since."""
-        return self._bag is not None
-
     def learn(self, bag: Bags) -> None:
         """Take note of particles that agree with everything: no other states are needed."""
         self._learn(bag)
