@@ -3,7 +3,7 @@
 PYTHON := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test lint translated format endurance soak clean
+.PHONY: help setup play test lint translated format endurance timed soak clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -40,6 +40,11 @@ format: setup
 endurance: setup
 	$(PYTHON) scripts/endurance.py --out runs/endurance
 	$(PYTHON) -m tests.controllers --matches 200
+
+# make timed   set up, then matches of OpenSpiel's games whose every answer has to be in time: for a
+#              machine that does nothing else
+timed: setup
+	$(PYTHON) -m pytest -m timed
 
 # make soak    set up, then an hour of matches over HTTP with the memory watched
 soak: setup

@@ -115,11 +115,10 @@ class Exchange:
     async def all_heard(self, key: str) -> None:
         """Wait until everything was heard that a worker said who has done its work.
 
-        What it returned comes another way, and may be here before.
+        What it returned comes another way, and may be here before, even before the line was begun.
         """
-        if key in self._writers:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._read[key].wait(), LAST_WORDS_S)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._read[key].wait(), LAST_WORDS_S)
 
     def forget(self, key: str) -> None:
         """Nothing more is heard from whoever said this key."""

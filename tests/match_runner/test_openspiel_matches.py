@@ -25,7 +25,7 @@ BOT = "ggp.players.spiel_bot:OpenSpielBot"
 CLOCK_S = 1.0
 
 QUICK = ("kuhn_poker", "goofspiel(num_cards=3,imp_info=True)", "liars_dice(dice_sides=2)")
-WHOLE = (
+SHORT = (
     "leduc_poker",
     "liars_dice",
     "goofspiel(num_cards=6,imp_info=True)",
@@ -34,8 +34,9 @@ WHOLE = (
     "battleship(board_width=3,board_height=3,ship_sizes=[1;2],ship_values=[1;2],num_shots=4)",
     "tic_tac_toe",
     "connect_four",
-    "breakthrough",
+    "breakthrough(rows=5,columns=4)",
 )
+WHOLE = (*SHORT[:-1], "breakthrough")
 
 
 def faults_of(name: str, player: str, clock_s: float | None = None) -> list[str]:
@@ -48,14 +49,14 @@ def faults_of(name: str, player: str, clock_s: float | None = None) -> list[str]
 
 
 @pytest.mark.parametrize(
-    "player", ["hyperplay2:n=1", "ismcts:trials=50", "pimc:steps=500,worlds=4"]
+    "player", ["hyperplay2:n=1", "ismcts:trials=20", "pimc:steps=100,worlds=2"]
 )
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", [*QUICK, *SHORT])
 def test_players_play_whole_matches_without_a_fault(name: str, player: str) -> None:
     assert faults_of(name, player) == []
 
 
-@pytest.mark.slow
+@pytest.mark.timed
 @pytest.mark.parametrize("player", ["hyperplay2", "ismcts", "pimc"])
 @pytest.mark.parametrize("name", [*QUICK, *WHOLE])
 def test_players_play_whole_matches_in_time(name: str, player: str) -> None:

@@ -34,6 +34,23 @@ def test_all_that_a_worker_said_is_heard_before_its_work_counts_as_done(tmp_path
     asyncio.run(check())
 
 
+def test_a_worker_that_is_done_before_the_server_has_seen_it_is_heard(tmp_path: Path) -> None:
+    async def check() -> None:
+        exchange = Exchange(tmp_path)
+        await exchange.open()
+        heard: list[Any] = []
+        exchange.expect("key", heard.append)
+        link = WorkerLink(exchange.path, "key", lambda message: None)  # nothing else runs meanwhile
+        link.send({"kind": "lines"})
+        link.close()
+        await exchange.all_heard("key")
+        exchange.forget("key")
+        assert heard == [{"kind": "lines"}]
+        await exchange.close()
+
+    asyncio.run(check())
+
+
 def test_a_worker_hears_the_server_and_that_it_is_gone(tmp_path: Path) -> None:
     async def check() -> None:
         exchange = Exchange(tmp_path)

@@ -52,6 +52,8 @@ class StateStore:
             np.add.at(self._holders, ids, 1)
 
     def release(self, ids: IntArray) -> None:
+        if np is None:  # the interpreter ends, and has taken its modules apart
+            return
         np.subtract.at(self._holders, ids, 1)
         free = ids[self._holders[ids] == 0]
         if len(free):
