@@ -14,7 +14,7 @@ from ggp.machine.propnet.build import grounding as module
 from ggp.machine.propnet.build.differences import with_differences
 from ggp.machine.propnet.build.ground_program import ALWAYS
 from ggp.machine.propnet.build.grounding import ground
-from ggp.machine.propnet.build.translate import Translation
+from ggp.machine.propnet.build.translate import Translation, translate
 from tests.machine.propnet.test_ground import FRAME, ODD_RULES
 from tests.support.games import path_of_shared
 from tests.support.ground_games import GroundGame, play_alike
@@ -87,7 +87,6 @@ def test_no_questions_are_asked_that_only_list_all_values(monkeypatch: pytest.Mo
     )
     monkeypatch.setattr(module, "LARGE", 0.0)
     seen: list[NormalRule] = []
-    translate = module.translate
 
     def watched(roles: Sequence[str], rules: Sequence[NormalRule]) -> Translation:
         seen.extend(rules)
