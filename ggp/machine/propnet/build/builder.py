@@ -78,7 +78,9 @@ class Builder:
         # Sorted within each, because who they belong to comes first.
         owned = (np.repeat(np.arange(len(sizes)) << 32, sizes) | literals)[literals != TRUE]
         owned.sort()
-        owned = owned[np.append(owned[1:] != owned[:-1], [True] * (len(owned) > 0))]
+        new = np.ones(len(owned), dtype=np.bool_)
+        new[1:] = owned[1:] != owned[:-1]
+        owned = owned[new]
         owners, literals = owned >> 32, owned.astype(np.int32)
         # Ascending: the two literals of a net are neighbours.
         opposite = (owned[1:] == owned[:-1] + 1) & (owned[1:] & 1 == 1)
