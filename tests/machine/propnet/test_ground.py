@@ -6,12 +6,13 @@ import os
 import subprocess
 import sys
 
-import clingo
+import numpy as np
 import pytest
 
 from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl import parse, parse_term, read_rulesheet, to_kif
 from ggp.gdl.normalize import load, normalize
+from ggp.machine.propnet.build import aspif
 from ggp.machine.propnet.build import grounding as module
 from ggp.machine.propnet.build.ground_program import ALWAYS, GroundProgram
 from ggp.machine.propnet.build.grounding import ground
@@ -280,13 +281,44 @@ def test_large_terms_below_the_limit_are_fine() -> None:
 
 def test_message_of_the_grounder_is_passed_on() -> None:
     with pytest.raises(MachineError, match=r"cannot ground the rules: .*error"):
-        module._run_clingo("a :- (.", clingo.Observer())
+        module._ground("a :- (.", may_grow=False)
 
 
 def test_rule_the_grounder_should_not_make_is_an_error() -> None:
-    observer = module._Observer(module._TermSizes(False))
     for text in ("a | b.", ":- not a. {a}."):
         with pytest.raises(MachineError, match=r"a rule with \d heads"):
-            module._run_clingo(text, observer)
+            module._ground(text, may_grow=False)
     with pytest.raises(MachineError, match="a rule with weights"):
-        module._run_clingo("{a}. {b}. {c}. d :- 2 { a; b; c }.", observer)
+        module._ground("{a}. {b}. {c}. d :- 2 { a; b; c }.", may_grow=False)
+    with pytest.raises(MachineError, match="something else than rules"):
+        module._ground("{a}. #minimize { 1 : a }.", may_grow=False)
+    with pytest.raises(MachineError, match="on 2 conditions"):
+        aspif._shown(b"4 1 c 2 1 2\n")
+
+
+def test_rules_are_read_as_they_are_written_however_they_are_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "{a}. {b(f1(2,3))}. c :- a, not b(f1(2,3)). c :- d(1..9). d(X) :- a, X = 1..9. e."
+    whole = module._ground(text, may_grow=False)
+    monkeypatch.setattr(aspif, "CHUNK", 7)
+    pieces = module._ground(text, may_grow=True)
+    assert sorted(name for name, _ in whole.atoms) == sorted(
+        ["a", "b(f1(2,3))", "c", *(f"d({i})" for i in range(1, 10)), "e"]
+    )
+    assert whole.atoms == pieces.atoms
+    assert whole.inputs.tolist() == pieces.inputs.tolist()
+    number = dict(whole.atoms)
+    assert whole.inputs.tolist() == [number["a"], number["b(f1(2,3))"]]
+    ends = np.cumsum(whole.rules.sizes)
+    rules = [
+        (head, sorted(whole.rules.conditions[end - size : end].tolist()))
+        for head, size, end in zip(
+            whole.rules.heads.tolist(), whole.rules.sizes.tolist(), ends.tolist(), strict=True
+        )
+    ]
+    assert (number["c"], [-number["b(f1(2,3))"], number["a"]]) in rules
+    for one, other in zip(
+        whole.rules.__dict__.values(), pieces.rules.__dict__.values(), strict=True
+    ):
+        assert np.array_equal(one, other)

@@ -7,7 +7,6 @@ rules are grounded in a child process (see `child.py`).
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -22,12 +21,13 @@ from ggp.gdl.program import GOAL, NormalRule, Program, value_order
 from ggp.gdl.terms import Signature, signature
 from ggp.gdl.unchanging import always_true, unchanging, with_unchanging
 from ggp.machine.propnet.build.alternatives import with_alternatives
+from ggp.machine.propnet.build.aspif import AspifReader, Ground
 from ggp.machine.propnet.build.decompose import cost, decompose, project_locals
 from ggp.machine.propnet.build.demand import restricted
 from ggp.machine.propnet.build.differences import with_differences
 from ggp.machine.propnet.build.extents import Extents, Table, table_of
 from ggp.machine.propnet.build.ground_program import ALWAYS, GroundProgram, Named
-from ggp.machine.propnet.build.simplify import NEVER, GroundRules, simplify
+from ggp.machine.propnet.build.simplify import NEVER, simplify
 from ggp.machine.propnet.build.translate import RANKED, Translation, translate, with_ranks
 
 try:
@@ -77,9 +77,8 @@ def ground(program: Program, *, split: bool = True) -> GroundProgram:
         recursive = program.recursive | ({RANKED} if GOAL in program.recursive else set())
         rules = _split(program.roles, rules, recursive)
     translation = translate(program.roles, rules)
-    observer = _Observer(_TermSizes(terms_grow(program.rules, MAX_UNCHECKED_DEPTH)))
-    _run_clingo(translation.text, observer)
-    return _ground_program(program.roles, translation, observer)
+    ground = _ground(translation.text, may_grow=terms_grow(program.rules, MAX_UNCHECKED_DEPTH))
+    return _ground_program(program.roles, translation, ground)
 
 
 def _split(
@@ -107,7 +106,7 @@ def _count(rules: Sequence[NormalRule]) -> dict[Signature, Table]:
     if not any(rule.body for rule in rules):
         return {}
     translation = translate((), rules)
-    control = _run_clingo(translation.text, clingo.Observer())
+    control = _run_clingo(translation.text)
     tables = {}
     for name, arity, _ in control.symbolic_atoms.signatures:
         relation = translation.relation(name)
@@ -123,15 +122,10 @@ class _TermTooLarge(Exception):
     """What an observer raises clingo makes anew from its class: it must need no arguments."""
 
 
-class _TermSizes:
-    """Refuses atoms with terms that would be too large as text."""
+class _TermSizes(clingo.Observer):
+    """Refuses atoms with terms that would be too large as text, before they are written."""
 
-    def __init__(self, may_grow: bool) -> None:
-        self._may_grow = may_grow
-
-    def check(self, symbol: Symbol) -> None:
-        if not self._may_grow:
-            return
+    def output_atom(self, symbol: Symbol, atom: int) -> None:
         size = 0
         pending = [symbol]
         while pending:
@@ -145,46 +139,27 @@ class _TermSizes:
 _FUNCTION = clingo.SymbolType.Function
 
 
-class _Observer(clingo.Observer):
-    """Collects ground rules and the atoms of interest as clingo finds them."""
-
-    def __init__(self, sizes: _TermSizes) -> None:
-        self.heads = array("i")
-        self.sizes = array("i")
-        self.conditions = array("i")
-        self.inputs = array("i")
-        self.atoms: list[tuple[str, int]] = []
-        self._term_sizes = sizes
-
-    def rule(self, choice: bool, head: Sequence[int], body: Sequence[int]) -> None:
-        if len(head) != 1:
-            raise MachineError(f"clingo made a rule with {len(head)} heads")
-        if choice:
-            self.inputs.append(head[0])
-        else:
-            self.heads.append(head[0])
-            self.sizes.append(len(body))
-            self.conditions.extend(body)
-
-    def output_atom(self, symbol: Symbol, atom: int) -> None:
-        self._term_sizes.check(symbol)
-        self.atoms.append((str(symbol), atom))
-
-    def weight_rule(
-        self,
-        choice: bool,
-        head: Sequence[int],
-        lower_bound: int,
-        body: Sequence[tuple[int, int]],
-    ) -> None:
-        raise MachineError("clingo made a rule with weights")
+def _ground(text: str, *, may_grow: bool) -> Ground:
+    """What a translated game becomes."""
+    with AspifReader() as reader:
+        _run_clingo(text, _TermSizes() if may_grow else None, reader.path)
+    return reader.result()
 
 
-def _run_clingo(text: str, observer: clingo.Observer) -> clingo.Control:
+def _run_clingo(
+    text: str, observer: clingo.Observer | None = None, path: str | None = None
+) -> clingo.Control:
+    """A program that has been ground: looked at by an observer first, and written to a file."""
     messages: list[str] = []
     try:
         control = clingo.Control(["--warn=none"], lambda _, message: messages.append(message))
-        control.register_observer(observer, replace=True)
+        if path is None:
+            control.register_observer(clingo.Observer(), replace=True)
+        else:
+            control.register_backend(clingo.BackendType.Aspif, path, replace=True)
+        if observer is not None:
+            # The last one is told first.
+            control.register_observer(observer)
         control.add("base", [], text)
         control.ground([("base", [])])
     except _TermTooLarge as error:
@@ -198,18 +173,11 @@ def _run_clingo(text: str, observer: clingo.Observer) -> clingo.Control:
 
 
 def _ground_program(
-    roles: tuple[str, ...], translation: Translation, observed: _Observer
+    roles: tuple[str, ...], translation: Translation, ground: Ground
 ) -> GroundProgram:
-    rules = simplify(
-        GroundRules(
-            heads=np.array(observed.heads, dtype=np.int32),
-            sizes=np.array(observed.sizes, dtype=np.int32),
-            conditions=np.array(observed.conditions, dtype=np.int32),
-        ),
-        inputs=np.array(observed.inputs, dtype=np.int32),
-    )
+    rules = simplify(ground.rules, ground.inputs)
     tables = _Tables(translation.names, rules.atoms)
-    for text, atom in observed.atoms:
+    for text, atom in ground.atoms:
         tables.add(text, atom)
     if any(atom != ALWAYS for _, atom in tables.named("init")):
         raise MachineError("the initial state could not be determined by grounding")
