@@ -63,7 +63,6 @@ class Opened(NamedTuple):
 def open_game(
     game: str,
     backend: str,
-    threads: int = 1,
     limits: Limits | None = None,
     *,
     ready: bool = False,
@@ -74,7 +73,7 @@ def open_game(
 
     Args:
         game: name, or path of its rulesheet.
-        backend, threads, limits, ready: see `build_machine`.
+        backend, limits, ready: see `build_machine`.
         plays: whether more will be asked of the machine than facts about the game.
         hints: whether to say that rules were repaired.
     """
@@ -90,7 +89,7 @@ def open_game(
 
     started = time.perf_counter()
     with spinner(f"building {game}"):
-        machine = build_machine(program, backend, limits, threads, ready=ready)
+        machine = build_machine(program, backend, limits, ready=ready)
     build_s = time.perf_counter() - started
     _log.info("%s runs on %s, built in %.2f s", game, machine.backend, build_s)
     return Opened(program, machine, build_s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -63,14 +63,15 @@ def bench(
     as_json: bool,
 ) -> None:
     """Measure random playouts from the initial state."""
+    limits = replace(limits, threads=threads)
     if not compare:
-        result = _measured(game, seconds, seed, backend, threads, limits)
+        result = _measured(game, seconds, seed, backend, limits)
         if as_json:
             print_json(result)
         else:
             _print_table([result])
         return
-    results = [_measured(game, seconds, seed, name, threads, limits) for name in COMPARED]
+    results = [_measured(game, seconds, seed, name, limits) for name in COMPARED]
     slow, fast = (result["states_per_s"] for result in results)
     ratio = round(fast / slow, 2) if slow else None
     if as_json:
@@ -84,10 +85,10 @@ def bench(
 
 
 def _measured(
-    game: str, seconds: float, seed: int, backend: str, threads: int, limits: Limits
+    game: str, seconds: float, seed: int, backend: str, limits: Limits
 ) -> dict[str, Any]:
     """One row of the table."""
-    opened = open_game(game, backend, threads, limits)
+    opened = open_game(game, backend, limits)
     import numpy as np
 
     with spinner(f"playing on {opened.machine.backend} for {seconds:g} s"):

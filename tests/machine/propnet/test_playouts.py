@@ -87,8 +87,10 @@ def test_every_lane_of_a_block_plays_a_legal_match(name: str) -> None:
     plan = machine._queries.playout
     current = machine.initial(num).packed.copy()
     queue = machine.queue_of(PropnetStates(machine, current.copy()))
+    for sums in (queue.goals, queue.spread, queue.unfinished):
+        sums[:] = 0
     block = new_block(plan, WIDTH)
-    begin(block, 0, num, 12345)
+    begin(block, (0, num), (12345,))
     steps = np.zeros(num, dtype=np.int64)
     done = False
     first = True
