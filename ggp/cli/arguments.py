@@ -305,15 +305,28 @@ def limits_option(command: _F) -> _F:
     )(command)
 
 
-def threads_option(command: _F) -> _F:
-    """`--threads`."""
+def threads_option(usual: str = "1") -> Callable[[_F], _F]:
+    """`--threads`: None if not given.
+
+    Args:
+        usual: what is then used, for the help.
+    """
     return click.option(
         "--threads",
         type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        help="Cores to use; the results do not depend on it.",
-    )(command)
+        show_default=usual,
+        help="Processors for a batch of playouts and for a decision of hyperplay2; without a clock "
+        "the results do not depend on it.",
+    )
+
+
+SHARED_THREADS = "all processors, shared by the matches at once"
+"""What `--threads` is by default where matches are played."""
+
+
+def threads_for(threads: int | None, matches: int) -> int:
+    """Processors for each of several matches at once, if nobody asked for a number."""
+    return threads or max(1, len(os.sched_getaffinity(0)) // matches)
 
 
 def seed_option(of: str = "all random choices") -> Callable[[_F], _F]:

@@ -46,7 +46,7 @@ _BATCH_SHARE = 0.1
     help="How long to play.",
 )
 @click.option("--compare", is_flag=True, help="Measure both backends, and print the ratio.")
-@threads_option
+@threads_option()
 @seed_option()
 @backend_option
 @limits_option
@@ -56,14 +56,14 @@ def bench(
     game: str,
     seconds: float,
     compare: bool,
-    threads: int,
+    threads: int | None,
     seed: int,
     backend: str,
     limits: Limits,
     as_json: bool,
 ) -> None:
     """Measure random playouts from the initial state."""
-    limits = replace(limits, threads=threads)
+    limits = replace(limits, threads=threads or 1)
     if not compare:
         result = _measured(game, seconds, seed, backend, limits)
         if as_json:
@@ -84,9 +84,7 @@ def bench(
         click.echo(f"{COMPARED[1]} plays {ratio:,} times as many states a second as {COMPARED[0]}")
 
 
-def _measured(
-    game: str, seconds: float, seed: int, backend: str, limits: Limits
-) -> dict[str, Any]:
+def _measured(game: str, seconds: float, seed: int, backend: str, limits: Limits) -> dict[str, Any]:
     """One row of the table."""
     opened = open_game(game, backend, limits)
     import numpy as np

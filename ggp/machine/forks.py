@@ -131,9 +131,7 @@ def _copy(machine: Forkable, work: Callable[[int], Any], pieces: range) -> tuple
         os._exit(0)
 
 
-def _receive(
-    machine: Forkable, pipe: int, until_s: float | None, found: list[Any]
-) -> None:
+def _receive(machine: Forkable, pipe: int, until_s: float | None, found: list[Any]) -> None:
     """Read what a copy found; nothing where it was ended."""
     text = bytearray()
     while True:

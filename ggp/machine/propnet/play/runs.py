@@ -110,9 +110,7 @@ class QueuePlayer:
         """From now on: threads of the pool may be in another process only."""
         self._threads, self._pool = 1, None
 
-    def _play(
-        self, queue: Queue, chains: deque[list[_Run]], max_steps: int, until_s: float
-    ) -> int:
+    def _play(self, queue: Queue, chains: deque[list[_Run]], max_steps: int, until_s: float) -> int:
         """Play chains of runs as long as there are any; states stepped."""
         # Threads take blocks and chains, and give blocks back, at the same time: each of that is
         # one operation.
