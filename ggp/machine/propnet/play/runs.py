@@ -37,7 +37,7 @@ LANES_A_RUN = 1 << 14
 """Playouts that share one block, one after the other, and one stream of random bits; more if they
 are of one entry of the queue."""
 
-PARTS_A_THREAD = 4
+PARTS_A_THREAD = 16
 """Into which a queue is divided, if it has so many runs."""
 
 LOOK_AT_CLOCK_S = 0.02
