@@ -53,7 +53,8 @@ def _files(path: Path) -> list[Path]:
 def _row(path: Path, matches: int, steps: int, seconds: float) -> str:
     program = load(str(path))
     try:
-        propnet = build_machine(program, "propnet", Limits(grounding_seconds=seconds))
+        limits = Limits(grounding_seconds=seconds, grounding_wait_seconds=86_400)
+        propnet = build_machine(program, "propnet", limits)
     except GGPError as error:
         return f"| {path.stem} | {_cost()} | | | {error} |"
     assert isinstance(propnet, PropnetMachine)
