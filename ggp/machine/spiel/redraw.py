@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from random import Random
+from typing import NamedTuple
 
 import numpy as np
 
@@ -47,8 +48,27 @@ MENDED = 0.75
 RARE = 0.02
 """What is never of use is still tried that often, compared with what always is."""
 
-_Change = tuple[list[int], list[int]]
-"""Turns that are changed, and the actions of all turns then."""
+SURE = 2.0
+"""So many times as often as another turn matters one that matters instead of it."""
+
+TRUST, MOST_SIGNS = 3.0, 2
+"""Each sign that an action is part of what the role was told makes it so many times as likely to be
+tried there; so many signs count."""
+
+
+class _Swapped(NamedTuple):
+    """Two actions that change places: out of the first turn of a change, and into it."""
+
+    out: int
+    into: int
+
+
+class _Change(NamedTuple):
+    """Turns that are changed, the actions of all turns then, and two that were swapped."""
+
+    turns: list[int]
+    actions: list[int]
+    swapped: _Swapped | None
 
 
 class _Tally:
@@ -65,11 +85,11 @@ class _Tally:
         self._tried[which] += 1
         self._used[which] += used
 
-    def draw(self, rng: Random, among: list[int]) -> int:
-        """One of some, the more likely the more often it was of use."""
+    def shares(self, among: list[int]) -> FloatArray:
+        """How worthwhile some are: the more the more often they were of use."""
         # Of a pair one is of use and both are counted: squares tell them apart.
-        shares: FloatArray = np.maximum(self._used[among] / self._tried[among], RARE) ** 2
-        return rng.choices(among, shares.tolist())[0]
+        found: FloatArray = np.maximum(self._used[among] / self._tried[among], RARE) ** 2
+        return found
 
 
 class HistoryRedraws:
@@ -99,6 +119,8 @@ class HistoryRedraws:
         # Turns whose changes are kept, and those whose changes the role would be told of.
         self._kept, self._felt = _Tally(len(path)), _Tally(len(path))
         self._kinds = _Tally(len(self._changes))
+        # Of actions, whether they are part of what the role was told, as far as it looks so.
+        self._signs: dict[int, int] = {}
 
     def draw(self, states: States, count: int, stop: Callable[[], bool]) -> IntArray:
         """See `Redraws`."""
@@ -159,25 +181,24 @@ class HistoryRedraws:
         agrees = self._agrees(history)
         # While nothing agrees, one change has to come before another: none is favoured.
         numbers = list(range(len(self._changes)))
-        kind = self._kinds.draw(self._lots, numbers) if agrees else self._lots.choice(numbers)
+        weights = self._kinds.shares(numbers).tolist() if agrees else None
+        (kind,) = self._lots.choices(numbers, weights)
         change = self._changes[kind](history) if history.turns else None
-        new = None
-        if change is not None:
-            turns, actions = change
-            pairs = zip(history.turns, actions, strict=True)
-            first = next(at for at, (turn, action) in enumerate(pairs) if turn.action != action)
-            begun = self._path.begun(history.turns[:first], actions)
-            if len(begun) == len(actions):
-                new = self._path.extended(begun, self._rng)
-            keeps = new is not None and self._keeps(history, new, first)
-            felt = new is not None and new.likeness != history.likeness
-            self._kept.add(turns, used=keeps)
-            if not agrees:
-                self._felt.add(turns, used=felt)
-            self._kinds.add([kind], used=keeps)
-            return new if keeps and new is not None else history
-        self._kinds.add([kind], used=False)
-        return history
+        if change is None:
+            self._kinds.add([kind], used=False)
+            return history
+        pairs = enumerate(zip(history.turns, change.actions, strict=True))
+        first = next(at for at, (turn, action) in pairs if turn.action != action)
+        begun = self._path.begun(history.turns[:first], change.actions)
+        new, keeps = history, False
+        if len(begun) == len(history.turns):
+            new = self._path.extended(begun, self._rng)
+            keeps = self._keeps(history, new, first)
+        self._kept.add(change.turns, used=keeps)
+        self._kinds.add([kind], used=keeps)
+        if not agrees and change.swapped is not None:
+            self._feel(change.turns, change.swapped, new.likeness - history.likeness)
+        return new if keeps else history
 
     def _keeps(self, old: History, new: History, first: int) -> bool:
         """Whether a change is kept: turns are the same before the first one."""
@@ -189,60 +210,103 @@ class HistoryRedraws:
 
     def _trade(self, history: History) -> _Change | None:
         """Two moves of chance trade places."""
-        dealt, actions = _dealt(history), history.actions
-        if len(dealt) < 2:
+        pair = self._two(history, _dealt(history))
+        if pair is None:
             return None
-        one, other = self._turn(history, dealt), self._kept.draw(self._lots, dealt)
-        if actions[one] == actions[other]:
-            return None
+        actions = history.actions
+        (one, other), swapped = pair
         actions[one], actions[other] = actions[other], actions[one]
-        return [one, other], actions
+        return _Change([one, other], actions, swapped)
 
     def _rename(self, history: History) -> _Change | None:
-        """Two moves of chance stand for each other, also where others make them: they put away
-        what they were dealt."""
-        dealt = _dealt(history)
-        if len(dealt) < 2:
-            return None
-        one, other = self._turn(history, dealt), self._kept.draw(self._lots, dealt)
-        return self._renamed(history, [one, other], history.turns[other].action)
+        """Two moves stand for each other wherever chance or others make them: who puts away a card
+        puts away the other one then."""
+        pair = self._two(history, self._not_ours(history))
+        return None if pair is None else self._renamed(history, *pair)
 
     def _rename_next(self, history: History) -> _Change | None:
         """The same with what may be done next: it may not have been dealt yet."""
-        dealt, possible = _dealt(history), history.turns[-1].after.legal_actions()
-        if not dealt or not possible:
+        turns, possible = self._not_ours(history), history.turns[-1].after.legal_actions()
+        if not turns or not possible:
             return None
-        return self._renamed(history, [self._turn(history, dealt)], self._lots.choice(possible))
+        one = self._turn(history, turns, mends=self._mends(history))
+        swapped = _Swapped(history.turns[one].action, self._lots.choice(possible))
+        return None if swapped.out == swapped.into else self._renamed(history, [one], swapped)
 
-    def _renamed(self, history: History, turns: list[int], other: int) -> _Change | None:
-        one = history.turns[turns[0]].action
-        if one == other:
-            return None
-        names, ours = {one: other, other: one}, self._path.role
+    def _renamed(self, history: History, turns: list[int], swapped: _Swapped) -> _Change:
+        names = {swapped.out: swapped.into, swapped.into: swapped.out}
+        ours = self._path.role
         actions = [
             turn.action if turn.player == ours else names.get(turn.action, turn.action)
             for turn in history.turns
         ]
-        return turns, actions
+        return _Change(turns, actions, swapped)
 
     def _replace(self, history: History) -> _Change | None:
         """Somebody else, or chance, made another move."""
-        ours = self._path.role
-        others = [at for at, turn in enumerate(history.turns) if turn.player != ours]
+        others = self._not_ours(history)
         if not others:
             return None
-        at, actions = self._turn(history, others), history.actions
+        at = self._turn(history, others, mends=self._mends(history))
         before = history.turns[at - 1].after if at else self._path.root
-        action = self._lots.choice(before.legal_actions())
+        actions, action = history.actions, self._lots.choice(before.legal_actions())
         if action == actions[at]:
             return None
         actions[at] = action
-        return [at], actions
+        return _Change([at], actions, None)
 
-    def _turn(self, history: History, turns: list[int]) -> int:
-        """One of some turns to be changed: where it is known what to mend, one that matters."""
-        mends = not self._agrees(history) and self._lots.random() < MENDED
-        return (self._felt if mends else self._kept).draw(self._lots, turns)
+    def _not_ours(self, history: History) -> list[int]:
+        """The turns of chance and of the others."""
+        ours = self._path.role
+        return [at for at, turn in enumerate(history.turns) if turn.player != ours]
+
+    def _two(self, history: History, turns: list[int]) -> tuple[list[int], _Swapped] | None:
+        """One of some turns and one of chance, and what was done there."""
+        dealt = _dealt(history)
+        if not turns or not dealt:
+            return None
+        mends = self._mends(history)
+        one = self._turn(history, turns, mends=mends)
+        weights = self._kept.shares(dealt)
+        if mends:
+            weights = weights * [self._wanted(history.turns[at].action) for at in dealt]
+            # What is where it matters need not be put there.
+            weights /= np.maximum(self._felt.shares(dealt), RARE)
+        other = self._lots.choices(dealt, weights.tolist())[0]
+        out, into = history.turns[one].action, history.turns[other].action
+        return None if out == into else ([one, other], _Swapped(out, into))
+
+    def _mends(self, history: History) -> bool:
+        """Whether to look for what is wrong with a history, where it is known."""
+        return not self._agrees(history) and self._lots.random() < MENDED
+
+    def _turn(self, history: History, turns: list[int], *, mends: bool) -> int:
+        """One of some turns that is worth changing; where it mends, one that matters."""
+        if not mends:
+            return self._lots.choices(turns, self._kept.shares(turns).tolist())[0]
+        weights = self._felt.shares(turns)
+        weights /= np.array([self._wanted(history.turns[at].action) for at in turns])
+        return self._lots.choices(turns, weights.tolist())[0]
+
+    def _wanted(self, action: int) -> float:
+        """How much rather than others an action is to be where it matters."""
+        return float(TRUST ** self._signs.get(action, 0))
+
+    def _feel(self, turns: list[int], swapped: _Swapped, gain: float) -> None:
+        """Take note of what a change made of what the role is told next: which turns matter for
+        it, and which of two actions is part of it."""
+        self._felt.add(turns, used=gain != 0)
+        if gain == 0 or not math.isfinite(gain):
+            return
+        sign, shares = 1 if gain > 0 else -1, self._felt.shares(turns)
+        if len(turns) == 2:
+            if max(shares) < SURE * min(shares):
+                return  # it is not clear which turn it is that matters
+            sign = sign if shares[0] > shares[1] else -sign
+        for action, way in ((swapped.into, sign), (swapped.out, -sign)):
+            self._signs[action] = max(
+                -MOST_SIGNS, min(MOST_SIGNS, self._signs.get(action, 0) + way)
+            )
 
 
 def _dealt(history: History) -> list[int]:
