@@ -123,6 +123,11 @@ class KnownPath:
     def __len__(self) -> int:
         return len(self._turns)
 
+    def news(self, at: int) -> set[str]:
+        """What the role is told in a turn, in words that it was not told in the turn before."""
+        before, after = (self._turns[turn].words or "" for turn in (max(at - 1, 0), at))
+        return set(_WORD.findall(after)) - set(_WORD.findall(before))
+
     def begun(self, turns: list[Made], actions: Sequence[int]) -> list[Made]:
         """Turns and those that these actions add to them, as long as they agree."""
         turns = list(turns)

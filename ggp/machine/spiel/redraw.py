@@ -33,13 +33,13 @@ LEAST_DEALT = 8
 """Turns of chance in a match of a game whose histories are changed; with fewer, what a role does
 not know is gone through turn by turn."""
 
-CHANGES = 64
-"""Tried of a history that agrees with everything."""
+CHANGES = 16
+"""Tried of a history that agrees with everything, between two that are drawn."""
 
 MOST_CHANGES = 5_000
 """Tried of one that does not, before it is given up."""
 
-FAR = 4
+FAR = 8
 """Of so many histories one is made from where the others begin, not from one that was found."""
 
 MENDED = 0.75
@@ -54,6 +54,10 @@ SURE = 2.0
 TRUST, MOST_SIGNS = 3.0, 2
 """Each sign that an action is part of what the role was told makes it so many times as likely to be
 tried there; so many signs count."""
+
+
+NAMED = 4
+"""Signs that it is named by the words the role was told."""
 
 
 class _Swapped(NamedTuple):
@@ -166,6 +170,7 @@ class HistoryRedraws:
     def _changed(self, history: History, stop: Callable[[], bool]) -> History:
         """A history after many changes, which agrees or was given up."""
         self._unfinished = None
+        self._read_names(history)
         tried = agreed = 0
         while tried < MOST_CHANGES and agreed < CHANGES:
             if tried % 8 == 0 and stop():
@@ -175,6 +180,15 @@ class HistoryRedraws:
             tried, agreed = tried + 1, agreed + self._agrees(history)
             history = self._changed_once(history)
         return history
+
+    def _read_names(self, history: History) -> None:
+        """Take what the words that a role was told next name as part of it."""
+        news = set() if self._agrees(history) else self._path.news(len(history.turns))
+        before = self._path.root
+        for turn in history.turns if news else ():
+            if turn.player < 0 and before.action_to_string(turn.player, turn.action) in news:
+                self._signs[turn.action] = NAMED
+            before = turn.after
 
     def _changed_once(self, history: History) -> History:
         """A history, or what a change made of it."""
@@ -229,7 +243,10 @@ class HistoryRedraws:
         turns, possible = self._not_ours(history), history.turns[-1].after.legal_actions()
         if not turns or not possible:
             return None
-        one = self._turn(history, turns, mends=self._mends(history))
+        weights = self._kept.shares(turns)
+        if self._mends(history):  # what is wanted is to come next
+            weights = weights * [self._wanted(history.turns[at].action) for at in turns]
+        (one,) = self._lots.choices(turns, weights.tolist())
         swapped = _Swapped(history.turns[one].action, self._lots.choice(possible))
         return None if swapped.out == swapped.into else self._renamed(history, [one], swapped)
 
