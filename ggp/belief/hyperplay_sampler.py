@@ -351,10 +351,10 @@ class HyperPlaySampler:
     ) -> Segments:
         """A bag filled up with whole histories."""
         assert self._trail is not None
-        starts = self._unfinished
-        if starts is None:
-            earlier = self._trail.starts(self.tree, path)
-            starts = earlier[0][1].states if earlier else self.machine.initial(1)
+        earlier = self._trail.starts(self.tree, path)
+        starts = earlier[0][1].states if earlier else self.machine.initial(1)
+        if self._unfinished is not None:
+            starts = self.machine.concatenate([self._unfinished, starts])
         sets = redrawn(
             self.machine, self.tree, redraws, role, path, sets, starts, wanted, rng, self._stopped
         )

@@ -442,7 +442,8 @@ class Redraws(Protocol):
         is made by small changes: those that are drawn together are not independent.
 
         Args:
-            states: ends of histories to begin with; they need neither agree nor be as long.
+            states: ends of histories to begin with, the first one first; they need neither agree
+                nor be as long.
             count: how many to draw at most.
             stop: asked now and then; when true, no more are drawn.
 

@@ -36,11 +36,8 @@ not know is gone through turn by turn."""
 CHANGES = 16
 """Tried of a history that agrees with everything, between two that are drawn."""
 
-MOST_CHANGES = 5_000
-"""Tried of one that does not, before it is given up."""
-
-FAR = 8
-"""Of so many histories one is made from where the others begin, not from one that was found."""
+MOST_FRUITLESS = 500
+"""Changes of one that does not agree, in a row, that do not bring it nearer: it is given up."""
 
 MENDED = 0.75
 """Share of changes, of a history that does not agree, at turns that matter for what it told."""
@@ -117,9 +114,10 @@ class HistoryRedraws:
     ) -> None:
         self._store, self._path, self._num_roles, self._count = store, path, num_roles, count
         self._rng, self._lots = rng, Random(int(rng.integers(1 << 62)))
-        self._found: list[History] = []
         self._unfinished: History | None = None
-        self._changes = (self._trade, self._rename, self._rename_next, self._replace)
+        self._changes = (self._trade, self._rename, self._replace, self._rename_next)
+        # The last one is not as likely to be taken back as it is to be made.
+        self._num_even = len(self._changes) - 1
         # Turns whose changes are kept, and those whose changes the role would be told of.
         self._kept, self._felt = _Tally(len(path)), _Tally(len(path))
         self._kinds = _Tally(len(self._changes))
@@ -131,17 +129,16 @@ class HistoryRedraws:
         assert isinstance(states, SpielStates)
         starts = states.nodes
         rows = []
+        history = None
         for number in range(count):
             if stop():
                 break
-            if self._found and number % FAR:
-                history = self._lots.choice(self._found)
-            else:
-                actions = starts[self._lots.randrange(len(starts))].state.history()
+            if history is None or not self._agrees(history):
+                which = self._lots.randrange(len(starts)) if number else 0
+                actions = starts[which].state.history()
                 history = self._path.extended(self._path.begun([], actions), self._rng)
             history = self._changed(history, stop)
             if self._agrees(history):
-                self._found.append(history)
                 rows.append([self._row(turn) for turn in history.turns])
         self._count(self._path.visited)
         self._path.visited = 0
@@ -170,20 +167,30 @@ class HistoryRedraws:
     def _changed(self, history: History, stop: Callable[[], bool]) -> History:
         """A history after many changes, which agrees or was given up."""
         self._unfinished = None
-        self._read_names(history)
-        tried = agreed = 0
-        while tried < MOST_CHANGES and agreed < CHANGES:
-            if tried % 8 == 0 and stop():
-                if not self._agrees(history):
-                    self._unfinished = history
+        agreed = fruitless = 0
+        agrees = self._agrees(history)
+        if not agrees:
+            self._look_ahead(history)
+        while agreed < CHANGES and fruitless < MOST_FRUITLESS:
+            if (agreed + fruitless) % 8 == 0 and stop():
+                self._unfinished = None if agrees else history
                 break
-            tried, agreed = tried + 1, agreed + self._agrees(history)
-            history = self._changed_once(history)
+            before, history = history, self._changed_once(history)
+            if agrees:
+                agreed += 1
+                continue
+            agrees = self._agrees(history)
+            fruitless = fruitless + 1 if before.is_no_worse(history) else 0
+            if not agrees and len(history.turns) > len(before.turns):
+                self._look_ahead(history)
         return history
 
-    def _read_names(self, history: History) -> None:
-        """Take what the words that a role was told next name as part of it."""
-        news = set() if self._agrees(history) else self._path.news(len(history.turns))
+    def _look_ahead(self, history: History) -> None:
+        """Forget what was learnt of earlier turns, and take what the words name that the role was
+        told next as part of it."""
+        self._felt = _Tally(len(self._path))
+        self._signs = {}
+        news = self._path.news(len(history.turns))
         before = self._path.root
         for turn in history.turns if news else ():
             if turn.player < 0 and before.action_to_string(turn.player, turn.action) in news:
@@ -194,7 +201,7 @@ class HistoryRedraws:
         """A history, or what a change made of it."""
         agrees = self._agrees(history)
         # While nothing agrees, one change has to come before another: none is favoured.
-        numbers = list(range(len(self._changes)))
+        numbers = list(range(self._num_even if agrees else len(self._changes)))
         weights = self._kinds.shares(numbers).tolist() if agrees else None
         (kind,) = self._lots.choices(numbers, weights)
         change = self._changes[kind](history) if history.turns else None
@@ -218,6 +225,9 @@ class HistoryRedraws:
         """Whether a change is kept: turns are the same before the first one."""
         if not self._agrees(old):
             return new.is_no_worse(old)
+        pairs = zip(old.turns[first:], new.turns[first:], strict=True)
+        if any(one.player != other.player for one, other in pairs):
+            return False  # then there would be other ways back
         gain = sum(turn.log_prior for turn in new.turns[first:])
         gain -= sum(turn.log_prior for turn in old.turns[first:])
         return gain >= 0 or math.log(1 - self._lots.random()) < gain
