@@ -115,8 +115,8 @@ WEIGHED = (
         600,
     ),
 )
-"""Small games, turns of them, and histories drawn. In the second, the first ship of the other leaves
-more or fewer places for its second: histories are not equally likely."""
+"""Small games, turns of them, and histories drawn. In the second, the first ship of the other
+leaves more or fewer places for its second: histories are not equally likely."""
 
 
 @pytest.mark.parametrize(("name", "num_turns", "count"), WEIGHED, ids=["leduc_poker", "battleship"])

@@ -36,7 +36,10 @@ not know is gone through turn by turn."""
 CHANGES = 16
 """Tried of a history that agrees with everything, between two that are drawn."""
 
-MOST_FRUITLESS = 500
+FORGOTTEN = 60
+"""So many in a row after which it is learnt anew what is part of what the role was told."""
+
+MOST_FRUITLESS = 250
 """Changes of one that does not agree, in a row, that do not bring it nearer: it is given up."""
 
 MENDED = 0.75
@@ -183,12 +186,17 @@ class HistoryRedraws:
             fruitless = fruitless + 1 if before.is_no_worse(history) else 0
             if not agrees and len(history.turns) > len(before.turns):
                 self._look_ahead(history)
+            elif fruitless % FORGOTTEN == FORGOTTEN - 1:
+                self._learn_names(history)  # what was learnt while little was known was wrong
         return history
 
     def _look_ahead(self, history: History) -> None:
-        """Forget what was learnt of earlier turns, and take what the words name that the role was
-        told next as part of it."""
+        """Forget what was learnt of earlier turns."""
         self._felt = _Tally(len(self._path))
+        self._learn_names(history)
+
+    def _learn_names(self, history: History) -> None:
+        """Take what the words name that the role was told next as part of it, and nothing else."""
         self._signs = {}
         news = self._path.news(len(history.turns))
         before = self._path.root
@@ -255,7 +263,7 @@ class HistoryRedraws:
             return None
         weights = self._kept.shares(turns)
         if self._mends(history):  # what is wanted is to come next
-            weights = weights * [self._wanted(history.turns[at].action) for at in turns]
+            weights = self._fetched(history, turns)
         (one,) = self._lots.choices(turns, weights.tolist())
         swapped = _Swapped(history.turns[one].action, self._lots.choice(possible))
         return None if swapped.out == swapped.into else self._renamed(history, [one], swapped)
@@ -294,11 +302,7 @@ class HistoryRedraws:
             return None
         mends = self._mends(history)
         one = self._turn(history, turns, mends=mends)
-        weights = self._kept.shares(dealt)
-        if mends:
-            weights = weights * [self._wanted(history.turns[at].action) for at in dealt]
-            # What is where it matters need not be put there.
-            weights /= np.maximum(self._felt.shares(dealt), RARE)
+        weights = self._fetched(history, dealt) if mends else self._kept.shares(dealt)
         other = self._lots.choices(dealt, weights.tolist())[0]
         out, into = history.turns[one].action, history.turns[other].action
         return None if out == into else ([one, other], _Swapped(out, into))
@@ -315,6 +319,15 @@ class HistoryRedraws:
         weights /= np.array([self._wanted(history.turns[at].action) for at in turns])
         return self._lots.choices(turns, weights.tolist())[0]
 
+    def _fetched(self, history: History, turns: list[int]) -> FloatArray:
+        """How worthwhile it is to put what was done in some turns where it matters."""
+        wanted = np.array([self._wanted(history.turns[at].action) for at in turns])
+        # What is where it matters need not be put there.
+        found: FloatArray = (
+            self._kept.shares(turns) * wanted / np.maximum(self._felt.shares(turns), RARE)
+        )
+        return found
+
     def _wanted(self, action: int) -> float:
         """How much rather than others an action is to be where it matters."""
         return float(TRUST ** self._signs.get(action, 0))
@@ -323,13 +336,12 @@ class HistoryRedraws:
         """Take note of what a change made of what the role is told next: which turns matter for
         it, and which of two actions is part of it."""
         self._felt.add(turns, used=gain != 0)
-        if gain == 0 or not math.isfinite(gain):
+        if gain == 0 or not math.isfinite(gain) or len(turns) < 2:
             return
         sign, shares = 1 if gain > 0 else -1, self._felt.shares(turns)
-        if len(turns) == 2:
-            if max(shares) < SURE * min(shares):
-                return  # it is not clear which turn it is that matters
-            sign = sign if shares[0] > shares[1] else -sign
+        if max(shares) < SURE * min(shares):
+            return  # it is not clear which turn it is that matters
+        sign = sign if shares[0] > shares[1] else -sign
         for action, way in ((swapped.into, sign), (swapped.out, -sign)):
             self._signs[action] = max(
                 -MOST_SIGNS, min(MOST_SIGNS, self._signs.get(action, 0) + way)
