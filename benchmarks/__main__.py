@@ -7,23 +7,27 @@ python -m benchmarks.compare before.json after.json
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
+from benchmarks.circuits import measure_circuits, show_circuits
 from benchmarks.decisions import GAMES as DECISIONS
 from benchmarks.decisions import measure_decision
 from benchmarks.evaluation import measure_evaluation
 from benchmarks.operations import measure_operations
 from benchmarks.profile import measure_profile, vector_limit
+from benchmarks.scale import GAMES as SHARED
+from benchmarks.scale import measure_scale
 from benchmarks.speed import GAMES, measure_speed
 from benchmarks.start import measure_start
 from benchmarks.system import describe_system
 from ggp.console import print_rich, spinner, table_of
 
-PARTS = ("speed", "profile", "decisions", "operations", "evaluation", "start")
+PARTS = ("speed", "profile", "decisions", "operations", "evaluation", "start", "scale", "circuits")
 
 
 @click.command()
@@ -80,6 +84,17 @@ def main(
         with spinner("starts"):
             results["start"] = measure_start()
         show("starts, CPU seconds", results["start"])
+    if "scale" in wanted:
+        results["scale"] = []
+        threads = len(os.sched_getaffinity(0))
+        for name in SHARED if threads > 1 else ():
+            with spinner(f"{name} with {threads} threads, and as many processes"):
+                results["scale"].append(measure_scale(name, threads, seconds, rounds))
+        show(f"{threads} threads, as a share of {threads} processes", results["scale"])
+    if "circuits" in wanted:
+        found = measure_circuits(rulesheets, seconds=seconds, rounds=rounds)
+        results["circuits"] = found["now"]
+        show_circuits(found)
     if out is not None:
         out.write_text(json.dumps(results, indent=1) + "\n")
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,24 @@ def main(
     out: Path | None,
 ) -> None:
     """Measure playouts and single states, CPU time of one core."""
+    found = measure_circuits(rulesheets, games, against, seconds, rounds, grounding_seconds)
+    show_circuits(found)
+    if out is not None:
+        results: dict[str, Any] = {"system": describe_system(), "circuits": found["now"]}
+        if against is not None:
+            results["circuits_before"] = found["before"]
+        out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def measure_circuits(
+    rulesheets: Path | None,
+    games: Sequence[str] = (),
+    against: Path | None = None,
+    seconds: float = 2.0,
+    rounds: int = 3,
+    grounding_seconds: float = 600.0,
+) -> dict[str, list[dict[str, Any]]]:
+    """Rows of this version, `now`, and of another one, `before`; see the options of `main`."""
     versions = {"now": _HOME} | ({} if against is None else {"before": against.resolve()})
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in versions}
     for game in games or GAMES:
@@ -129,15 +148,11 @@ def main(
             for name, child in children.items():
                 child.close()
                 found[name].append({"game": Path(game).stem} | _best(measured[name]))
-    _show(found)
-    if out is not None:
-        results: dict[str, Any] = {"system": describe_system(), "circuits": found["now"]}
-        if against is not None:
-            results["circuits_before"] = found["before"]
-        out.write_text(json.dumps(results, indent=1) + "\n")
+    return found
 
 
-def _show(found: dict[str, list[dict[str, Any]]]) -> None:
+def show_circuits(found: dict[str, list[dict[str, Any]]]) -> None:
+    """Print them as a table."""
     titles = ["game", "#literals", "#states/s", "#literals/s", "#single, us"]
     rows = []
     before = found.get("before", [])

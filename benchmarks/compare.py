@@ -20,6 +20,7 @@ from ggp.console import print_json, print_rich, table_of
     "--circuits", is_flag=True, help="Compare playouts of `python -m benchmarks.circuits`."
 )
 @click.option("--single", is_flag=True, help="Compare its single states, as steps a second.")
+@click.option("--scale", is_flag=True, help="Compare playouts of a process with several threads.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def main(
     before: Path,
@@ -28,11 +29,14 @@ def main(
     decisions: bool,
     circuits: bool,
     single: bool,
+    scale: bool,
     as_json: bool,
 ) -> None:
     """How many times as fast AFTER is as BEFORE: states a second, or, with `--decisions`, first
     decisions; and the geometric mean."""
-    if circuits or single:
+    if scale:
+        old, new = map(_scales, (before, after))
+    elif circuits or single:
         old, new = (_circuits(p, single=single) for p in (before, after))
     else:
         old, new = (_decisions(p) if decisions else _speeds(p, backend) for p in (before, after))
@@ -58,6 +62,11 @@ def _speeds(path: Path, backend: str) -> dict[str, float]:
 def _decisions(path: Path) -> dict[str, float]:
     rows = json.loads(path.read_text()).get("decisions", [])
     return {row["game"]: 1 / row["seconds"] for row in rows}
+
+
+def _scales(path: Path) -> dict[str, float]:
+    rows = json.loads(path.read_text()).get("scale", [])
+    return {row["game"]: row["states, threads"] for row in rows}
 
 
 def _circuits(path: Path, *, single: bool) -> dict[str, float]:

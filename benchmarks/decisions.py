@@ -49,7 +49,7 @@ def measure_decision(game: str, size: int, rounds: int) -> dict[str, Any]:
     machine = build_machine(program, "propnet")
     seconds, states = [], []
     for seed in range(1 + rounds):  # the first one also compiles and loads
-        player = _player_at_first_decision(machine, size, seed)
+        player = player_at_first_decision(machine, size, seed)
         before, started = machine.states_visited, time.process_time()
         player.choose()
         seconds.append(time.process_time() - started)
@@ -60,7 +60,7 @@ def measure_decision(game: str, size: int, rounds: int) -> dict[str, Any]:
         "median_s": round(median(seconds[1:]), 4),
         "states": int(median(states[1:])),
     }
-    player = _player_at_first_decision(machine, size, 1)
+    player = player_at_first_decision(machine, size, 1)
     with _timed_parts() as spent:
         started = time.perf_counter()
         player.choose()
@@ -70,7 +70,7 @@ def measure_decision(game: str, size: int, rounds: int) -> dict[str, Any]:
     return row
 
 
-def _player_at_first_decision(machine: Machine, size: int, seed: int) -> Player:
+def player_at_first_decision(machine: Machine, size: int, seed: int) -> Player:
     """A player of whichever role first has more than one legal move in a random match."""
     rng = np.random.default_rng(seed)
     roles = [role for role in range(len(machine.roles)) if role != machine.random_role]

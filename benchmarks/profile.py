@@ -74,7 +74,7 @@ def measure_profile(game: Game, rulesheets: Path | None, limit: float) -> dict[s
     plan = machine.playout_plan
     queue = machine.queue_of(machine.initial(LANES))
     block = new_block(plan, WIDTH)
-    begin(block, 0, LANES, 1)
+    begin(block, (0, LANES), (1,))
     play(plan, queue, block, 1000, 1, WIDTH)
     look, act = (_seconds(_evaluating(tape, block.rows)) for tape in (plan.look, plan.act))
     moving = _seconds(lambda times: _repeat_move(plan, queue, block, times, WIDTH))

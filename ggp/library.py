@@ -55,7 +55,7 @@ def load(name_or_path_or_text: str, *, backend: str = "auto") -> Game:
     if os.path.exists(text) or text in list_games() or not set(text) & set("(\n"):
         program = load_program(str(find_game(text)))
         return Game(text, program, build_machine(program, backend))
-    program = read_program(text)
+    program = read_program(text, files=True)
     return Game(program.source.name, program, build_machine(program, backend))
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from ggp.cli.arguments import FiniteRange, FolderPath
+from ggp.cli.arguments import FiniteRange, FolderPath, threads_for
+from ggp.machine import Limits
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from match_runner.match.referee import Conditions
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions
@@ -74,6 +75,13 @@ def read_place(asked: dict[str, Any], *, in_this_process: bool = False) -> Place
     if in_this_process and own["jobs"] is None and own["scheduler"] is None:
         own["jobs"] = 0
     return Place(**own)
+
+
+def with_threads(limits: Limits, threads: int | None, place: Place) -> Limits:
+    """Limits with as many threads as were asked for, or as there are for each match of a place."""
+    if threads is None and place.scheduler is not None:
+        return limits  # other machines may have fewer processors
+    return replace(limits, threads=threads_for(threads, place.jobs or 1))
 
 
 def out_option(usual: str | None = None) -> Callable[[_F], _F]:

@@ -63,7 +63,6 @@ class Opened(NamedTuple):
 def open_game(
     game: str,
     backend: str,
-    threads: int = 1,
     limits: Limits | None = None,
     *,
     ready: bool = False,
@@ -74,7 +73,7 @@ def open_game(
 
     Args:
         game: name, or path of its rulesheet.
-        backend, threads, limits, ready: see `build_machine`.
+        backend, limits, ready: see `build_machine`.
         plays: whether more will be asked of the machine than facts about the game.
         hints: whether to say that rules were repaired.
     """
@@ -90,7 +89,7 @@ def open_game(
 
     started = time.perf_counter()
     with spinner(f"building {game}"):
-        machine = build_machine(program, backend, limits, threads, ready=ready)
+        machine = build_machine(program, backend, limits, ready=ready)
     build_s = time.perf_counter() - started
     _log.info("%s runs on %s, built in %.2f s", game, machine.backend, build_s)
     return Opened(program, machine, build_s)
@@ -306,15 +305,28 @@ def limits_option(command: _F) -> _F:
     )(command)
 
 
-def threads_option(command: _F) -> _F:
-    """`--threads`."""
+def threads_option(usual: str = "1") -> Callable[[_F], _F]:
+    """`--threads`: None if not given.
+
+    Args:
+        usual: what is then used, for the help.
+    """
     return click.option(
         "--threads",
         type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        help="Cores to use; the results do not depend on it.",
-    )(command)
+        show_default=usual,
+        help="Processors for a batch of playouts and for a decision of hyperplay2; without a clock "
+        "the results do not depend on it.",
+    )
+
+
+SHARED_THREADS = "all processors, shared by the matches at once"
+"""What `--threads` is by default where matches are played."""
+
+
+def threads_for(threads: int | None, matches: int) -> int:
+    """Processors for each of several matches at once, if nobody asked for a number."""
+    return threads or max(1, len(os.sched_getaffinity(0)) // matches)
 
 
 def seed_option(of: str = "all random choices") -> Callable[[_F], _F]:

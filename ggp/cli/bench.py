@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -46,7 +46,7 @@ _BATCH_SHARE = 0.1
     help="How long to play.",
 )
 @click.option("--compare", is_flag=True, help="Measure both backends, and print the ratio.")
-@threads_option
+@threads_option()
 @seed_option()
 @backend_option
 @limits_option
@@ -56,21 +56,22 @@ def bench(
     game: str,
     seconds: float,
     compare: bool,
-    threads: int,
+    threads: int | None,
     seed: int,
     backend: str,
     limits: Limits,
     as_json: bool,
 ) -> None:
     """Measure random playouts from the initial state."""
+    limits = replace(limits, threads=threads or 1)
     if not compare:
-        result = _measured(game, seconds, seed, backend, threads, limits)
+        result = _measured(game, seconds, seed, backend, limits)
         if as_json:
             print_json(result)
         else:
             _print_table([result])
         return
-    results = [_measured(game, seconds, seed, name, threads, limits) for name in COMPARED]
+    results = [_measured(game, seconds, seed, name, limits) for name in COMPARED]
     slow, fast = (result["states_per_s"] for result in results)
     ratio = round(fast / slow, 2) if slow else None
     if as_json:
@@ -83,11 +84,9 @@ def bench(
         click.echo(f"{COMPARED[1]} plays {ratio:,} times as many states a second as {COMPARED[0]}")
 
 
-def _measured(
-    game: str, seconds: float, seed: int, backend: str, threads: int, limits: Limits
-) -> dict[str, Any]:
+def _measured(game: str, seconds: float, seed: int, backend: str, limits: Limits) -> dict[str, Any]:
     """One row of the table."""
-    opened = open_game(game, backend, threads, limits)
+    opened = open_game(game, backend, limits)
     import numpy as np
 
     with spinner(f"playing on {opened.machine.backend} for {seconds:g} s"):

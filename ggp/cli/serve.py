@@ -8,10 +8,13 @@ from pathlib import Path
 import click
 
 from ggp.cli.arguments import (
+    SHARED_THREADS,
     FiniteRange,
     FolderPath,
     backend_option,
     seed_option,
+    threads_for,
+    threads_option,
     verbose_option,
 )
 from ggp.console import announce
@@ -94,6 +97,7 @@ DEFAULT_LOG_LIMIT_GB = 10
 )
 @seed_option()
 @backend_option
+@threads_option(SHARED_THREADS)
 @verbose_option
 @click.pass_context
 def serve(
@@ -110,6 +114,7 @@ def serve(
     memory: int,
     seed: int,
     backend: str,
+    threads: int | None,
 ) -> None:
     """Play matches on game servers until interrupted.
 
@@ -139,6 +144,7 @@ def serve(
         matches=matches,
         margin_s=margin,
         backend=backend,
+        threads=threads_for(threads, matches),
         seed=seed,
         memory_bytes=memory << 20,
         log_folder=log_folder,

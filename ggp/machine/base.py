@@ -60,6 +60,7 @@ class Limits:
         grounding_wait_seconds: wall time for that; None for `PATIENCE` times as long, so that a
             busy computer does not change which rules can be ground.
         grounding_bytes: address space for that.
+        threads: processors that a call of a machine, or a search on it, may use.
     """
 
     inferences: int = 20_000_000
@@ -71,6 +72,7 @@ class Limits:
     grounding_seconds: float = 60.0
     grounding_wait_seconds: float | None = None
     grounding_bytes: int = 4 << 30
+    threads: int = 1
 
     @property
     def longest_grounding_s(self) -> float:

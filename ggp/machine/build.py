@@ -23,13 +23,13 @@ MORE_SECONDS = 4
 """How many times longer to ground rules, in the advice given where that took too long."""
 
 
-def _prolog(program: Program, limits: Limits, threads: int, ready: bool) -> Machine:
+def _prolog(program: Program, limits: Limits, ready: bool) -> Machine:
     from ggp.machine.prolog.prolog_machine import PrologMachine  # starts SWI-Prolog
 
     return PrologMachine(program, limits)
 
 
-def _propnet(program: Program, limits: Limits, threads: int, ready: bool) -> Machine:
+def _propnet(program: Program, limits: Limits, ready: bool) -> Machine:
     demand_compiler()
     try:
         from ggp.machine.propnet.build.circuits import build
@@ -45,7 +45,7 @@ def _propnet(program: Program, limits: Limits, threads: int, ready: bool) -> Mac
             built.circuit,
             is_gdl2=program.is_gdl2,
             told_by=told_by(program),
-            threads=threads,
+            threads=limits.threads,
             reports=built.reports,
         )
         machine.lay_out()
@@ -61,7 +61,7 @@ def _propnet(program: Program, limits: Limits, threads: int, ready: bool) -> Mac
         return machine_of(build(program, limits, anew=True))
 
 
-def _openspiel(program: Program, limits: Limits, threads: int, ready: bool) -> Machine:
+def _openspiel(program: Program, limits: Limits, ready: bool) -> Machine:
     if not isinstance(program, SpielProgram):
         raise ConfigError(
             f"{program.source.name} is a rulesheet; the backend openspiel plays games that are "
@@ -69,14 +69,14 @@ def _openspiel(program: Program, limits: Limits, threads: int, ready: bool) -> M
         )
     from ggp.machine.spiel.spiel_machine import SpielMachine
 
-    return SpielMachine(program)
+    return SpielMachine(program, threads=limits.threads)
 
 
-def _auto(program: Program, limits: Limits, threads: int, ready: bool) -> Machine:
+def _auto(program: Program, limits: Limits, ready: bool) -> Machine:
     if isinstance(program, SpielProgram):
-        return _openspiel(program, limits, threads, ready)
+        return _openspiel(program, limits, ready)
     try:
-        return _propnet(program, limits, threads, ready)
+        return _propnet(program, limits, ready)
     except MachineError as error:
         _log.warning(
             "%s runs on Prolog, which is slower: %s; %s",
@@ -84,7 +84,7 @@ def _auto(program: Program, limits: Limits, threads: int, ready: bool) -> Machin
         )
         cause = error
     try:
-        return _prolog(program, limits, threads, ready)
+        return _prolog(program, limits, ready)
     except BackendUnavailableError as error:
         raise BackendUnavailableError(error.tool, f"{error.hint}; and {cause}") from error
 
@@ -98,7 +98,7 @@ def _advice(error: MachineError) -> str:
     return advice
 
 
-BACKENDS: Mapping[str, Callable[[Program, Limits, int, bool], Machine]] = {
+BACKENDS: Mapping[str, Callable[[Program, Limits, bool], Machine]] = {
     "auto": _auto,
     "propnet": _propnet,
     "prolog": _prolog,
@@ -114,7 +114,6 @@ def build_machine(
     program: Program,
     backend: str = "auto",
     limits: Limits | None = None,
-    threads: int = 1,
     *,
     ready: bool = False,
 ) -> Machine:
@@ -123,8 +122,8 @@ def build_machine(
     Args:
         program: normalised rules, or a game of OpenSpiel.
         backend: one of `BACKENDS`.
-        limits: bounds on the reasoners, and on the time and memory for making a circuit.
-        threads: cores that one call may use, where the backend can; results are the same.
+        limits: bounds on the reasoners, on the time and memory for making a circuit, and on the
+            processors used, where the backend can use several; results are the same.
         ready: also load or compile all machine code, so that no call waits for that; else it is
             done when it is needed.
 
@@ -137,7 +136,7 @@ def build_machine(
         raise ConfigError(f"unknown backend {backend!r}; backends: {', '.join(BACKENDS)}")
     if backend in _READS_RULES and isinstance(program, SpielProgram):
         raise ConfigError(f"{program.source.name} has no rules to read; leave out --backend")
-    return BACKENDS[backend](program, limits or Limits(), threads, ready)
+    return BACKENDS[backend](program, limits or Limits(), ready)
 
 
 def tell_moves(machine: Machine, program: Program, limits: Limits | None = None) -> Machine:
@@ -154,7 +153,7 @@ def tell_moves(machine: Machine, program: Program, limits: Limits | None = None)
         ReasonerLimitError: the rules cannot be compiled within the limits.
     """
     if machine.backend == "prolog":
-        return _prolog(replace(program, is_gdl2=False), limits or Limits(), 1, True)
+        return _prolog(replace(program, is_gdl2=False), limits or Limits(), True)
     from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
     assert isinstance(machine, PropnetMachine)

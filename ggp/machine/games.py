@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ggp.gdl import normalize, parser
 from ggp.gdl.program import Program
-from ggp.machine.spiel.games import is_spiel, spiel_program
+from ggp.machine.spiel.games import is_spiel, refuse_files, spiel_program
 
 
 def load_program(name_or_path: str) -> Program:
@@ -24,11 +24,13 @@ def load_program(name_or_path: str) -> Program:
     return normalize.load(name_or_path)
 
 
-def read_program(text: str, name: str = "<text>") -> Program:
+def read_program(text: str, name: str = "<text>", *, files: bool = False) -> Program:
     """A game from its rules, or from what names it in OpenSpiel.
 
     Args:
         name: what messages call it.
+        files: whether a game of OpenSpiel may read a file that the text names: not where somebody
+            else may have written it.
 
     Raises:
         ConfigError: OpenSpiel has no such game, or it cannot be played here.
@@ -36,5 +38,7 @@ def read_program(text: str, name: str = "<text>") -> Program:
         GDLError: the rules cannot be used.
     """
     if is_spiel(text):
+        if not files:
+            refuse_files(text)
         return spiel_program(text, name)
     return normalize.normalize(parser.parse(text, name))

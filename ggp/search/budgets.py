@@ -4,6 +4,8 @@ Against a clock a search is made of rounds, each after a look at what the ones b
 
 - A round of simulations is nearly all fixed cost, one of playouts has almost none. So the time of a
   round is predicted as a + b * trials, fitted to the last rounds, and a round is as large as fits.
+- Where there are several processors, copies of this process make rounds of their own: so little of
+  a round depends on its size that to share one would gain nothing.
 - Only candidates that may still be the best are tried again. What their errors say of that is
   looked at anew after each round, so that one left out comes back if the best loses its lead.
 """
@@ -16,9 +18,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ggp.machine.base import IntArray, Machine
+from ggp.machine.forks import processes_for, shared
 from ggp.search.anytime import Deadline, OutOfTime
-from ggp.search.estimates import Estimates
-from ggp.search.parts import Search
+from ggp.search.estimates import Estimates, Tally
+from ggp.search.parts import Search, SharedSearch
 
 ROUND_SHARE = 0.5
 """A round takes this share of the time that is left: there will be others."""
@@ -50,6 +53,12 @@ RACE_ERRORS = 2.0
 BUDGET_SHARE = 0.5
 """Rounds take this share of the states that are left, as far as the round before tells."""
 
+TELLING_SHARE = 0.01
+"""Other processes stop this share of the time before the deadline, to tell what they found."""
+
+LAST_WORDS_S = 0.02
+"""How long after the deadline they are waited for."""
+
 Report = Callable[[Estimates], None]
 """Told the values so far, while a search goes on."""
 
@@ -76,7 +85,43 @@ def run_search(
     """
     if deadline is None:
         search.round(count)
-        return search.estimates()
+    elif isinstance(search, SharedSearch):
+        _run_together(search, machine, deadline, report, race=race)
+    else:
+        _run_until(search, machine, deadline, report, race=race)
+    return search.estimates()
+
+
+def _run_together(
+    search: SharedSearch,
+    machine: Machine,
+    deadline: Deadline,
+    report: Report | None,
+    *,
+    race: bool,
+) -> None:
+    """Rounds in as many processes as there may be. Those of this one are reported."""
+    processes = processes_for(machine)
+    early = deadline.part(1 - TELLING_SHARE)
+    keys = search.keys(processes) if processes > 1 else []
+
+    def run(piece: int) -> Tally | None:
+        if not piece:
+            _run_until(search, machine, deadline, report, race=race)
+            return None
+        search.begin_apart(keys[piece])
+        _run_until(search, machine, early, None, race=race)
+        return search.tally
+
+    for tally in shared(machine, run, processes, deadline.left_s() + LAST_WORDS_S):
+        if tally is not None:
+            search.tally.join(tally)
+
+
+def _run_until(
+    search: Search, machine: Machine, deadline: Deadline, report: Report | None, *, race: bool
+) -> None:
+    """Rounds until no other fits in."""
     chosen = np.arange(len(search.moves.values))
     costs = RoundCosts(first=search.side_by_side)
     while not deadline.passed():
@@ -95,7 +140,6 @@ def run_search(
             report(estimates)
         if race:
             chosen = contenders(estimates, machine.goal_range)
-    return search.estimates()
 
 
 class RoundCosts:

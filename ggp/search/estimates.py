@@ -161,6 +161,16 @@ class Tally:
         self._single_values = np.zeros(num_candidates)
         self._single_squares = np.zeros(num_candidates)
 
+    def join(self, other: Tally) -> None:
+        """Add what another one has, of the same candidates and trials of their own."""
+        self._values += other._values
+        self._variances += other._variances
+        self._visits += other._visits
+        self._promptness += other._promptness
+        self._singles += other._singles
+        self._single_values += other._single_values
+        self._single_squares += other._single_squares
+
     def least_visits(self, chosen: IntArray | None = None) -> int:
         """Trials that every candidate has had at least, or every one chosen."""
         visits = self._visits if chosen is None else self._visits[chosen]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ggp.machine.base import FloatArray, IntArray, Ragged, States
 from ggp.search.anytime import Deadline
-from ggp.search.estimates import Estimates
+from ggp.search.estimates import Estimates, Tally
 
 
 class Search(Protocol):
@@ -43,6 +43,25 @@ class Search(Protocol):
 
     def estimates(self) -> Estimates:
         """The values so far."""
+        ...
+
+
+@runtime_checkable
+class SharedSearch(Search, Protocol):
+    """A `Search` that several processes may make together, rounds of their own each.
+
+    Attributes:
+        tally: of all trials so far.
+    """
+
+    tally: Tally
+
+    def keys(self, num: int) -> list[int]:
+        """What so many processes draw from."""
+        ...
+
+    def begin_apart(self, key: int) -> None:
+        """From now on draw from a key's stream, and sum up anew."""
         ...
 
 

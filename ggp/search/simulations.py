@@ -21,7 +21,8 @@ import numpy as np
 
 from ggp.belief import DRAWN, UNIFORM, Bags, MoveModel, PathModel, Sampler
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States, player_roles
-from ggp.search.anytime import Deadline, check
+from ggp.machine.forks import shared
+from ggp.search.anytime import Deadline, OutOfTime, check
 from ggp.search.estimates import Estimates, Policy, Tally, candidates
 from ggp.search.moves import drawn_places, executed_moves, random_moves
 from ggp.search.trials import Results, plan_round
@@ -54,6 +55,9 @@ class SimulationSearch:
             too long.
         before_round: told how many simulations the candidates of a round have had at least, so
             that `policy` may be improved.
+
+    Attributes:
+        tally: of all simulations so far.
     """
 
     side_by_side = 1
@@ -76,7 +80,7 @@ class SimulationSearch:
         self._views = bags.sets.views
         self._simulator = Simulator(machine, belief, policy, deadline, model)
         self.moves = candidates(machine, bags)
-        self._tally = Tally(len(self.moves.values))
+        self.tally = Tally(len(self.moves.values))
         self._most = min(most, MAX_SIMULATIONS)
         self._before_round = before_round
 
@@ -87,28 +91,55 @@ class SimulationSearch:
             OutOfTime: not all could be made; candidates with all of theirs count.
         """
         if self._before_round is not None:
-            self._before_round(self._tally.least_visits(chosen))
+            self._before_round(self.tally.least_visits(chosen))
         trials = plan_round(self._bags, self.moves, count, self._rng, chosen)
         results = Results(trials, sum(self._machine.goal_range) / 2)
+        bounds = self._bounds(len(trials))
+        rngs = self._rngs(len(bounds) - 1)
+
+        def play(piece: int) -> tuple[FloatArray, IntArray] | None:
+            strata, repeats = trials.part(bounds[piece], bounds[piece + 1])
+            lanes = np.repeat(trials.lanes[strata], repeats)
+            moves = np.repeat(trials.moves[strata], repeats)
+            states, views = self._bags.sets.states.take(lanes), self._views[lanes]
+            try:
+                return self._simulator.run(states, views, self._bags.role, moves, rngs[piece])
+            except OutOfTime:
+                return None
+
+        # With a deadline other processes make rounds of their own, see `run_search`.
+        machine = self._machine if self._deadline is None else None
         try:
-            for start in range(0, len(trials), self._most):
-                end = min(start + self._most, len(trials))
-                strata, repeats = trials.part(start, end)
-                lanes = np.repeat(trials.lanes[strata], repeats)
-                ended = self._simulator.run(
-                    self._bags.sets.states.take(lanes),
-                    self._views[lanes],
-                    self._bags.role,
-                    np.repeat(trials.moves[strata], repeats),
-                    self._rng,
-                )
-                results.add(start, *ended)
+            found = shared(machine, play, len(rngs))
+            for start, ended in zip(bounds, found, strict=False):
+                if ended is not None:
+                    results.add(start, *ended)
         finally:
-            self._tally.add(results, count, exact=bool(self._bags.exact.all()))
+            self.tally.add(results, count, exact=bool(self._bags.exact.all()))
+        if None in found:
+            raise OutOfTime
+
+    def _bounds(self, num: int) -> list[int]:
+        """Where each piece of so many simulations begins, and the end; of about equal size."""
+        pieces = -(-num // self._most)
+        return [num * piece // max(pieces, 1) for piece in range(pieces + 1)]
+
+    def _rngs(self, pieces: int) -> list[np.random.Generator]:
+        """What each piece draws from, whoever plays it."""
+        if pieces == 1:
+            return [self._rng]
+        return [np.random.default_rng(key) for key in self.keys(pieces)]
 
     def estimates(self) -> Estimates:
         """The values so far."""
-        return self._tally.estimates(self.moves)
+        return self.tally.estimates(self.moves)
+
+    def keys(self, num: int) -> list[int]:
+        return [int(key) for key in self._rng.integers(1 << 63, size=num)]
+
+    def begin_apart(self, key: int) -> None:
+        self._rng = np.random.default_rng(key)
+        self.tally = Tally(len(self.moves.values))
 
     def play_on(self, entry: int, move: int, rng: np.random.Generator, told: Told) -> float:
         """The goal value of one more simulation after a move, which counts for no estimate.

@@ -128,6 +128,7 @@ def _setup(options: HostOptions, rules: str, role: str, start_clock_s: float, se
         role=role,
         player=options.player,
         backend=options.backend,
+        threads=options.threads,
         seed=seed,
         grounding_s=_grounding_s(start_clock_s),
         memory_bytes=options.memory_bytes,

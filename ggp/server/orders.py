@@ -39,6 +39,7 @@ class Setup:
         seed: of all random choices.
         grounding_s: what grounding may take.
         memory_bytes: what the process may use; reasoners get less, and give up sooner.
+        threads: processors for a decision.
     """
 
     kind: ClassVar[str] = "setup"
@@ -49,6 +50,7 @@ class Setup:
     seed: int
     grounding_s: float
     memory_bytes: int
+    threads: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,7 @@ class HostOptions:
         matches: at once.
         margin_s: what is kept of every clock; None for the default.
         backend: of the thinkers' machines.
+        threads: processors for a decision.
         seed: of all random choices.
         memory_bytes: of each worker.
         log_folder: for logs of matches; None for none.
@@ -76,6 +77,7 @@ class HostOptions:
     matches: int = 1
     margin_s: float | None = None
     backend: str = "auto"
+    threads: int = 1
     seed: int = 0
     memory_bytes: int = 4 << 30
     log_folder: Path | None = None

@@ -303,6 +303,7 @@ def _limits(setup: Setup) -> Limits:
         grounding_seconds=setup.grounding_s,
         grounding_wait_seconds=setup.grounding_s,
         grounding_bytes=min(Limits().grounding_bytes, setup.memory_bytes),
+        threads=setup.threads,
     )
 
 

@@ -9,6 +9,7 @@ from ggp.gdl.program import Program
 from ggp.machine import Machine, build_machine
 from ggp.machine.base import States
 from ggp.machine.games import load_program, read_program
+from ggp.machine.spiel.games import refuse_files
 from match_runner.match.records import MatchRecord, TurnRecord
 
 
@@ -16,11 +17,12 @@ def rules_of(record: MatchRecord) -> Program:
     """The rules of a record: its own, or those its game has now where it holds none.
 
     Raises:
-        ConfigError: it holds none, and there is no such game.
+        ConfigError: it holds none, and there is no such game; or it names a file.
         GDLError: the rules cannot be used.
     """
     if record.rules:
         return read_program(record.rules, record.game)
+    refuse_files(record.game)
     return load_program(record.game)
 
 

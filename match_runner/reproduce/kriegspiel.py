@@ -76,7 +76,7 @@ def _table(game: str, played: Cells) -> Table:
         rows.append(
             (
                 *each.players,
-                f"{each.clock_s:g}",
+                "." if each.clock_s is None else f"{each.clock_s:g}",
                 str(len(cell.matches)),
                 f"{_percent(tally.wins, tally):.0f} - {_percent(tally.losses, tally):.0f}",
                 "." if lead is None else f"{lead:+.0f}",

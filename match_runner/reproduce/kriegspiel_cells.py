@@ -50,6 +50,7 @@ class Cell:
     """Two players in a game, and what is known or expected of the first.
 
     Attributes:
+        clock_s: None where players go by their own counts.
         published: percent of matches that the first won and lost in a paper.
         share: it should get at least this share of the points, by its mean.
         sign: whether it should be significantly (99 %) better: 1, or neither: 0.
@@ -60,7 +61,7 @@ class Cell:
 
     game: str
     players: tuple[str, str]
-    clock_s: float = SHORT_S
+    clock_s: float | None = SHORT_S
     published: tuple[float, float] | None = None
     share: float | None = None
     sign: int | None = None
@@ -72,7 +73,8 @@ class Cell:
     def duel(self) -> Duel:
         """It, as a duel."""
         names = "-".join(self.players).replace(":", "_")
-        folder = f"kriegspiel/{self.game}/{names}-{self.clock_s:g}s"
+        clock = "counts" if self.clock_s is None else f"{self.clock_s:g}s"
+        folder = f"kriegspiel/{self.game}/{names}-{clock}"
         return Duel(self.game, self.players, folder, play_clock_s=self.clock_s)
 
 
@@ -100,7 +102,6 @@ def _against_each_other(game: str) -> list[Cell]:
     least = {
         ("krieg_tic_tac_toe", 1, 1): 65.0,
         ("phantom_connect_four", 1, 1): 75.0,
-        ("phantom_connect_four", 2, 2): 85.0,
     }
     return [
         Cell(
@@ -144,8 +145,13 @@ def _ideas(game: str) -> list[Cell]:
 
 def _others() -> list[Cell]:
     game, pool = "phantom_connect_four", {"pool": SHORT_POOL}
+    ahead = spec(game, "over", depth=3), spec(game, "over", depth=1)
+    deeper = spec(game, "over", depth=2), spec(game, "para", depth=2)
     return [
-        Cell(game, (spec(game, "over", depth=3), spec(game, "over", depth=1)), sign=1),
+        # With as many histories each: a clock gives depth 1 so many playouts that it errs less.
+        Cell(game, ahead, None, sign=1),
+        Cell(game, ahead),
+        Cell(game, deeper, LONG_S, share=85.0),
         Cell(
             BOARD,
             (spec(BOARD, "over", depth=1), spec(BOARD, "para", depth=1, leaf="min")),
@@ -202,7 +208,7 @@ def cells() -> list[Cell]:
     found: list[Cell] = []
     for game in GAMES:
         found += _against_each_other(game)[:1]
-    found += _others()[:2]
+    found += _others()[:4]
     for game in GAMES:
         found += _samplers(game)
         found += _sets(game, SHORT_S, "random") + _sets(game, SHORT_S, "hs")

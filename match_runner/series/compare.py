@@ -7,19 +7,27 @@ from typing import Any
 import click
 
 from ggp.cli.arguments import (
+    SHARED_THREADS,
     PlayerText,
     backend_option,
     hint_at_warnings,
     json_option,
     limits_option,
     seed_option,
+    threads_option,
     verbose_option,
 )
 from ggp.errors import ConfigError
 from ggp.machine import Limits
 from ggp.machine.games import load_program
 from match_runner.match.seats import read_roles
-from match_runner.options import conditions_of, conditions_options, place_options, read_place
+from match_runner.options import (
+    conditions_of,
+    conditions_options,
+    place_options,
+    read_place,
+    with_threads,
+)
 from match_runner.remote.post import is_address
 from match_runner.series.comparison import summarize
 from match_runner.series.comparison_tables import show_comparison
@@ -86,6 +94,7 @@ class _SeveralPlayers(click.Command):
 @seed_option("the whole comparison")
 @backend_option
 @limits_option
+@threads_option(SHARED_THREADS)
 @json_option
 @verbose_option
 def compare(
@@ -98,6 +107,7 @@ def compare(
     seed: int,
     backend: str,
     limits: Limits,
+    threads: int | None,
     as_json: bool,
     **asked: Any,
 ) -> int:
@@ -120,7 +130,7 @@ def compare(
         equal_states=equal_states,
         seed=seed,
         backend=backend,
-        limits=limits,
+        limits=with_threads(limits, threads, place),
     )
     check_series(series)
     _check_matches(matches, size)

@@ -82,5 +82,6 @@ def machines_of(
     source: str, rules: str, backend: str, limits: Limits, ready: bool
 ) -> tuple[Program, tuple[Machine, ...]]:
     """The rules of a game and machines as `set_up` takes them; kept for the next match."""
-    program = read_program(rules, source)
+    # Whoever made the series has read it before, or refused it.
+    program = read_program(rules, source, files=True)
     return program, build_machines(program, backend, limits, ready=ready)

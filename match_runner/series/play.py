@@ -11,11 +11,13 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ggp.cli.arguments import (
+    SHARED_THREADS,
     PlayerText,
     backend_option,
     json_option,
     limits_option,
     seed_option,
+    threads_option,
     verbose_option,
 )
 from ggp.console import show_diagnostics, table_of
@@ -26,7 +28,13 @@ from match_runner.match.records import MatchRecord
 from match_runner.match.referee import Conditions
 from match_runner.match.seats import HUMAN, read_players
 from match_runner.match.views import plain, show_errors
-from match_runner.options import conditions_of, conditions_options, place_options, read_place
+from match_runner.options import (
+    conditions_of,
+    conditions_options,
+    place_options,
+    read_place,
+    with_threads,
+)
 from match_runner.remote.post import is_address
 from match_runner.series.holding import Held, hold_series, printer
 from match_runner.series.intervals import Interval, interval_text, mean_interval
@@ -100,6 +108,7 @@ class PlaySummary:
 @place_options(jobs="one after the other, in this process", out="nowhere")
 @backend_option
 @limits_option
+@threads_option(SHARED_THREADS)
 @json_option
 @verbose_option
 def play(
@@ -109,6 +118,7 @@ def play(
     seed: int,
     backend: str,
     limits: Limits,
+    threads: int | None,
     as_json: bool,
     **asked: Any,
 ) -> int:
@@ -125,7 +135,7 @@ def play(
     series = series_of_roles(
         game, program, specs, matches, conditions=conditions, seed=seed, backend=backend
     )
-    series = replace(series, limits=limits)
+    series = replace(series, limits=with_threads(limits, threads, place))
     people = [role for role, text in specs.items() if text == HUMAN]
     check_series(replace(series, players={**specs, **dict.fromkeys(people, "random")}))
     if not as_json:

@@ -21,7 +21,7 @@ from ggp.gdl.program import RANDOM, Program
 from ggp.gdl.source import Diagnostic, errors
 from ggp.gdl.telling import told_by
 from ggp.machine.games import read_program
-from ggp.machine.spiel.games import is_spiel, spiel_program
+from ggp.machine.spiel.games import is_spiel, refuse_files, spiel_program
 from match_runner.log_views import is_log
 from match_runner.match.record_files import read_record
 from match_runner.match.records import MatchRecord, record_from_json
@@ -44,6 +44,7 @@ MOST_DIAGNOSTICS = 50
 def read_rules(name: str, text: str) -> Json:
     """What is wrong with a rulesheet, and what the lobby needs to know of it."""
     if is_spiel(text):
+        refuse_files(text)
         game = spiel_program(text, name)
         return {
             "ok": True,
@@ -190,7 +191,7 @@ def _held(connection: sqlite3.Connection) -> Held:
     for name, game in settings["games"].items():
         digest = game["rules"]
         if digest in rules:
-            programs[digest] = read_program(rules[digest], name)
+            programs[digest] = read_program(rules[digest], name, files=True)
             games.append(SeriesGame(name, programs[digest], 1, fixed=game["fixed"]))
     plays = settings["plays"]
     series = Series(

@@ -14,8 +14,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ggp.gdl import Term, parse_term
 from ggp.gdl.program import Program
+from ggp.machine import build_machine
+from ggp.machine.base import Wordy
+from ggp.machine.spiel.games import SpielProgram
 from ggp.server.lines import decision_json
 from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.replay import check_record, rules_of
@@ -40,6 +45,7 @@ class Artist:
 
     def __init__(self, program: Program, side_file: Path | None = None) -> None:
         self.layout = Layout.of(program, side_file)
+        self._words = StateWords(program) if isinstance(program, SpielProgram) else None
 
     def picture(self, texts: Iterable[str]) -> Any:
         """What these terms, canonical KIF, look like."""
@@ -75,11 +81,18 @@ class Artist:
     def frame(
         self, number: int, turn: TurnRecord | None, fluents: Iterable[str], *, over: bool
     ) -> Json:
-        """Everything there is to see after a turn; before the first, `turn` is None."""
+        """Everything there is to see after a turn; before the first, `turn` is None.
+
+        Turns come one after the other.
+        """
+        state = self.picture(fluents)
+        if self._words is not None:
+            lines = self._words.after(turn)
+            state["facts"] = [{"text": line, "share": 1.0} for line in lines] + state["facts"]
         frame: Json = {
             "turn": number,
             "over": over,
-            "state": self.picture(fluents),
+            "state": state,
             "moves": {},
             "percepts": {},
             "views": {},
@@ -105,6 +118,30 @@ class Artist:
         picture = self.picture(percepts)
         shown = any(cell["items"] for board in picture["boards"] for cell in board["cells"])
         return picture if shown else None
+
+
+class StateWords:
+    """What a machine says of the states of a match, where it has words for them.
+
+    Args:
+        program: of the match; it is followed on a machine of its own.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._machine = build_machine(program)
+        self._state = self._machine.initial()
+
+    def after(self, turn: TurnRecord | None) -> list[str]:
+        """Lines about the next state; a turn of None begins anew."""
+        machine = self._machine
+        if not isinstance(machine, Wordy):
+            return []
+        if turn is None:
+            self._state = machine.initial()
+        else:
+            moves = [machine.move_id(turn.joint_move[role]) for role in machine.roles]
+            self._state = machine.step(self._state, np.array([moves])).states
+        return machine.state_words(self._state).rstrip().splitlines()
 
 
 @lru_cache(maxsize=_MOST_TERMS)

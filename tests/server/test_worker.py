@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ggp import children
 from ggp.errors import LocalProtocolError
 from ggp.machine import Limits, Machine
 from ggp.players import Decision, MoveValue, Player, PlayerSpec, make_player
@@ -147,6 +148,27 @@ def test_worker_follows_a_match_and_starts_again_where_history_is_rewritten() ->
         assert decision.fault is None
         assert decision.particles == 1
         assert not any(isinstance(a, Said) for a in heard.answers)
+
+    with_worker(scenario)
+
+
+def test_confined_worker_shares_a_decision_with_copies_that_end_with_it() -> None:
+    async def scenario(heard: Heard) -> None:
+        order = replace(setup(player="hyperplay2", backend="propnet"), threads=2)
+        heard.worker.send(order)
+        await heard.built()
+        copies: set[int] = set()
+        for number in range(1, 4):
+            heard.worker.send(Think(number, 0, (), time.monotonic() + 1.0))
+            answer = asyncio.ensure_future(heard.final(number))
+            while not answer.done():
+                copies.update(children.started_by(heard.worker.pid))
+                await asyncio.sleep(0.02)
+            assert answer.result().fault is None
+            assert children.started_by(heard.worker.pid) == []
+            if copies:
+                return
+        pytest.fail("no copy was seen")
 
     with_worker(scenario)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+import ggp
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from match_runner.match.records import TurnRecord
-from match_runner.table.frames import Artist
+from match_runner.table.frames import Artist, frames_of
 
 FLEETS = """(role alice) (role bob) (number 1) (number 2) (number 3) (init ready)
 (<= (legal ?r (place ?x ?y)) (role ?r) (number ?x) (number ?y))
@@ -36,3 +37,12 @@ def test_cells_of_the_last_moves_are_marked(artist: Artist) -> None:
     frame = artist.frame(1, turn, ["(fleet alice 3 1)"], over=False)
     assert frame["marks"] == ["fleet@alice:3,1", "fleet@alice:1,1"]
     assert artist.frame(0, None, [], over=False)["marks"] == []
+
+
+def test_openspiels_own_words_are_shown_beside_the_terms() -> None:
+    record = ggp.play_match("openspiel:tic_tac_toe", {"p0": "random", "p1": "random"}, seed=1)
+    frames = list(frames_of(record, None))
+    boards = [[fact["text"] for fact in frame["state"]["facts"]] for frame in frames]
+    assert boards[0][:3] == ["...", "...", "..."]
+    marks = [sum(line.count("x") + line.count("o") for line in board[:3]) for board in boards]
+    assert marks == list(range(len(record.turns) + 1))

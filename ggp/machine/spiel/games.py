@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import blake2b
@@ -27,6 +28,12 @@ _TURNS_HIDDEN, _TURNS_SHOWN = "obstype", "reveal-numturns"
 """The parameter of OpenSpiel that says how much players are told, and the value that tells them
 how many turns there were: paths of GDL-II always do."""
 
+
+_FILE = re.compile(r"\b(filename|\w*_file)\s*=")
+"""Parameters of OpenSpiel's games that say which file to read."""
+
+_SHOWN = 80
+"""Characters of a text that are shown in a message."""
 
 HIDES_TURNS = frozenset(
     {"dark_hex_ir", "go_fish", "liars_dice_ir", "phantom_ttt_ir", "repeated_leduc_poker"}
@@ -57,6 +64,20 @@ class SpielProgram(Program):
 def is_spiel(text: str) -> bool:
     """Whether a text names a game of OpenSpiel, not one of ours or a rulesheet."""
     return text.lstrip().startswith(PREFIX)
+
+
+def refuse_files(text: str) -> None:
+    """Refuse a game with a parameter that names a file: for texts that others wrote.
+
+    Raises:
+        ConfigError: there is one.
+    """
+    found = _FILE.search(text)
+    if found:
+        raise ConfigError(
+            f"{text.strip()[:_SHOWN]!r} names a file ({found[1]}), which only games named on the "
+            "command line may"
+        )
 
 
 def spiel_program(text: str, name: str | None = None) -> SpielProgram:

@@ -39,7 +39,7 @@ CHANGES = 16
 FORGOTTEN = 60
 """So many in a row after which it is learnt anew what is part of what the role was told."""
 
-MOST_FRUITLESS = 250
+MOST_FRUITLESS = 500
 """Changes of one that does not agree, in a row, that do not bring it nearer: it is given up."""
 
 MENDED = 0.75

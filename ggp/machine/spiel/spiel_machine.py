@@ -49,17 +49,19 @@ class SpielMachine:
 
     Args:
         program: from `spiel_program`.
+        threads: processors that a search may use.
     """
 
     backend = "openspiel"
     goal_range = (LEAST_GOAL, MOST_GOAL)
 
-    def __init__(self, program: SpielProgram) -> None:
+    def __init__(self, program: SpielProgram, *, threads: int = 1) -> None:
         game = load_game(program.source.text)
         self.roles = program.roles
         self.random_role = program.roles.index(RANDOM) if RANDOM in program.roles else None
         self.utility_range = program.utilities
         self.states_visited = 0
+        self.threads = threads
         self._num_players: int = game.num_players()
         self._store = NodeStore(game, self.roles)
         self._knowledge = Knowledge(game, self.roles)
@@ -209,6 +211,10 @@ class SpielMachine:
 
     def close(self) -> None:
         """Nothing is held but memory."""
+
+    def use_one_thread(self) -> None:
+        """See `Forkable`."""
+        self.threads = 1
 
     # ---------------------------------------------------------------- histories
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from ggp.gdl import parse, read_rulesheet
@@ -12,6 +14,7 @@ from ggp.machine.propnet.build import grounding as module
 from ggp.machine.propnet.build.differences import with_differences
 from ggp.machine.propnet.build.ground_program import ALWAYS
 from ggp.machine.propnet.build.grounding import ground
+from ggp.machine.propnet.build.translate import Translation, translate
 from tests.machine.propnet.test_ground import FRAME, ODD_RULES
 from tests.support.games import path_of_shared
 from tests.support.ground_games import GroundGame, play_alike
@@ -68,6 +71,31 @@ def test_rulesheets_for_what_is_asked_for_play_as_they_say(
     reference = Reference(read_rulesheet(path_of_shared(name)).rules)
     game = GroundGame(ground(program), is_gdl2=program.is_gdl2)
     play_alike(game, reference, seed=0, max_steps=5)
+
+
+def test_no_questions_are_asked_that_only_list_all_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = " ".join(f"(n {i}) (s {i} {i + 1})" for i in range(1, 5))
+    cells = "(true (cell ?x queen)) (true (cell ?y king)) (true (cell ?z knight))"
+    program = normalize(
+        parse(
+            f"{FRAME} {numbers} (init (cell 1 queen)) (init (cell 2 king)) (init (cell 3 knight))"
+            "(<= (line ?x ?y ?z) (s ?x ?y) (n ?z) (distinct ?y ?z))"
+            "(<= (line ?x ?y ?z) (s ?x ?w) (true (cell ?w ?p)) (line ?w ?y ?z))"
+            "(<= (next (cell ?y ?p)) (true (cell ?x ?p)) (s ?x ?y) (does a wait))"
+            f"(<= (legal a wait) {cells} (line ?x ?y ?z)) (<= (legal b wait) (true (cell ?x king)))"
+        )
+    )
+    monkeypatch.setattr(module, "LARGE", 0.0)
+    seen: list[NormalRule] = []
+
+    def watched(roles: Sequence[str], rules: Sequence[NormalRule]) -> Translation:
+        seen.extend(rules)
+        return translate(roles, rules)
+
+    monkeypatch.setattr(module, "translate", watched)
+    ground(program)
+    questions = {str(rule.head) for rule in seen if rule.head.name.startswith("asked;line")}
+    assert questions == {"(asked;line;3 ?x)", "(asked;line;3 ?w)"}
 
 
 def test_no_rules_are_made_for_what_nobody_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:

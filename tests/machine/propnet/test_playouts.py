@@ -87,8 +87,10 @@ def test_every_lane_of_a_block_plays_a_legal_match(name: str) -> None:
     plan = machine._queries.playout
     current = machine.initial(num).packed.copy()
     queue = machine.queue_of(PropnetStates(machine, current.copy()))
+    for sums in (queue.goals, queue.spread, queue.unfinished):
+        sums[:] = 0
     block = new_block(plan, WIDTH)
-    begin(block, 0, num, 12345)
+    begin(block, (0, num), (12345,))
     steps = np.zeros(num, dtype=np.int64)
     done = False
     first = True
@@ -164,6 +166,26 @@ def test_number_of_threads_changes_nothing(threads: int) -> None:
         assert np.array_equal(a, b)
     over = [m.terminal(m.initial(num)) for m in (one, other)]
     assert np.array_equal(over[0], over[1])
+
+
+def test_threads_add_up_trials_as_one_does() -> None:
+    one = machine_of("krieg_tic_tac_toe")
+    other = PropnetMachine(one.circuit, is_gdl2=True, threads=3)
+    role, num = 0, 90
+    found = []
+    for machine in (one, other):
+        states = machine.initial(num)
+        moves = machine.legal(states, role)
+        size = len(moves.values)
+        # Sums of neighbouring states overlap, so that some runs have to follow each other.
+        owner = np.repeat(np.arange(num), moves.counts)
+        batch = TrialBatch(
+            owner, moves.values, np.full(size, 100), owner // 2, np.linspace(0.5, 1.5, size), num
+        )
+        rng = np.random.default_rng(7)
+        found.append(machine.playouts_after(states, role, batch, rng, cut_value=50.0, spread=True))
+    for a, b in zip(*found, strict=True):
+        assert np.array_equal(a, b)
 
 
 def test_playouts_stop_in_time_and_say_how_far_they_came() -> None:

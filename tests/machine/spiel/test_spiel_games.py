@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -77,3 +78,23 @@ def test_backends_of_rulesheets_refuse_games_without_rules(backend: str) -> None
 def test_backend_of_openspiel_refuses_rulesheets() -> None:
     with pytest.raises(ConfigError, match=r"monty_hall.* is a rulesheet"):
         build_machine(load_program("monty_hall"), "openspiel")
+
+
+EFG = """EFG 2 R "game" { "a" "b" } ""
+p "" 1 1 "" { "l" "r" } 0
+t "" 1 "" { 1 -1 }
+t "" 2 "" { -1 1 }
+"""
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_texts_by_others_cannot_have_files_read(tmp_path: Path, nested: bool) -> None:
+    path = tmp_path / "game.efg"
+    path.write_text(EFG)
+    text = f"openspiel:efg_game(filename={path})"
+    if nested:
+        text = f"openspiel:repeated_game(stage_game=nfg_game( filename ={path}))"
+    with pytest.raises(ConfigError, match="names a file"):
+        read_program(text)
+    if not nested:
+        assert read_program(text, files=True).roles == load_program(text).roles == ("p0", "p1")

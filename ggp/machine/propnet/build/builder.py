@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.gdl.dependencies import strong_components
+from ggp.machine.base import IntArray
 from ggp.machine.propnet.circuit import FALSE, TRUE, Literals, Loop
 
 Gate = tuple[int, ...]
@@ -65,6 +66,43 @@ class Builder:
             net = self._append(gate)
             self._nets[gate] = net
         return 2 * net
+
+    def all_of_each(self, sizes: IntArray, literals: Literals) -> Literals:
+        """`[N]` literals, each of which holds where all of its own hold (see `all_of`).
+
+        Args:
+            sizes: `[N]` how many each has.
+            literals: one after the other.
+        """
+        made = np.full(len(sizes), TRUE, dtype=np.int32)
+        # Sorted within each, because who they belong to comes first.
+        owned = (np.repeat(np.arange(len(sizes)) << 32, sizes) | literals)[literals != TRUE]
+        owned.sort()
+        new = np.ones(len(owned), dtype=np.bool_)
+        new[1:] = owned[1:] != owned[:-1]
+        owned = owned[new]
+        owners, literals = owned >> 32, owned.astype(np.int32)
+        # Ascending: the two literals of a net are neighbours.
+        opposite = (owned[1:] == owned[:-1] + 1) & (owned[1:] & 1 == 1)
+        never = owners[literals == FALSE], owners[1:][opposite]
+        counts = np.bincount(owners, minlength=len(sizes))
+        ends = np.cumsum(counts)
+        single = counts == 1
+        made[single] = literals[ends[single] - 1]
+        counts[np.concatenate(never)] = 0
+        made[np.concatenate(never)] = FALSE
+        several = np.flatnonzero(counts > 1)
+        values = literals.tolist()
+        nets = self._nets
+        found = []
+        for end, count in zip(ends[several].tolist(), counts[several].tolist(), strict=True):
+            gate = tuple(values[end - count : end])
+            net = nets.get(gate)
+            if net is None:
+                net = nets[gate] = self._append(gate)
+            found.append(2 * net)
+        made[several] = found
+        return made
 
     def any_of(self, literals: Iterable[int]) -> int:
         """The literal that holds where one of `literals` holds."""

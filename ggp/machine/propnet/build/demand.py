@@ -16,6 +16,8 @@ every b with q of a and b:
     asked;r(Y)   :- asked;p(X), may;q(X,Y).
     p(X)         :- asked;p(X), q(X,Y), not r(Y).
 
+An argument that would be asked for with all values it can take need not be asked for.
+
 Why it is right: an atom that is asked for keeps the same meaning. If a ground rule for it could
 apply, all its positive conditions may hold; so the later conditions are asked for, and by induction
 mean the same. Fluents, moves and what a game tells are never restricted themselves.
@@ -29,6 +31,7 @@ from dataclasses import dataclass
 from ggp.gdl.program import DOES, KEYWORD_ARITY, LEGAL, NEXT, TRUE, Atom, Literal, NormalRule
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
 from ggp.machine.propnet.build.decompose import GIVEN
+from ggp.machine.propnet.build.extents import MAX_DOMAIN, Extents
 from ggp.machine.propnet.build.translate import RANKED
 
 _ASKED, _MAY = "asked;", "may;"
@@ -37,7 +40,10 @@ _ROOTS = frozenset(KEYWORD_ARITY.items()) | {RANKED}
 
 
 def restricted(
-    roles: Sequence[str], rules: Sequence[NormalRule], static: frozenset[Signature]
+    roles: Sequence[str],
+    rules: Sequence[NormalRule],
+    static: frozenset[Signature],
+    extents: Extents,
 ) -> list[NormalRule] | None:
     """Rules that mean the same for what is asked for, and the rules that say what that is.
 
@@ -47,8 +53,9 @@ def restricted(
         roles: names of the roles.
         rules: in which no negated condition has a variable of its own.
         static: relations that depend neither on the state nor on moves: they are left as they are.
+        extents: estimates of how many values arguments have.
     """
-    plans = _Plans([rule for rule in rules if signature(rule.head) not in static], static)
+    plans = _Plans([rule for rule in rules if signature(rule.head) not in static], static, extents)
     if not plans.bind_all:
         return None
     made = [rule for rule in rules if signature(rule.head) in static]
@@ -98,11 +105,15 @@ class _Plans:
     Args:
         rules: of relations that depend on the state or on moves.
         static: all other relations.
+        extents: estimates of how many values arguments have.
     """
 
-    def __init__(self, rules: Sequence[NormalRule], static: frozenset[Signature]) -> None:
+    def __init__(
+        self, rules: Sequence[NormalRule], static: frozenset[Signature], extents: Extents
+    ) -> None:
         self.rules = rules
         self._static = static
+        self._extents = extents
         relations = {signature(rule.head) for rule in rules}
         self._known: dict[Signature, frozenset[int]] = {
             relation: frozenset(range(relation[1]))
@@ -162,22 +173,46 @@ class _Plans:
         return not literal.negated or signature(literal.atom) in self._static
 
     def _learn(self) -> bool:
-        """Drop arguments that are not always known; whether there were any."""
-        changed = False
+        """Drop arguments that questions do not say, or say nothing by; whether there were any."""
+        known = dict(self._known)
+        vain: dict[Signature, frozenset[int]] = {}
         for rule in self.rules:
             for step in self._steps(rule):
-                relation = signature(step.literal.atom)
-                known = self._known.get(relation)
-                if not known or not isinstance(step.literal.atom, Compound):
+                relation, atom = signature(step.literal.atom), step.literal.atom
+                if not self._known.get(relation) or not isinstance(atom, Compound):
                     continue
                 names = self._names_before(rule, step)
-                found = frozenset(
-                    i for i in known if _names(step.literal.atom.args[i]) <= names
-                )
-                if found != known:
-                    self._known[relation] = found
-                    changed = True
+                said = frozenset(i for i in self._known[relation] if _names(atom.args[i]) <= names)
+                known[relation] &= said
+                told = {i for i in said if not self._asks_for_all(rule, step, i)}
+                vain[relation] = vain.get(relation, known[relation]) - told
+        for relation, places in vain.items():
+            known[relation] -= places - self._given[relation]
+        changed = known != self._known
+        self._known = known
         return changed
+
+    def _asks_for_all(self, rule: NormalRule, step: _Step, place: int) -> bool:
+        """Whether a question is asked with all values of an argument, whatever the others are.
+
+        A piece may stand anywhere, for all we know: so "is the square of a queen attacked" is asked
+        of all squares, and all that questions would do is list them, together with all else that
+        is asked.
+        """
+        atom = step.literal.atom
+        assert isinstance(atom, Compound)
+        term = atom.args[place]
+        if not isinstance(term, Variable) or term in (*atom.args[:place], *atom.args[place + 1 :]):
+            return False
+        near = [x for x in (*self._question(rule.head), *step.before) if term.name in _names(x.atom)]
+        if near == list(self._question(rule.head)) and signature(rule.head) == signature(atom):
+            # Recursion that hands it on asks for no more than was asked for.
+            return isinstance(rule.head, Compound) and rule.head.args[place] == term
+        if any(signature(x.atom) != TRUE or not x.binds for x in near):
+            return False
+        asked = min(self._extents.of(x).values[term.name] for x in near)
+        all_of_them = self._extents.column(signature(atom), place)
+        return asked >= all_of_them and all_of_them < MAX_DOMAIN
 
     def _names_before(self, rule: NormalRule, step: _Step) -> set[str]:
         known = (*self._question(rule.head), *(x for x in step.before if x.binds))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ggp.gdl.domains import Domains, Position, occurrences
+from ggp.gdl.domains import Domains, Position, occurrences, position
 from ggp.gdl.program import Literal, NormalRule
 from ggp.gdl.terms import Compound, Signature, Variable, signature, variables
 
@@ -103,6 +103,13 @@ class Extents:
                 size *= number  # a function: how many of its values match is not known
         size = max(1.0, min(size, prod(values.values())))
         return Extent(size, {name: min(number, size) for name, number in values.items()})
+
+    def column(self, relation: Signature, place: int) -> float:
+        """How many values an argument of a relation has; `MAX_DOMAIN` if they may be functions."""
+        table, at = self._tables.get(relation), position(relation, place)
+        if table is None and self._domains.functions(at):
+            return float(MAX_DOMAIN)
+        return table.columns[place] if table else self._num_values(at)
 
     def _of_domains(self, literal: Literal) -> Extent:
         values: dict[str, float] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from operator import itemgetter
 
@@ -10,11 +10,12 @@ import numpy as np
 
 from ggp.gdl.dependencies import strong_components
 from ggp.machine.propnet.build.builder import Builder
-from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Outputs
 from ggp.machine.propnet.build.ground_program import ALWAYS, GroundProgram, Named
+from ggp.machine.propnet.build.layers import Bodies, RulesByAtom
+from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Literals, Outputs
 
-Bodies = dict[int, list[list[int]]]
-"""The conditions of each rule of each atom."""
+_UNMADE = -1
+"""Stands for the literal of an atom that has none yet."""
 
 
 def build_circuit(program: GroundProgram) -> Circuit:
@@ -45,10 +46,10 @@ def build_circuit(program: GroundProgram) -> Circuit:
     for named in program.does:
         for _, atom in named:
             literals.setdefault(atom, FALSE)
-    _define(_bodies(program, literals), literals, builder)
+    made = _define(program, literals, builder).tolist()
 
     def literal_of(atom: int | None) -> int:
-        return FALSE if atom is None else literals.get(atom, FALSE)
+        return FALSE if atom is None or atom >= len(made) else int(made[atom])
 
     next_literals = [literal_of(next_atoms.get(name)) for name, _ in fluents]
     terminal = literal_of(program.terminal)
@@ -92,41 +93,42 @@ def build_circuit(program: GroundProgram) -> Circuit:
     )
 
 
-def _bodies(program: GroundProgram, inputs: dict[int, int]) -> Bodies:
-    """The rules of every atom that has any; rules that lead nowhere are left out."""
-    offsets = program.offsets.tolist()
-    conditions = program.conditions.tolist()
-    heads = program.heads.tolist()
-    bodies: Bodies = {}
-    for head, start, end in zip(heads, offsets, offsets[1:], strict=False):
-        body = conditions[start:end]
-        if head not in inputs and head not in body:
-            bodies.setdefault(head, []).append(body)
-    return bodies
+def _define(program: GroundProgram, given: Mapping[int, int], builder: Builder) -> Literals:
+    """`[A]` literals of all atoms, with what their rules need added to `builder`."""
+    parts = (program.heads, np.abs(program.conditions), np.array(list(given)))
+    num_atoms = 1 + max(int(part.max()) for part in parts if len(part))
+    literals = np.full(num_atoms, _UNMADE, dtype=np.int32)
+    literals[list(given)] = list(given.values())
+    rules = RulesByAtom(program, literals != _UNMADE)
+    for atoms in rules.layers():
+        num_rules, sizes, conditions = rules.of(atoms)
+        bodies = builder.all_of_each(sizes, literals[np.abs(conditions)] ^ (conditions < 0))
+        literals[atoms] = builder.all_of_each(num_rules, bodies ^ 1) ^ 1
+    left = np.flatnonzero(literals == _UNMADE)
+    if len(left):
+        _define_rest(rules.bodies(left), literals, builder)
+    return literals
 
 
-def _define(bodies: Bodies, literals: dict[int, int], builder: Builder) -> None:
-    """Add all atoms that have rules to `builder`, and their literals to `literals`."""
+def _define_rest(bodies: Bodies, literals: Literals, builder: Builder) -> None:
+    """Give atoms that depend on each other, and what needs them, their `literals`."""
+    needed = {abs(c) for alternatives in bodies.values() for body in alternatives for c in body}
+    known = {atom: int(literals[atom]) for atom in needed if atom not in bodies}
     edges = {
-        atom: [abs(c) for body in alternatives for c in body if abs(c) not in literals]
+        atom: [abs(c) for body in alternatives for c in body if abs(c) in bodies]
         for atom, alternatives in bodies.items()
     }
-    size = 1 + max((max(atom, max(found, default=0)) for atom, found in edges.items()), default=0)
-    for component in strong_components(edges, size):
-        if len(component) > 1:
-            _define_together(sorted(component), bodies, literals, builder)
+    for component in strong_components(edges, 1 + max(bodies)):
+        if component[0] not in bodies:
             continue
-        atom = component[0]
-        if atom not in literals:
-            # Most rules of large games have one condition.
-            alternatives = [
-                builder.all_of(_literals(body, literals))
-                if len(body) > 1
-                else _literals(body, literals)[0]
-                for body in bodies.get(atom, ())
-            ]
-            is_one = len(alternatives) == 1
-            literals[atom] = alternatives[0] if is_one else builder.any_of(alternatives)
+        if len(component) > 1:
+            _define_together(sorted(component), bodies, known, builder)
+        else:
+            ((atom,), alternatives) = component, bodies[component[0]]
+            known[atom] = builder.any_of(
+                [builder.all_of(_literals(body, known)) for body in alternatives]
+            )
+    literals[list(bodies)] = [known[atom] for atom in bodies]
 
 
 def _literals(body: list[int], literals: dict[int, int]) -> list[int]:

@@ -99,7 +99,7 @@ def _split(
     moving = with_differences([*fixed, *with_alternatives(moving)], static)[len(fixed) :]
     extents = Extents([*fixed, *moving], static, counted)
     asked = with_alternatives(decompose(moving, extents, recursive, asked=True), "or")
-    return restricted(roles, [*fixed, *asked], static) or [*fixed, *parts]
+    return restricted(roles, [*fixed, *asked], static, extents) or [*fixed, *parts]
 
 
 def _count(rules: Sequence[NormalRule]) -> dict[Signature, Table]:

@@ -11,14 +11,17 @@ from ggp.machine.jit import inlined, kernel
 from ggp.machine.propnet.play.blocks import (
     END,
     FRESH,
+    LAST,
     NEXT,
     OLDEST,
+    RUN,
     STEP,
     TOGETHER,
     VISITED,
     Block,
     PlayoutPlan,
     Queue,
+    begin_run,
     fill,
 )
 from ggp.machine.propnet.play.choice import (
@@ -26,7 +29,6 @@ from ggp.machine.propnet.play.choice import (
     draw_below,
     literal,
     pick,
-    seed_words,
 )
 from ggp.machine.propnet.play.kernels import run_tape
 from ggp.machine.propnet.play.tapes import I32, U64, Wires
@@ -59,13 +61,12 @@ def play(
     budget: int,
     width: tuple[int, ...],
 ) -> bool:
-    """Play until the queue is empty, or `budget` steps of the block; whether it is empty."""
+    """Play until all runs of the block are over, or `budget` steps of it; whether they are."""
     words = words_of(width)
     at = block.at
-    if at[STEP] == 0:
-        seed_words(block.rng[0], block.rng)
-        fill(plan, queue, block, width)
     for _ in range(budget):
+        if at[STEP] == 0:
+            begin_run(plan, queue, block, width)
         variant = _variant(plan, block, width)
         run_tape(plan.look, variant, block.rows, width)
         some_ended = _end_lanes(block.masks, block.rows, plan.terminal, variant, width)
@@ -108,7 +109,11 @@ def play(
         if tidy:
             if alive == 0:
                 if not waiting:
-                    return True
+                    at[RUN] += 1
+                    if at[RUN] == at[LAST]:
+                        return True
+                    at[STEP] = 0
+                    continue
                 at[TOGETHER] = at[STEP]
                 at[OLDEST] = at[STEP]
             fill(plan, queue, block, width)

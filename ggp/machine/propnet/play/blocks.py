@@ -16,13 +16,14 @@ skipped for the whole block.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.jit import by_reference, inlined
-from ggp.machine.propnet.play.choice import MAX_PLANES
+from ggp.machine.propnet.play.choice import MAX_PLANES, seed_words
 from ggp.machine.propnet.play.tapes import I32, U64, Tape, Wires
 from ggp.machine.propnet.play.vectors import (
     aligned_words,
@@ -142,6 +143,9 @@ class Block(NamedTuple):
         planes: `[3 * MAX_PLANES, W]` scratch.
         given: rows of the first moves that are given.
         square: `[64]` scratch.
+        bounds: `[MOST_RUNS + 1]` where the runs begin that are played one after the other, as
+            entries of the queue.
+        keys: `[MOST_RUNS]` what their random bits come from.
         at: see below.
     """
 
@@ -153,13 +157,19 @@ class Block(NamedTuple):
     planes: U64
     given: U64
     square: U64
+    bounds: NDArray[np.int64]
+    keys: U64
     at: NDArray[np.int64]
 
 
-NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED = range(8)
+NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED, RUN, LAST = range(10)
 """Places in `Block.at`: entry that is being filled in, how many of its lanes are; end of the
-entries; steps of the block; earliest step at which a lane began, perhaps one that has ended; step
-at which all lanes began together; whether lanes are to make their first moves; lanes stepped."""
+entries of the run; steps of the block in it; earliest step at which a lane began, perhaps one that
+has ended; step at which all lanes began together; whether lanes are to make their first moves;
+lanes stepped in all runs; the run that is played, and the end of the runs."""
+
+MOST_RUNS = 64
+"""That a block is told of at once."""
 
 
 def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
@@ -175,17 +185,39 @@ def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
         aligned_words(3 * MAX_PLANES * words),
         aligned_words(moves * words),
         np.zeros(64, dtype=np.uint64),
-        np.zeros(8, dtype=np.int64),
+        np.zeros(MOST_RUNS + 1, dtype=np.int64),
+        np.zeros(MOST_RUNS, dtype=np.uint64),
+        np.zeros(10, dtype=np.int64),
     )
 
 
-def begin(block: Block, first: int, end: int, key: int) -> None:
-    """Let a block play entries `first .. end` of a queue next, seeded by a 64-bit key."""
-    block.masks[:] = 0
-    block.given[:] = 0
-    block.rng[0] = key
+def begin(block: Block, bounds: Sequence[int], keys: Sequence[int]) -> None:
+    """Let a block play runs next, up to `MOST_RUNS`.
+
+    Args:
+        bounds: entries of the queue at which they begin, and the end.
+        keys: 64 bits each that they are seeded by.
+    """
+    block.bounds[: len(bounds)] = bounds
+    block.keys[: len(keys)] = keys
     block.at[:] = 0
-    block.at[NEXT], block.at[END] = first, end
+    block.at[NEXT] = block.at[END] = bounds[0]
+    block.at[LAST] = len(keys)
+
+
+@inlined
+def begin_run(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) -> None:
+    """Let the first lanes of the next run in."""
+    out_of_line()
+    at, masks, given = block.at, block.masks, block.given
+    for k in range(len(masks)):
+        masks[k] = np.uint64(0)
+    for k in range(len(given)):
+        given[k] = np.uint64(0)
+    seed_words(block.keys[at[RUN]], block.rng)
+    at[NEXT], at[END] = block.bounds[at[RUN]], block.bounds[at[RUN] + 1]
+    at[PLACED] = at[OLDEST] = at[TOGETHER] = at[FRESH] = 0
+    fill(plan, queue, block, width)
 
 
 @inlined

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from functools import cached_property
-from typing import NoReturn, TypeVar
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,7 @@ from ggp.machine.base import (
     Stepped,
     TrialBatch,
 )
+from ggp.machine.freed_memory import keep_freed_memory
 from ggp.machine.goal_values import GoalValues
 from ggp.machine.jit import load_at_once
 from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
@@ -44,7 +44,7 @@ from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.play.percepts_of_roles import percept_names, percepts_of_roles
 from ggp.machine.propnet.play.queries import Queries
 from ggp.machine.propnet.play.queues import Queues
-from ggp.machine.propnet.play.runs import LANES_A_RUN, Map, QueuePlayer
+from ggp.machine.propnet.play.runs import QueuePlayer
 from ggp.machine.propnet.play.tapes import Query
 from ggp.machine.propnet.play.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.reports import PassReport
@@ -56,9 +56,6 @@ _PLAIN_STEPS = 50
 _NO_MOVES = np.zeros((NARROW, 0), dtype=np.int64)
 _NO_ROWS = np.zeros((0, 0), dtype=np.int32)
 
-_T = TypeVar("_T")
-_U = TypeVar("_U")
-
 
 class PropnetMachine:
     """`Machine` on a circuit. Not safe to use from several threads.
@@ -68,7 +65,7 @@ class PropnetMachine:
         is_gdl2: false for plain GDL, where every role sees the joint move.
         told_by: the name of percepts that tell it in GDL-II, None if none do (see
             `ggp.gdl.telling`).
-        threads: cores to use; results do not depend on it.
+        threads: processors to use; results do not depend on it.
         reports: how the circuit was optimised.
     """
 
@@ -92,7 +89,7 @@ class PropnetMachine:
         self.reports = tuple(reports)
         self._is_gdl2 = is_gdl2
         self._closed = False
-        self._threads = threads
+        self.threads = threads
         self._queries = Queries(circuit)
         self._initial = pack(circuit.initial)
         self._moves = MoveTable(self._queries)
@@ -101,6 +98,7 @@ class PropnetMachine:
         self._told = None if name is None else JointMovesTold(name)
         self._goal_values = GoalValues(self.roles, self.random_role)
         self._narrow = np.empty(0, dtype=np.uint64)
+        keep_freed_memory()
 
     # ---------------------------------------------------------------- batches
 
@@ -275,7 +273,7 @@ class PropnetMachine:
         max_seconds: float | None = None,
     ) -> Playouts:
         queue = self.queue_of(states)
-        self._play(queue, rng, max_steps, max_seconds, self._map)
+        self._play(queue, rng, max_steps, max_seconds)
         return Playouts(queue.goals, queue.spread[:, 0].astype(np.int64), queue.unfinished == 0)
 
     def playouts_after(
@@ -294,7 +292,7 @@ class PropnetMachine:
         queue = self._queues.of_trials(
             self._packed(states), role, trials, places, cut_value, spread=spread
         )
-        self._play(queue, rng, max_steps, max_seconds, _one_by_one)
+        self._play(queue, rng, max_steps, max_seconds)
         found = queue.spread.T if spread else np.zeros((3, 0))
         return PlayoutSums(queue.goals[:, 0], not queue.unfinished.any(), *found)
 
@@ -304,11 +302,10 @@ class PropnetMachine:
         rng: np.random.Generator,
         max_steps: int,
         max_seconds: float | None,
-        each: Map,
     ) -> None:
         player = self._player
         before = player.visited
-        player.play(queue, rng, max_steps, max_seconds, each)
+        player.play(queue, rng, max_steps, max_seconds)
         self.states_visited += player.visited - before
         self._queues.warn_of_goals(queue)
 
@@ -318,7 +315,7 @@ class PropnetMachine:
 
     @cached_property
     def _player(self) -> QueuePlayer:
-        return QueuePlayer(self._queries.playout)
+        return QueuePlayer(self._queries.playout, self.threads)
 
     # ---------------------------------------------------------------- terms
 
@@ -415,11 +412,16 @@ class PropnetMachine:
             for role in range(len(self.roles)):
                 self.step_matching(states, np.arange(2), joint_moves, role, percepts[:, role])
         # Not `playout`, which may warn of goal values.
-        self._player.play(self.queue_of(states), np.random.default_rng(0), 2, None, self._map)
+        self._player.play(self.queue_of(states), np.random.default_rng(0), 2, None)
         self.states_visited = 0
 
     def close(self) -> None:
         self._closed = True
+
+    def use_one_thread(self) -> None:
+        """See `Forkable`."""
+        self.threads = 1
+        self._player.use_one_thread()
 
     # ---------------------------------------------------------------- private
 
@@ -470,32 +472,6 @@ class PropnetMachine:
     def _evaluate(self, asked: Query, packed: Packed, moves: NDArray[np.int32]) -> Packed:
         out = np.zeros((len(packed), asked.starts[-1]), dtype=np.uint64)
 
-        def run(first: int, end: int) -> None:
-            query(
-                asked,
-                packed[first:end],
-                moves[first:end],
-                out[first:end],
-                aligned_words(asked.num_rows * words_of(WIDTH)),
-                np.empty(64, dtype=np.uint64),
-                WIDTH,
-            )
-
-        self._split(run, len(packed))
+        scratch = aligned_words(asked.num_rows * words_of(WIDTH)), np.empty(64, dtype=np.uint64)
+        query(asked, packed, moves, out, *scratch, WIDTH)
         return out
-
-    def _split(self, run: Callable[[int, int], None], num_lanes: int) -> None:
-        """Run over all lanes, on all cores if that is worth it."""
-        size = max(-(-num_lanes // self._threads), LANES_A_RUN)
-        self._map(lambda first: run(first, min(first + size, num_lanes)), range(0, num_lanes, size))
-
-    def _map(self, function: Callable[[_T], _U], items: Sequence[_T]) -> list[_U]:
-        if self._threads == 1 or len(items) < 2:
-            return _one_by_one(function, items)
-        with ThreadPoolExecutor(self._threads) as pool:
-            return list(pool.map(function, items))
-
-
-def _one_by_one(function: Callable[[_T], _U], items: Sequence[_T]) -> list[_U]:
-    """What comes of a function for each item."""
-    return [function(item) for item in items]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.machine.base import BoolArray, FloatArray, IntArray, TrialBatch
+from ggp.machine.base import BoolArray, TrialBatch
 from ggp.machine.goal_values import GoalValues, number_or_nan
 from ggp.machine.propnet.play.blocks import Queue
 from ggp.machine.propnet.play.packed import Packed
@@ -43,7 +43,10 @@ class Queues:
         self._weight = np.ones(size)
 
     def once(self, packed: Packed) -> Queue:
-        """Every lane is played out once, and the goals of all roles are wanted."""
+        """Every lane is played out once, and the goals of all roles are wanted.
+
+        Sums have any value before the lanes are played.
+        """
         num = len(packed)
         if num > len(self._place):
             # Kept, because memory that was never touched before costs more than short playouts.
@@ -58,7 +61,10 @@ class Queues:
             self._weight[:num],
             np.array([0, self._num_roles], dtype=np.int32),
             0.0,
-            *self._sums(num, self._num_roles, 1),
+            np.empty((num, self._num_roles)),
+            np.empty((num, 1)),
+            np.empty(num, dtype=np.int64),
+            *self._seen(),
         )
 
     def of_trials(
@@ -87,17 +93,15 @@ class Queues:
             trials.weights,
             np.array([role, role + 1], dtype=np.int32),
             cut_value,
-            *self._sums(trials.num_sums, 1, 3 if spread else 0),
+            np.zeros((trials.num_sums, 1)),
+            np.zeros((trials.num_sums, 3 if spread else 0)),
+            np.zeros(trials.num_sums, dtype=np.int64),
+            *self._seen(),
         )
 
-    def _sums(
-        self, size: int, num_roles: int, num_others: int
-    ) -> tuple[FloatArray, FloatArray, IntArray, BoolArray, BoolArray]:
-        """What is filled in."""
+    def _seen(self) -> tuple[BoolArray, BoolArray]:
+        """Goal values that were met, and faults of goals: none yet."""
         return (
-            np.zeros((size, num_roles)),
-            np.zeros((size, num_others)),
-            np.zeros(size, dtype=np.int64),
             np.zeros(len(self._plan.goal_values), dtype=np.bool_),
             np.zeros((self._num_roles, 2), dtype=np.bool_),
         )

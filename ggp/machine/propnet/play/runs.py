@@ -1,18 +1,28 @@
-"""Playing a whole queue: runs of similar size, each with a stream of random bits of its own."""
+"""Playing a whole queue: runs of similar size, each with a stream of random bits of its own.
+
+Runs are shared between threads, and it does not matter who plays which: bits come from a run's key,
+and runs that count in the same sum are played by one thread, in order.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 
+from ggp.machine.base import IntArray
 from ggp.machine.propnet.play.block_playouts import play
 from ggp.machine.propnet.play.blocks import (
     END,
+    LAST,
+    MOST_RUNS,
     NEXT,
     PLACED,
+    RUN,
     STEP,
     VISITED,
     Block,
@@ -27,11 +37,11 @@ LANES_A_RUN = 1 << 14
 """Playouts that share one block, one after the other, and one stream of random bits; more if they
 are of one entry of the queue."""
 
+PARTS_A_THREAD = 16
+"""Into which a queue is divided, if it has so many runs."""
+
 LOOK_AT_CLOCK_S = 0.02
 """How long a kernel plays between two looks at the clock."""
-
-Map = Callable[[Callable[[Any], None], Sequence[Any]], object]
-"""Calls a function for each item, side by side or not."""
 
 
 class _Run(NamedTuple):
@@ -45,12 +55,17 @@ class _Run(NamedTuple):
 class QueuePlayer:
     """Plays queues out.
 
+    Args:
+        threads: that play side by side.
+
     Attributes:
         visited: states stepped so far.
     """
 
-    def __init__(self, plan: PlayoutPlan) -> None:
+    def __init__(self, plan: PlayoutPlan, threads: int = 1) -> None:
         self._plan = plan
+        self._threads = threads
+        self._pool: ThreadPoolExecutor | None = None
         self._blocks: list[Block] = []
         # How many steps of a block take about as long as there is between two looks at the clock.
         self._budget = 1
@@ -64,27 +79,61 @@ class QueuePlayer:
         rng: np.random.Generator,
         max_steps: int,
         max_seconds: float | None,
-        each: Map,
     ) -> None:
-        """Play every entry to its end; what `rng` gives does not depend on how runs are spread.
-
-        Args:
-            each: may call side by side only where each entry has a sum of its own.
-        """
+        """Play every entry to its end; what `rng` gives does not depend on the threads."""
         until_s = np.inf if max_seconds is None else time.monotonic() + max_seconds
         bounds = _bounds(queue)
-        # A key for each run, whichever thread plays it: the number of threads changes no result.
         keys = rng.integers(0, 1 << 64, size=len(bounds) - 1, dtype=np.uint64).tolist()
         runs = [_Run(*run) for run in zip(bounds, bounds[1:], keys, strict=False)]
-        each(lambda run: self._play(queue, run, max_steps, until_s), runs)
+        if self._threads == 1 or len(runs) < 2:
+            self.visited += self._play(queue, deque([runs]), max_steps, until_s)
+            return
+        chains = deque(self._parts(_chains(queue, runs)))
+        helpers = min(self._threads, len(chains)) - 1
+        if helpers and self._pool is None:
+            self._pool = ThreadPoolExecutor(self._threads - 1)
+        others = [
+            self._pool.submit(self._play, queue, chains, max_steps, until_s)
+            for _ in range(helpers)
+            if self._pool is not None
+        ]
+        self.visited += self._play(queue, chains, max_steps, until_s)
+        self.visited += sum(other.result() for other in others)
 
-    def _play(self, queue: Queue, run: _Run, max_steps: int, until_s: float) -> None:
-        # Threads may take and give back blocks at the same time: both are one operation.
-        block = self._blocks.pop() if self._blocks else new_block(self._plan, WIDTH)
-        begin(block, *run)
-        self._play_block(queue, block, max_steps, until_s)
-        self.visited += int(block.at[VISITED])
+    def _parts(self, chains: list[list[_Run]]) -> Iterator[list[_Run]]:
+        """Neighbouring chains put together, but so many parts that all threads end together."""
+        size = -(-len(chains) // (PARTS_A_THREAD * self._threads))
+        for start in range(0, len(chains), size):
+            yield [run for chain in chains[start : start + size] for run in chain]
+
+    def use_one_thread(self) -> None:
+        """From now on: threads of the pool may be in another process only."""
+        self._threads, self._pool = 1, None
+
+    def _play(self, queue: Queue, chains: deque[list[_Run]], max_steps: int, until_s: float) -> int:
+        """Play chains of runs as long as there are any; states stepped."""
+        # Threads take blocks and chains, and give blocks back, at the same time: each of that is
+        # one operation.
+        try:
+            block = self._blocks.pop()
+        except IndexError:
+            block = new_block(self._plan, WIDTH)
+        visited = 0
+        while True:
+            try:
+                chain = chains.popleft()
+            except IndexError:
+                break
+            for start in range(0, len(chain), MOST_RUNS):
+                runs = chain[start : start + MOST_RUNS]
+                keys = [run.key for run in runs]
+                begin(block, [*(run.first for run in runs), runs[-1].end], keys)
+                if queue.role < 0:
+                    _clear(queue, runs[0].first, runs[-1].end)
+                self._play_block(queue, block, max_steps, until_s)
+                visited += int(block.at[VISITED])
         self._blocks.append(block)
+        return visited
 
     def _play_block(self, queue: Queue, block: Block, max_steps: int, until_s: float) -> None:
         started_s = time.monotonic()
@@ -118,10 +167,34 @@ def _bounds(queue: Queue) -> list[int]:
     return bounds if bounds[-1] == num else [*bounds, num]
 
 
+def _chains(queue: Queue, runs: list[_Run]) -> list[list[_Run]]:
+    """Runs of which no two chains count in the same sum."""
+    if queue.role < 0:
+        return [[run] for run in runs]
+    so_far, from_here = _extremes(queue.into)
+    chains = [[runs[0]]]
+    for run in runs[1:]:
+        if so_far[run.first - 1] < from_here[run.first]:
+            chains.append([])
+        chains[-1].append(run)
+    return chains
+
+
+def _clear(queue: Queue, first: int, end: int) -> None:
+    """Begin the sums of entries that have one each; threads do it side by side."""
+    for sums in (queue.goals, queue.spread, queue.unfinished):
+        sums[first:end] = 0
+
+
+def _extremes(into: IntArray) -> tuple[IntArray, IntArray]:
+    """`[E]` the largest number up to each place, and the least from there on."""
+    return np.maximum.accumulate(into), np.minimum.accumulate(into[::-1])[::-1]
+
+
 def _give_up(plan: PlayoutPlan, queue: Queue, block: Block) -> None:
     """Judge what has ended, and note what is not finished: lanes, and entries not begun."""
     at = block.at
-    waiting = slice(at[NEXT], at[END])
+    waiting = slice(at[NEXT], block.bounds[at[LAST]])
     left, into = queue.counts[waiting].copy(), queue.into[waiting]
     left[:1] -= at[PLACED]
     np.add.at(queue.unfinished, into, left)
@@ -130,5 +203,5 @@ def _give_up(plan: PlayoutPlan, queue: Queue, block: Block) -> None:
     if queue.spread.shape[1] > 1:
         np.add.at(queue.spread[:, 1], into, lost * queue.cut_value)
     if at[STEP]:
-        at[END] = at[NEXT]
+        at[END], at[LAST] = at[NEXT], at[RUN] + 1
         play(plan, queue, block, 0, 1, WIDTH)

@@ -1,0 +1,137 @@
+"""What a second processor brings: one process with several threads against as many with one each.
+
+All build their machines and get ready. Then those with one thread measure at the same time, and the
+other one alone, in turns: states a second of playout batches, simulations a second of `hyperplay2`
+against a clock. All play the same seeds, so that decisions are alike.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from benchmarks.decisions import player_at_first_decision
+from ggp.gdl.normalize import load
+from ggp.machine import Limits, Machine, build_machine
+from ggp.players import Player
+from ggp.players.hyperplay2 import HyperPlay2
+from ggp.search.anytime import Deadline
+
+GAMES = (
+    "krieg_tic_tac_toe",
+    "battleships_in_fog",
+    "blind_breakthrough",
+    "kriegspiel_king_rook",
+    "mastermind",
+    "phantom_connect_four",
+)
+
+LANES = 1 << 18
+"""Of a playout batch."""
+
+DECISIONS, CLOCK_S = 3, 1.0
+"""How many are made in a round, and the time for each."""
+
+MEASURES = ("states", "simulations")
+
+
+def measure_scale(game: str, threads: int, seconds: float, rounds: int) -> dict[str, Any]:
+    """One row: what a process with so many threads reaches as a share of so many processes.
+
+    Args:
+        seconds: how long to play batches.
+        rounds: of which the medians are told.
+    """
+    alone = [_Child(game, 1, seconds) for _ in range(threads)]
+    shared = [_Child(game, threads, seconds)]
+    row: dict[str, Any] = {"game": game}
+    for what in MEASURES:
+        turns = [[_together(children, what) for children in (alone, shared)] for _ in range(rounds)]
+        apart, together = (median(found) for found in zip(*turns, strict=True))
+        row[f"{what} a second, processes"] = round(apart, 1)
+        row[f"{what}, threads"] = round(together, 1)
+        row[f"share of {what}"] = round(together / apart, 3) if apart else None
+    for child in (*alone, *shared):
+        child.close()
+    return row
+
+
+class _Child:
+    """A process that measures when it is told to."""
+
+    def __init__(self, game: str, threads: int, seconds: float) -> None:
+        command = [sys.executable, "-m", "benchmarks.scale", game, str(threads), str(seconds)]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self.hear()  # it is ready
+
+    def tell(self, what: str) -> None:
+        """Have it measure."""
+        assert self._process.stdin is not None
+        print(what, file=self._process.stdin, flush=True)
+
+    def hear(self) -> float:
+        """What it found."""
+        assert self._process.stdout is not None
+        return float(json.loads(self._process.stdout.readline()))
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+
+def _together(children: list[_Child], what: str) -> float:
+    """The sum of what children measure at the same time."""
+    for child in children:
+        child.tell(what)
+    return sum(child.hear() for child in children)
+
+
+def _measure(game: str, threads: int, seconds: float) -> None:
+    """What a child does: say that it is ready; then measure and say what it found, when told."""
+    machine = build_machine(load(game), "propnet", Limits(threads=threads), ready=True)
+    machine.playout(machine.initial(LANES), np.random.default_rng(0))
+    _simulations(machine, 0)
+    print(0, flush=True)
+    for number, line in enumerate(sys.stdin):
+        if line.strip() == MEASURES[0]:
+            found = _states(machine, seconds)
+        else:
+            found = _simulations(machine, number)
+        print(found, flush=True)
+
+
+def _states(machine: Machine, seconds: float) -> float:
+    """States a second of batches of playouts."""
+    states, rng = machine.initial(LANES), np.random.default_rng(0)
+    visited, began_s = machine.states_visited, time.monotonic()
+    while time.monotonic() - began_s < seconds:
+        machine.playout(states, rng)
+    return (machine.states_visited - visited) / (time.monotonic() - began_s)
+
+
+def _simulations(machine: Machine, number: int) -> float:
+    """Simulations a second of first decisions."""
+    players = [player_at_first_decision(machine, 4, number + seed) for seed in range(DECISIONS)]
+    began_s = time.monotonic()
+    made = sum(map(_simulate, players))
+    return made / (time.monotonic() - began_s)
+
+
+def _simulate(player: Player) -> int:
+    """Simulations that are made in the time of a decision."""
+    assert isinstance(player, HyperPlay2)
+    deadline = Deadline(time.monotonic() + CLOCK_S, time.monotonic)
+    found = player.values_of(player.search(player.tracker.bag, deadline), deadline)
+    return int(found.visits.sum())
+
+
+if __name__ == "__main__":
+    _measure(sys.argv[1], int(sys.argv[2]), float(sys.argv[3]))

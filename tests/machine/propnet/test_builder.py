@@ -1,0 +1,34 @@
+"""Gates that are made many at a time are those that are made one by one."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from ggp.machine.propnet.build.builder import Builder
+from ggp.machine.propnet.circuit import FALSE, TRUE
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_gates_made_together_are_those_made_one_by_one(seed: int) -> None:
+    rng = random.Random(seed)
+    several, single = Builder(4), Builder(4)
+    for _ in range(4):
+        wanted = [
+            [rng.choice((FALSE, *[TRUE] * 3, *range(2, 10))) for _ in range(rng.randrange(5))]
+            for _ in range(rng.randrange(12))
+        ]
+        made = several.all_of_each(
+            np.array([len(literals) for literals in wanted], dtype=np.int64),
+            np.array([x for literals in wanted for x in literals], dtype=np.int32),
+        )
+        assert made.tolist() == [single.all_of(literals) for literals in wanted]
+        assert several.gates == single.gates
+
+
+def test_of_nothing_everything_holds() -> None:
+    nothing = np.zeros(0, dtype=np.int32)
+    assert Builder(1).all_of_each(np.zeros(2, dtype=np.int64), nothing).tolist() == [TRUE, TRUE]
+    assert Builder(1).all_of_each(np.zeros(0, dtype=np.int64), nothing).tolist() == []

@@ -1,0 +1,70 @@
+"""Several processors: the same decisions without a clock, more simulations with one."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ggp.machine import Machine
+from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.players import Decision, make_player, parse_spec
+from ggp.players.hyperplay2 import HyperPlay2
+from ggp.search import simulations
+from ggp.search.anytime import Deadline
+from tests.support.games import machine_of_game
+
+
+def machine_with(game: str, threads: int) -> PropnetMachine:
+    machine = machine_of_game(game, "propnet")
+    assert isinstance(machine, PropnetMachine)
+    return PropnetMachine(machine.circuit, is_gdl2=True, threads=threads)
+
+
+def first_player(machine: Machine, spec: str, seed: int) -> HyperPlay2:
+    role = next(role for role in range(2) if role != machine.random_role)
+    player = make_player(parse_spec(spec), machine, role, np.random.default_rng(seed))
+    assert isinstance(player, HyperPlay2)
+    return player
+
+
+@pytest.mark.parametrize(
+    ("game", "spec"),
+    [
+        ("krieg_tic_tac_toe", "hyperplay2:n=3"),
+        ("krieg_tic_tac_toe", "hyperplay2:n=3,exact=0"),
+        ("monty_hall", "hyperplay2:n=3"),
+    ],
+)
+def test_decisions_by_count_do_not_depend_on_the_processors(
+    game: str, spec: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulations, "MAX_SIMULATIONS", 20)  # else one piece is enough
+    found: list[Decision] = []
+    for threads in (1, 2, 3):
+        machine = machine_with(game, threads)
+        found.append(first_player(machine, spec, 5).choose())
+    assert found[0].values == found[1].values == found[2].values
+    assert found[0].move == found[1].move == found[2].move
+
+
+def test_by_the_clock_copies_add_what_they_simulate() -> None:
+    machine = machine_with("krieg_tic_tac_toe", 2)
+    player = first_player(machine, "hyperplay2:n=2", 1)
+    player.choose()  # loads machine code
+    reported: list[int] = []
+    deadline = Deadline(time.monotonic() + 1.0, time.monotonic)
+    search = player.search(player.tracker.bag, deadline)
+    own_round: Any = search.round
+
+    def counted(*args: Any) -> None:
+        own_round(*args)
+        reported.append(int(search.estimates().visits.sum()))
+
+    search.round = counted  # type: ignore[assignment, method-assign]
+    found = player.values_of(search, deadline)
+    assert reported
+    assert found.visits.sum() > reported[-1]
+    assert np.isfinite(found.stderrs).all()
