@@ -36,13 +36,13 @@ not know is gone through turn by turn."""
 CHANGES = 16
 """Tried of a history that agrees with everything, between two that are drawn."""
 
-FORGOTTEN = 60
+FORGOTTEN = 30
 """So many in a row after which it is learnt anew what is part of what the role was told."""
 
 MOST_FRUITLESS = 500
 """Changes of one that does not agree, in a row, that do not bring it nearer: it is given up."""
 
-MENDED = 0.75
+MENDED = 0.5
 """Share of changes, of a history that does not agree, at turns that matter for what it told."""
 
 RARE = 0.02
@@ -198,6 +198,7 @@ class HistoryRedraws:
     def _learn_names(self, history: History) -> None:
         """Take what the words name that the role was told next as part of it, and nothing else."""
         self._signs = {}
+        self._kept = _Tally(len(self._path))
         news = self._path.news(len(history.turns))
         before = self._path.root
         for turn in history.turns if news else ():
