@@ -101,8 +101,9 @@ def test_a_bag_is_followed_through_a_deal_and_filled_up_after_it() -> None:
     sampler = HyperPlaySampler(machine, tree, follows=True, exact=0, capacity=8)
     bags = sampler.start(ROLE)
     for move, percepts in turns:
-        told = machine.move_id(move), machine.percept_id(percepts)
-        bags = sampler.advance(bags, *(np.array([each], dtype=np.int64) for each in told), rng)
+        made = np.array([machine.move_id(move)], dtype=np.int64)
+        seen = np.array([machine.percept_id(percepts)], dtype=np.int64)
+        bags = sampler.advance(bags, made, seen, rng)
         assert 4 <= bags.sets.counts[bags.segment[0]] <= 8
         assert bags.weights_of(0).sum() == pytest.approx(1)
 
@@ -148,7 +149,7 @@ def test_what_is_drawn_depends_on_the_incomplete_path_only() -> None:
     found = []
     for true in (actions, others[0]):
         machine = fresh("skat")  # which the referee of one match or the other has used before
-        state = machine.initial()
+        state: Any = machine.initial()
         for action in true:
             node = state.nodes[0]
             row = [0] * len(machine.roles)
@@ -171,6 +172,7 @@ def test_percepts_carry_words_to_players_in_the_same_process_only() -> None:
     assert type(again) is str
     machine = fresh("skat")
     number = machine.percept_id([text])
+    assert number is not None
     assert machine.percept_texts(number) == (text,)
     assert number == machine.percept_id([str(text)])
 
