@@ -396,7 +396,7 @@ def _matching(
     wanted: IntArray,
 ) -> tuple[Completions, IntArray]:
     """The completions that match, and `[K]` which of those given they are."""
-    match, after = _step_matching(machine, role, states, rows, joint_moves, wanted)
+    match, after = step_matching(machine, role, states, rows, joint_moves, wanted)
     # Whoever goes on playing knows that the game is not over: information sets consist of
     # decision states (paper 004, Definition 1).
     over = machine.terminal(after)
@@ -413,7 +413,7 @@ def _matching(
     return found, match
 
 
-def _step_matching(
+def step_matching(
     machine: Machine,
     role: int,
     states: States,

@@ -27,6 +27,7 @@ from ggp.belief.exact import ENTRIES_AT_ONCE, EXPANSIONS_PER_ENTRY, ExactSets, G
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.one_turn import Grown, advance
 from ggp.belief.paths import PathTree
+from ggp.belief.redraw import redrawn, redraws_of
 from ggp.belief.segments import (
     Segments,
     depleted_segments,
@@ -36,7 +37,7 @@ from ggp.belief.segments import (
 )
 from ggp.belief.trail import Trail
 from ggp.machine.arrays import first_seen
-from ggp.machine.base import IntArray, Machine
+from ggp.machine.base import IntArray, Machine, Redraws, States
 
 DEFAULT_EXACT = 300
 """Information sets of up to this many entries are enumerated."""
@@ -50,6 +51,9 @@ LONG_AGO = 6
 RETRACED = 100
 """Lanes stepped for each entry that there is room for, to draw a bag again that is not yet empty:
 those of a few turns."""
+
+REDRAWN, REDRAWN_AT_ONCE = 64, 8
+"""Entries that a bag is filled up to with whole histories, and how many more are drawn at once."""
 
 MAX_ATTEMPTS = 400_000
 """Lanes stepped in search of a particle for a player's own bag; see `HyperPlaySampler`."""
@@ -106,6 +110,7 @@ class HyperPlaySampler:
         self._max_attempts = max_attempts
         self._model = model
         self._trail = Trail() if follows else None
+        self._unfinished: States | None = None
         self._exact = ExactSets(
             machine,
             tree,
@@ -171,6 +176,12 @@ class HyperPlaySampler:
         """
         if bags.exact[0]:
             return bags
+        path = int(bags.paths[0])
+        if (redraws := self._redraws(bags.role, bags.paths, rng)) is not None:
+            wanted = min(len(bags.sets.states) + REDRAWN_AT_ONCE, max(self.room, self.capacity))
+            sets = bags.sets.take(bags.segment)
+            sets = self._redrawn(redraws, bags.role, path, sets, wanted, rng)
+            return Bags(bags.role, bags.paths, np.zeros(1, dtype=np.int64), sets)
         starts = self._earlier(bags.paths)
         try:
             if starts:
@@ -215,7 +226,7 @@ class HyperPlaySampler:
         """New sampled bags: thinned from the last exact set of each path, then advanced."""
         if not len(paths):
             return None
-        if self._earlier(paths):
+        if self._earlier(paths) or self._redraws(role, paths, rng) is not None:
             nothing = depleted_segments(self.machine, 1, keep_views=self._keep_views)
             return self._refill(role, paths, nothing, rng)
         try:
@@ -292,6 +303,13 @@ class HyperPlaySampler:
         # A small bag of a small information set has lost nothing, so drawing again would not help.
         few = (2 * counts < self.capacity) & (sets.sizes > 1.1 * counts) & (counts > 0)
         lost = np.flatnonzero(few & ~sets.exact)
+        redraws = self._redraws(role, paths, rng)
+        if redraws is not None and not sets.exact[0]:
+            wanted = max(self.capacity, min(self.room, REDRAWN))
+            if 2 * len(sets.states) < wanted:
+                sets = self._redrawn(redraws, role, int(paths[0]), sets, wanted, rng)
+            if len(sets.states):
+                return sets
         if len(sets) == 1 and (few[0] or counts[0] == 0) and (starts := self._earlier(paths)):
             sets = self._retraced(role, paths, sets, starts, rng)
             counts = sets.counts
@@ -315,6 +333,34 @@ class HyperPlaySampler:
             sum(len(which) for which, _ in found)
         )
         return join(self.machine, [part for _, part in found]).take(pick)
+
+    def _redraws(self, role: int, paths: IntArray, rng: np.random.Generator) -> Redraws | None:
+        """What draws whole histories for the path of a player's own bag, if anything does."""
+        if self._trail is None or len(paths) != 1:
+            return None
+        return redraws_of(self.machine, self.tree, role, int(paths[0]), rng)
+
+    def _redrawn(
+        self,
+        redraws: Redraws,
+        role: int,
+        path: int,
+        sets: Segments,
+        wanted: int,
+        rng: np.random.Generator,
+    ) -> Segments:
+        """A bag filled up with whole histories."""
+        assert self._trail is not None
+        earlier = self._trail.starts(self.tree, path)
+        starts = earlier[0][1].states if earlier else self.machine.initial(1)
+        if self._unfinished is not None:
+            starts = self.machine.concatenate([self._unfinished, starts])
+        sets = redrawn(
+            self.machine, self.tree, redraws, role, path, sets, starts, wanted, rng, self._stopped
+        )
+        # What was begun for this path is of use for those that go on from it.
+        self._unfinished = None if len(sets.states) else redraws.unfinished()
+        return sets
 
     def _earlier(self, paths: IntArray) -> list[tuple[int, Segments]]:
         """Bags of earlier turns of one path that is long since there was an exact set."""

@@ -74,11 +74,12 @@ def parse_term(text: str) -> Term:
 
 
 def canonical_term(text: str) -> str:
-    """A move or a percept as canonical KIF; as it is if it is not one term."""
+    """A move or a percept as canonical KIF; as it is if it is that, or not one term."""
     try:
-        return to_kif(parse_term(text))
+        found = to_kif(parse_term(text))
     except GDLError:
         return text
+    return text if found == text else found
 
 
 def _decode(data: bytes) -> tuple[str, int]:

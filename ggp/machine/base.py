@@ -11,7 +11,7 @@ role in one turn; id 0 is the empty set.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -431,6 +431,50 @@ class Prover(Protocol):
 
     def is_legal(self, states: States, role: int, move: int) -> bool:
         """Whether a move is legal for a role."""
+        ...
+
+
+class Redraws(Protocol):
+    """Draws histories that agree with one incomplete path: see `Redrawer`."""
+
+    def draw(self, states: States, count: int, stop: Callable[[], bool]) -> IntArray:
+        """Joint moves of histories that agree with the path, as far as this can tell.
+
+        They are drawn by their prior when the other roles move evenly, though one after the other
+        is made by small changes: those that are drawn together are not independent.
+
+        Args:
+            states: ends of histories to begin with, the first one first; they need neither agree
+                nor be as long.
+            count: how many to draw at most.
+            stop: asked now and then; when true, no more are drawn.
+
+        Returns:
+            `[N, T, R]` for a path of T turns.
+        """
+        ...
+
+    def unfinished(self) -> States | None:
+        """The end of the history that was worked on when it was stopped, if it did not agree: one
+        to begin with later, for this path or a longer one."""
+        ...
+
+
+@runtime_checkable
+class Redrawer(Protocol):
+    """A machine that knows the histories of states, and can change whole ones.
+
+    It is for games in which much is decided before a role is told anything of it.
+    """
+
+    def redraws(self, role: int, turns: IntArray, rng: np.random.Generator) -> Redraws | None:
+        """What draws histories for a path; None where turn by turn is as good.
+
+        Args:
+            role: not `random`.
+            turns: `[T, 3]` move, percepts and refused move of each turn: see `PathTree.extend`.
+            rng: draws all that is drawn.
+        """
         ...
 
 

@@ -18,6 +18,11 @@ from ggp.machine.spiel.terms import YOUR_MOVE, Terms, told
 _DIGEST_BYTES = 8
 
 
+def digest_of(words: str) -> str:
+    """What stands for the string of what a player knows."""
+    return blake2b(words.encode(), digest_size=_DIGEST_BYTES).hexdigest()
+
+
 class Knowledge:
     """What each role of a game is told.
 
@@ -37,10 +42,14 @@ class Knowledge:
 
     def words(self, node: Node, player: int) -> str:
         """The string of what a player knows; empty where OpenSpiel has none."""
+        return self.words_of(node.state, player)
+
+    def words_of(self, state: Any, player: int) -> str:
+        """The same, in a `pyspiel.State`."""
         try:
             if self._remembers:
-                return str(node.state.information_state_string(player))
-            return str(node.state.observation_string(player)) if self._sees else ""
+                return str(state.information_state_string(player))
+            return str(state.observation_string(player)) if self._sees else ""
         except self._error:
             return ""
 
@@ -49,6 +58,11 @@ class Knowledge:
         if self.is_open:
             return [self._joint_percept(terms, row)] * len(self._roles)
         return [self._percept(terms, before, after, role) for role in range(len(self._roles))]
+
+    def remember(self, terms: Terms, after: Node, percepts: list[int]) -> None:
+        """Keep the words that percepts of the turn before a node stand for: see `Told`."""
+        for player in range(0 if self.is_open else self._num_players):
+            terms.remember(percepts[player], self.words(after, player))
 
     def percept(
         self, terms: Terms, before: Node, row: tuple[int, ...], after: Node, role: int
@@ -64,20 +78,19 @@ class Knowledge:
         if found is None:
             texts: tuple[str, ...] = ()
             if role < self._num_players:
-                new = self._digest(after, role)
-                if new != self._digest(before, role):
+                new = self.digest(after, role)
+                if new != self.digest(before, role):
                     texts = (told(new),)
                 if after.acts(role):
                     texts = (*texts, YOUR_MOVE)
             found = after.percepts[role] = terms.number_of(texts)
         return found
 
-    def _digest(self, node: Node, player: int) -> str:
+    def digest(self, node: Node, player: int) -> str:
+        """What stands for the string of what a player knows."""
         found = node.digests.get(player)
         if found is None:
-            words = self.words(node, player).encode()
-            found = blake2b(words, digest_size=_DIGEST_BYTES).hexdigest()
-            node.digests[player] = found
+            found = node.digests[player] = digest_of(self.words(node, player))
         return found
 
     def _joint_percept(self, terms: Terms, row: tuple[int, ...]) -> int:

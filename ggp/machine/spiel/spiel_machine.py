@@ -26,15 +26,18 @@ from ggp.machine.base import (
     IntArray,
     Playouts,
     Ragged,
+    Redraws,
     States,
     Stepped,
 )
 from ggp.machine.joint_percepts import JointMovesTold
-from ggp.machine.spiel.games import SpielProgram, load_game
+from ggp.machine.spiel.games import SpielProgram, load_game, pyspiel
 from ggp.machine.spiel.knowledge import Knowledge
+from ggp.machine.spiel.known_path import KnownPath, KnownTurn
 from ggp.machine.spiel.nodes import Node, NodeStore, SpielStates, history_of, returns_of
 from ggp.machine.spiel.playouts import RandomMatches
-from ggp.machine.spiel.terms import NOOP, Terms
+from ggp.machine.spiel.redraw import LEAST_DEALT, HistoryRedraws
+from ggp.machine.spiel.terms import NOOP, YOUR_MOVE, Terms
 
 _log = logging.getLogger(__name__)
 
@@ -66,6 +69,12 @@ class SpielMachine:
         self._terms = Terms(self.roles, num_actions, is_open=self._knowledge.is_open)
         self._told = JointMovesTold(PLAIN) if self._knowledge.is_open else None
         self._matches = RandomMatches(game)
+        kind, dynamics = game.get_type(), pyspiel().GameType.Dynamics
+        self._is_dealt = (
+            not self._knowledge.is_open
+            and kind.dynamics == dynamics.SEQUENTIAL
+            and game.max_chance_nodes_in_history() >= LEAST_DEALT
+        )
         self._is_warned = False
 
     # ---------------------------------------------------------------- batches
@@ -134,6 +143,8 @@ class SpielMachine:
                 seen = self._knowledge.percepts(self._terms, node, row, child)
                 known[(id(node), row)] = found = (child, seen)
             after[lane], percepts[lane] = found
+        if len(nodes) == 1:  # a match, or a look at one; searches step many
+            self._knowledge.remember(self._terms, after[0], percepts[0].tolist())
         return Stepped(SpielStates(self._store, after), percepts)
 
     def step_matching(
@@ -205,6 +216,16 @@ class SpielMachine:
         """See `Forkable`."""
         self.threads = 1
 
+    # ---------------------------------------------------------------- histories
+
+    def redraws(self, role: int, turns: IntArray, rng: np.random.Generator) -> Redraws | None:
+        """See `Redrawer`."""
+        if not self._is_dealt:
+            return None
+        known = self._known_turns(role, turns)
+        path = KnownPath(self._store.root.state, self._knowledge, role, known)
+        return HistoryRedraws(self._store, path, len(self.roles), rng, self._count)
+
     # ---------------------------------------------------------------- words
 
     def move_words(self, states: States, role: int, move: int) -> str:
@@ -226,6 +247,24 @@ class SpielMachine:
         return "" if role == self.random_role else self._knowledge.words(node, role)
 
     # ---------------------------------------------------------------- private
+
+    def _count(self, visited: int) -> None:
+        self.states_visited += visited
+
+    def _known_turns(self, role: int, turns: IntArray) -> list[KnownTurn]:
+        found = []
+        digest: str | None = self._knowledge.digest(self._store.root, role)
+        words: str | None = self._knowledge.words(self._store.root, role)
+        for move, percept, refused in turns.tolist():
+            acts = None
+            if percept == UNKNOWN:
+                digest, words = None, None
+            else:
+                acts = YOUR_MOVE in self._terms.percept_texts(percept)
+                told = self._terms.digest_and_words(percept)
+                digest, words = (digest, words) if told[0] is None else told
+            found.append(KnownTurn(move, refused, acts, digest, words))
+        return found
 
     def _nodes(self, states: States) -> np.ndarray[Any, Any]:
         if not isinstance(states, SpielStates) or states.store is not self._store:

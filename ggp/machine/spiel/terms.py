@@ -22,11 +22,36 @@ YOUR_MOVE = "your_move"
 
 _ACT = re.compile(r"\(act (0|[1-9][0-9]*)\)")
 _TOLD = re.compile(r"\(told x[0-9a-f]{16}\)")
+_TOLD_BEGINS = "(told x"
+
+MOST_WORDS = 10_000
+"""Percepts whose words a machine keeps, the latest ones."""
 
 
 def told(digest: str) -> str:
     """The percept that stands for what a player now knows."""
-    return f"(told x{digest})"
+    return f"{_TOLD_BEGINS}{digest})"
+
+
+class Told(str):
+    """A percept that stands for what a player now knows, and, beside it, that in OpenSpiel's words.
+
+    It is a text like others, and equal to the same without words. They are of use to players in
+    the same process only: no record keeps them, and no server sends them.
+
+    Attributes:
+        words: the string that it is the digest of.
+    """
+
+    words: str
+
+    def __new__(cls, text: str, words: str) -> Told:
+        made = super().__new__(cls, text)
+        made.words = words
+        return made
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
 
 
 class Terms:
@@ -43,6 +68,7 @@ class Terms:
         self._did = re.compile(rf"\(did ({'|'.join(roles)}) (.*)\)")
         self._percepts: list[tuple[str, ...]] = [()]
         self._percept_ids: dict[tuple[str, ...], int] = {(): NO_PERCEPTS}
+        self._words: dict[str, str] = {}
 
     def move_id(self, text: str) -> int | None:
         # Reading terms is slow, and nearly all are as they should be.
@@ -63,7 +89,10 @@ class Terms:
         return f"(act {move - 1})" if move else NOOP_TEXT
 
     def percept_id(self, texts: Sequence[str]) -> int | None:
-        key = tuple(sorted(set(texts)))
+        for text in texts:
+            if isinstance(text, Told):
+                self._keep(str(text), text.words)
+        key = tuple(sorted({str(text) for text in texts}))
         if key in self._percept_ids:
             return self._percept_ids[key]
         if not all(map(_TOLD.fullmatch, key)):
@@ -82,7 +111,30 @@ class Terms:
     def percept_texts(self, percept: int) -> tuple[str, ...]:
         if not 0 <= percept < len(self._percepts):
             raise MachineError(f"there is no percept number {percept}")
-        return self._percepts[percept]
+        words = self._words
+        return tuple(
+            Told(text, words[text]) if text in words else text for text in self._percepts[percept]
+        )
+
+    def digest_and_words(self, percept: int) -> tuple[str | None, str | None]:
+        """What percepts say that a player now knows, and the same in words if they were kept."""
+        for text in self._percepts[percept]:
+            if text != YOUR_MOVE:
+                return text[len(_TOLD_BEGINS) : -1], self._words.get(text)
+        return None, None
+
+    def remember(self, percept: int, words: str) -> None:
+        """Keep the words that stand behind the digest of percepts, if there is one in them."""
+        for text in self._percepts[percept]:
+            if text != YOUR_MOVE:
+                self._keep(text, words)
+
+    def _keep(self, text: str, words: str) -> None:
+        # The latest are the last.
+        self._words.pop(text, None)
+        self._words[text] = words
+        if len(self._words) > MOST_WORDS:
+            del self._words[next(iter(self._words))]
 
     def _may_be_seen(self, text: str) -> bool:
         if not self._is_open:

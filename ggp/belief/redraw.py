@@ -1,0 +1,138 @@
+"""Particles made of whole histories, where much is decided before a role is told of it.
+
+Where chance deals ten cards before the role sees its hand, nothing that is drawn turn by turn
+agrees. Some machines draw whole histories for a path instead (`Redrawer`). They are played through
+here, and kept if the role sees just what it saw: so whatever a machine proposes, all entries agree.
+
+    bag before the turn     what agrees     histories drawn for the path     the bag
+    64 entries              5               59, beginning with those 5       64
+
+Where none agrees, they begin with the bag of the turn before, and else with the start of the game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ggp.belief.completions import MOST_COMPLETIONS, step_matching
+from ggp.belief.paths import PathTree
+from ggp.belief.resample import log_sums
+from ggp.belief.segments import Segments
+from ggp.machine.arrays import first_seen_columns, offsets_of
+from ggp.machine.base import UNKNOWN, IntArray, Machine, Redrawer, Redraws, States
+
+AT_ONCE = 8
+"""Histories drawn between two looks at what there is."""
+
+MOST_FRUITLESS = 4
+"""So many times in a row nothing new was drawn: that is all."""
+
+
+def redraws_of(
+    machine: Machine, tree: PathTree, role: int, path: int, rng: np.random.Generator
+) -> Redraws | None:
+    """What draws histories for a path; None where the machine does not, or there is no need."""
+    if not isinstance(machine, Redrawer) or tree.depth(path) == 0:
+        return None
+    turns = [tree.last_turns(node)[0] for node in tree.beginnings(np.array([path]))[1:]]
+    return machine.redraws(role, np.array(turns), rng)
+
+
+def redrawn(
+    machine: Machine,
+    tree: PathTree,
+    redraws: Redraws,
+    role: int,
+    path: int,
+    sets: Segments,
+    starts: States,
+    wanted: int,
+    rng: np.random.Generator,
+    stop: Callable[[], bool],
+) -> Segments:
+    """A bag of a path with what was drawn for it.
+
+    Entries weigh what they did, and each new one as much as they do on average: they are drawn by
+    their prior when the others move evenly, whatever a model says of them. None is exact.
+
+    Args:
+        redraws: for this path.
+        sets: the one bag of the path that there is, which may have no entries.
+        starts: where histories begin if it has none.
+        wanted: entries that the bag is to have.
+        stop: asked now and then; when true, no more are drawn.
+    """
+    fruitless = 0
+    while len(sets.states) < wanted and fruitless < MOST_FRUITLESS and not stop():
+        if len(sets.states):
+            weights = np.exp(sets.log_weights)
+            places = rng.choice(len(weights), AT_ONCE, p=weights / weights.sum())
+            starts = sets.states.take(places)
+        missing = min(wanted - len(sets.states), AT_ONCE)
+        joint_moves = redraws.draw(starts, missing, stop)
+        before = len(sets.states)
+        new, views = _played(machine, tree, role, path, joint_moves, views=sets.views is not None)
+        sets = _with(machine, sets, new, views)
+        fruitless = 0 if len(sets.states) > before else fruitless + 1
+    return sets
+
+
+def _played(
+    machine: Machine, tree: PathTree, role: int, path: int, joint_moves: IntArray, *, views: bool
+) -> tuple[States, IntArray | None]:
+    """Where histories end in which the role sees what it saw, and what every role knows there."""
+    states = machine.initial(len(joint_moves))
+    known = np.tile(np.arange(len(machine.roles), dtype=np.int64), (len(joint_moves), 1))
+    for turn, node in enumerate(tree.beginnings(np.array([path]))[1:]):
+        move, seen, _ = tree.last_turns(node)[0].tolist()
+        rows = joint_moves[:, turn]
+        if move != UNKNOWN:
+            on = np.flatnonzero(rows[:, role] == move)
+            states, joint_moves, rows, known = states.take(on), joint_moves[on], rows[on], known[on]
+        if views:
+            stepped = machine.step(states, rows)
+            agrees = (stepped.percepts[:, role] == seen) | (seen == UNKNOWN)
+            on, states = np.flatnonzero(agrees), stepped.states.take(np.flatnonzero(agrees))
+            known, rows, percepts = known[on], rows[on], stepped.percepts[on]
+            for other in range(len(machine.roles)):
+                # What we missed of the match, our simulated self must not know.
+                if other == role:
+                    known[:, other] = node
+                elif other != machine.random_role:
+                    known[:, other] = tree.extend(
+                        known[:, other], rows[:, other], percepts[:, other]
+                    )
+        else:
+            lanes = np.arange(len(rows))
+            wanted = np.full(len(rows), seen, dtype=np.int64)
+            on, states = step_matching(machine, role, states, lanes, rows, wanted)
+        joint_moves = joint_moves[on]
+    on = np.flatnonzero(~machine.terminal(states))
+    return states.take(on), known[on] if views else None
+
+
+def _with(machine: Machine, sets: Segments, new: States, views: IntArray | None) -> Segments:
+    """One bag and new entries; those that are equal become one."""
+    if not len(new):
+        return sets
+    before, count = len(sets.states), len(new)
+    both = machine.concatenate([sets.states, new])
+    all_views = None
+    if sets.views is not None and views is not None:
+        all_views = np.concatenate([sets.views, views])
+    log_weights = np.concatenate([sets.log_weights + np.log(max(before, 1)), np.zeros(count)])
+    keys = [machine.groups(both), *([] if all_views is None else all_views.T)]
+    first, group = first_seen_columns(keys)
+    summed = log_sums(log_weights, group, len(first))
+    log_mass = sets.log_masses + np.log((before + count) / before) if before else np.zeros(1)
+    return Segments(
+        offsets_of(np.array([len(first)])),
+        both.take(first),
+        summed - np.log(before + count),
+        np.zeros(1, dtype=np.bool_),
+        np.maximum(sets.sizes, len(first)) if before else np.full(1, MOST_COMPLETIONS),
+        log_mass,
+        None if all_views is None else all_views[first],
+    )

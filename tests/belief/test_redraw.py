@@ -1,0 +1,190 @@
+"""Whole histories are drawn where chance deals much before it tells anything.
+
+What is found is held against OpenSpiel itself, and its weights against sets that are enumerated.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ggp.belief import HyperPlaySampler, PathTree
+from ggp.belief.redraw import redraws_of
+from ggp.belief.segments import Segments
+from ggp.gdl import canonical_term
+from ggp.machine import Machine, build_machine
+from ggp.machine.base import UNKNOWN
+from ggp.machine.games import load_program
+from ggp.machine.spiel.spiel_machine import SpielMachine
+from ggp.machine.spiel.terms import Told
+from ggp.search.moves import random_moves
+
+ROLE = 1
+
+Turns = list[tuple[str, tuple[str, ...]]]
+"""Move and percepts of the role in each turn."""
+
+
+def fresh(name: str) -> SpielMachine:
+    machine = build_machine(load_program(f"openspiel:{name}"))
+    assert isinstance(machine, SpielMachine)
+    return machine
+
+
+def walked(machine: Machine, seed: int, num_turns: int) -> tuple[Turns, list[int]]:
+    """What the role did and was told in the first turns of a random match, and all actions."""
+    rng = np.random.default_rng(seed)
+    state, turns, actions = machine.initial(), [], []
+    for _ in range(num_turns):
+        roles = range(len(machine.roles))
+        row = [int(random_moves(machine, state, role, rng)[0]) for role in roles]
+        state, percepts = machine.step(state, np.array([row]))
+        seen = machine.percept_texts(int(percepts[0, ROLE]))
+        turns.append((machine.move_text(row[ROLE]), seen))
+        actions.append(max(row) - 1)
+    return turns, actions
+
+
+def path_of(machine: Machine, tree: PathTree, turns: Turns) -> np.ndarray[Any, Any]:
+    path = np.array([ROLE])
+    for move, percepts in turns:
+        told = machine.move_id(move), machine.percept_id([canonical_term(p) for p in percepts])
+        path = tree.extend(path, *(np.array([each], dtype=np.int64) for each in told))
+    return path
+
+
+def histories(sets: Segments) -> list[tuple[int, ...]]:
+    nodes: Any = sets.states
+    return [tuple(node.state.history()) for node in nodes.nodes]
+
+
+def drawn(machine: Machine, turns: Turns, seed: int = 0, **options: Any) -> Segments:
+    """The bag of a player that comes to a match late."""
+    tree = PathTree(machine)
+    sampler = HyperPlaySampler(machine, tree, follows=True, exact=0, **options)
+    bags = sampler.at(path_of(machine, tree, turns), ROLE, np.random.default_rng(seed))
+    return bags.sets.take(bags.segment)
+
+
+@pytest.mark.parametrize(
+    ("name", "num_turns", "words"),
+    [("skat", 36, "observation_string"), ("hearts", 67, "information_state_string")],
+)
+def test_bags_live_where_hands_are_told_late(name: str, num_turns: int, words: str) -> None:
+    turns, true = walked(fresh(name), 2, num_turns)
+    machine = fresh(name)
+    sets = drawn(machine, turns, capacity=4, keep_views=True)
+    found = histories(sets)
+    assert len(set(found)) == len(found) >= 4
+    assert not sets.exact[0]
+    assert tuple(true) not in found  # of so many, by far
+    root = machine.initial().nodes[0].state
+    for actions in found:
+        truth, state = root.clone(), root.clone()
+        for one, other in zip(true, actions, strict=True):
+            truth.apply_action(one)
+            state.apply_action_with_legality_check(other)
+            assert getattr(state, words)(ROLE) == getattr(truth, words)(ROLE)
+            assert (state.current_player() == ROLE) == (truth.current_player() == ROLE)
+    assert sets.views is not None
+    assert (sets.views[:, ROLE] == sets.views[0, ROLE]).all()
+
+
+def test_a_bag_is_followed_through_a_deal_and_filled_up_after_it() -> None:
+    turns, _ = walked(fresh("skat"), 3, 40)
+    machine = fresh("skat")
+    tree, rng = PathTree(machine), np.random.default_rng(0)
+    sampler = HyperPlaySampler(machine, tree, follows=True, exact=0, capacity=8)
+    bags = sampler.start(ROLE)
+    for move, percepts in turns:
+        made = np.array([machine.move_id(move)], dtype=np.int64)
+        seen = np.array([machine.percept_id(percepts)], dtype=np.int64)
+        bags = sampler.advance(bags, made, seen, rng)
+        assert 4 <= bags.sets.counts[bags.segment[0]] <= 8
+        assert bags.weights_of(0).sum() == pytest.approx(1)
+
+
+WEIGHED = (
+    ("leduc_poker", 4, 300),
+    (
+        "battleship(board_width=3,board_height=2,ship_sizes=[1;2],ship_values=[1;1],num_shots=2)",
+        5,
+        600,
+    ),
+)
+"""Small games, turns of them, and histories drawn. In the second, the first ship of the other
+leaves more or fewer places for its second: histories are not equally likely."""
+
+
+@pytest.mark.parametrize(("name", "num_turns", "count"), WEIGHED, ids=["leduc_poker", "battleship"])
+def test_histories_are_drawn_by_their_prior(
+    name: str, num_turns: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = fresh(name)
+    turns, _ = walked(machine, 0, num_turns)
+    tree = PathTree(machine)
+    path = path_of(machine, tree, turns)
+    exact = HyperPlaySampler(machine, tree, capacity=8)
+    bags = exact.at(path, ROLE, np.random.default_rng(0))
+    assert bags.exact[0]
+    monkeypatch.setattr(machine, "_is_dealt", True)
+    redraws = redraws_of(machine, tree, ROLE, int(path[0]), np.random.default_rng(0))
+    assert redraws is not None
+    rows = redraws.draw(machine.initial(), count, lambda: False)
+    shares = Counter(tuple((row.max(axis=1) - 1).tolist()) for row in rows)
+    wanted = dict(zip(histories(bags.sets), bags.weights_of(0).tolist(), strict=True))
+    assert len(wanted) > 2
+    assert shares.keys() <= wanted.keys()
+    distance = sum(abs(shares[each] / len(rows) - wanted[each]) for each in wanted) / 2
+    assert distance < 0.15
+
+
+def test_what_is_drawn_depends_on_the_incomplete_path_only() -> None:
+    turns, actions = walked(fresh("skat"), 4, 34)
+    others = histories(drawn(fresh("skat"), turns, capacity=2))
+    found = []
+    for true in (actions, others[0]):
+        machine = fresh("skat")  # which the referee of one match or the other has used before
+        state: Any = machine.initial()
+        for action in true:
+            node = state.nodes[0]
+            row = [0] * len(machine.roles)
+            row[node.player] = action + 1
+            state, percepts = machine.step(state, np.array([row]))
+            for percept in percepts[0].tolist():
+                machine.percept_texts(percept)
+        found.append(histories(drawn(machine, turns, capacity=4)))
+    assert found[0] == found[1]
+
+
+def test_percepts_carry_words_to_players_in_the_same_process_only() -> None:
+    turns, _ = walked(fresh("skat"), 1, 32)
+    (text,) = (each for each in turns[-1][1] if each != "your_move")
+    assert isinstance(text, Told)
+    assert "Hand:" in text.words
+    assert canonical_term(text) is text
+    again = pickle.loads(pickle.dumps(text))
+    assert again == text
+    assert type(again) is str
+    machine = fresh("skat")
+    number = machine.percept_id([text])
+    assert number is not None
+    assert machine.percept_texts(number) == (text,)
+    assert number == machine.percept_id([str(text)])
+
+
+def test_what_a_role_was_not_told_rules_nothing_out() -> None:
+    turns, _ = walked(fresh("skat"), 1, 34)
+    machine = fresh("skat")
+    tree = PathTree(machine)
+    path = path_of(machine, tree, turns[:-1])
+    unknown = np.array([UNKNOWN])
+    path = tree.extend(path, unknown, unknown)
+    sampler = HyperPlaySampler(machine, tree, follows=True, exact=0, capacity=4)
+    bags = sampler.at(path, ROLE, np.random.default_rng(0))
+    assert bags.sets.counts[0] >= 4
+    assert {len(each) for each in histories(bags.sets)} == {34}
