@@ -187,7 +187,10 @@ def test_warming_up_calls_every_kernel_of_the_machine() -> None:
     program = (
         "from ggp.gdl.normalize import load; from ggp.machine import build_machine, jit\n"
         "build_machine(load('kuhn_poker'), 'propnet', ready=True)\n"
-        "print(*(each.__name__ for each in jit._kernels if not each.dispatcher.signatures))"
+        # Large circuits are laid out by kernels, which have done their work then.
+        "modules = 'cones fusing order layout phases'.split()\n"
+        "found = [each for each in jit._kernels if each.__module__.split('.')[-1] not in modules]\n"
+        "print(*(each.__name__ for each in found if not each.dispatcher.signatures))"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=True

@@ -7,8 +7,9 @@ import pytest
 
 from benchmarks.generated import turning_stones
 from ggp.machine.base import IntArray, TrialBatch
-from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.play import fusing, order, phases
+from ggp.machine.propnet.circuit import Circuit, Literals
+from ggp.machine.propnet.play import cones, fusing, order, phases
+from ggp.machine.propnet.play.cones import cone
 from ggp.machine.propnet.play.layout import Stage, lay_out
 from ggp.machine.propnet.play.narrow import FEW, NARROW
 from ggp.machine.propnet.play.packed import PropnetStates, unpack
@@ -201,3 +202,76 @@ def test_states_of_a_whole_word_that_are_alike_play_like_others() -> None:
     assert (played.steps[mixed == 1] <= 8).all()
     assert (played.steps == 9).any()
     assert played.goals.sum(axis=1).tolist() == [100.0] * len(mixed)
+
+
+def cone_of(circuit: Circuit, targets: Literals, known: Bits, *, through_time: bool) -> set[int]:
+    """What literals depend on, net by net."""
+    base = 1 + circuit.num_inputs
+    pending = [net for net in (targets >> 1).tolist() if not known[net]]
+    reached: set[int] = set()
+    while pending:
+        net = pending.pop()
+        if net in reached:
+            continue
+        reached.add(net)
+        needed: list[int] = []
+        if net >= base:
+            first, end = circuit.offsets[net - base : net - base + 2]
+            needed += (circuit.literals[first:end] >> 1).tolist()
+            for loop in circuit.loops:
+                if loop.start <= net - base < loop.end:
+                    needed += range(base + loop.start, base + loop.end)
+        elif through_time and 0 < net <= len(circuit.fluents):
+            needed.append(int(circuit.next[net - 1] >> 1))
+        pending += [each for each in needed if not known[each]]
+    return reached
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_cone_has_all_that_literals_depend_on(
+    large: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cones, "LARGE", 0 if large else 1 << 30)
+    for seed in range(20):
+        circuit = random_circuit(seed, with_loop=seed % 2 == 1)
+        rng = np.random.default_rng(seed)
+        nets = 1 + circuit.num_inputs + circuit.num_gates
+        targets = rng.integers(0, 2 * nets, 3).astype(np.int32)
+        # Gates of a loop are known together.
+        known = (rng.random(nets) < 0.2) & (np.arange(nets) <= circuit.num_inputs)
+        for through_time in (False, True):
+            for some in (known, np.zeros(nets, dtype=np.bool_)):
+                found = cone(circuit, targets, known=some, through_time=through_time)
+                expected = cone_of(circuit, targets, some, through_time=through_time)
+                assert set(np.flatnonzero(found).tolist()) == expected
+
+
+def laid_out(circuit: Circuit) -> list[IntArray]:
+    """All arrays of what is laid out for a circuit."""
+    queries = Queries(circuit)
+    roles = range(len(circuit.roles))
+    found = [queries.terminal, queries.goals, queries.step, *map(queries.legal, roles)]
+    pending: list[object] = [*found, queries.playout]
+    arrays = []
+    while pending:
+        each = pending.pop()
+        if isinstance(each, tuple):
+            pending += each
+        else:
+            arrays.append(np.asarray(each))
+    return arrays
+
+
+@pytest.mark.parametrize("piece", [3, order.PIECE])
+def test_kernels_lay_out_as_they_are_written(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order, "PIECE", piece)
+    monkeypatch.setattr(phases, "MIN_LITERALS", 0)
+    random = [random_circuit(seed, with_loop=seed % 2 == 1) for seed in range(8)]
+    for circuit in (*random, circuit_of("tic_tac_toe"), turning_stones(5)):
+        found = []
+        for smallest in (0, 1 << 30):
+            monkeypatch.setattr(cones, "LARGE", smallest)
+            found.append(laid_out(circuit))
+        for kernel, written in zip(*found, strict=True):
+            assert kernel.dtype == written.dtype
+            assert np.array_equal(kernel, written)

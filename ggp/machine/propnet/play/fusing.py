@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.machine.jit import kernel
 from ggp.machine.propnet.circuit import Circuit, Literals
+from ggp.machine.propnet.play.cones import I64, suited
 
 INSIDE = 2
 """Literals of gates that may be inside others."""
-
-Gates = NDArray[np.int64]
 
 
 class Shape(NamedTuple):
@@ -47,23 +47,23 @@ class Shape(NamedTuple):
         return self.plus + self.minus + 2 * (self.both + self.one + self.none)
 
 
-class Fused(NamedTuple):
-    """A gate with those inside it.
+class FusedGates(NamedTuple):
+    """G gates with those inside them.
 
     Attributes:
-        gate: its number in the circuit.
-        shape: see `Shape`.
-        nets: what it reads, in the order of the shape.
+        gates: `[G]` numbers in the circuit.
+        shapes: `[G, 5]` the `Shape` of each.
+        first: `[G + 1]` where in `nets` what each reads begins.
+        nets: what they read, each in the order of its shape.
     """
 
-    gate: int
-    shape: Shape
-    nets: list[int]
+    gates: I64
+    shapes: I64
+    first: I64
+    nets: I64
 
 
-def fuse(
-    circuit: Circuit, stages: Sequence[Gates], targets: Sequence[Literals]
-) -> list[list[Fused]]:
+def fuse(circuit: Circuit, stages: Sequence[I64], targets: Sequence[Literals]) -> list[FusedGates]:
     """The gates of each stage, in circuit order; those that are inside others are left out.
 
     Args:
@@ -75,61 +75,104 @@ def fuse(
     in_loop = np.zeros(circuit.num_gates, dtype=np.bool_)
     for loop in circuit.loops:
         in_loop[loop.start : loop.end] = True
-    # Gates of loops are evaluated again and again, each for itself: they count twice.
-    weights = np.repeat(1 + in_loop, sizes)
     readers = np.zeros(base + circuit.num_gates, dtype=np.int64)
-    nets = circuit.literals >> 1
+    count = suited(_count_readers, circuit)
     for gates, wanted in zip(stages, targets, strict=True):
-        evaluated = np.zeros(circuit.num_gates, dtype=np.bool_)
-        evaluated[gates] = True
-        readers += np.bincount(
-            nets, weights * np.repeat(evaluated, sizes), minlength=len(readers)
-        ).astype(np.int64)
+        count(circuit.offsets, circuit.literals, gates, in_loop, readers)
         readers[wanted >> 1] += 2
     fits = (readers[base:] == 1) & (sizes == INSIDE) & ~in_loop
-    fuser = _Fuser(circuit, [False] * base + fits.tolist())
-    return [fuser.fused(gates.tolist()) for gates in stages]
+    return [_fused(circuit, gates, fits) for gates in stages]
 
 
-class _Fuser:
-    """Puts gates together.
+def _fused(circuit: Circuit, gates: I64, fits: NDArray[np.bool_]) -> FusedGates:
+    """Some gates, as many as possible inside others of them. `fits`: `[gates]` which may be."""
+    offsets = circuit.offsets
+    here = np.zeros(circuit.num_gates, dtype=np.bool_)
+    here[gates] = fits[gates]
+    inside = np.zeros(circuit.num_gates, dtype=np.bool_)
+    shapes = np.zeros((len(gates), len(Shape._fields)), dtype=np.int64)
+    nets = np.empty((offsets[gates + 1] - offsets[gates]).sum(), dtype=np.int64)
+    num_nets = suited(_put_together, circuit)(
+        offsets, circuit.literals, 1 + circuit.num_inputs, gates, here, inside, shapes, nets
+    )
+    alone = ~inside[gates]
+    shapes = shapes[alone]
+    reads = shapes @ np.array([Shape(*each).reads for each in np.eye(5, dtype=np.int64)])
+    return FusedGates(
+        gates[alone], shapes, np.concatenate([[0], np.cumsum(reads)]), nets[:num_nets]
+    )
+
+
+@kernel
+def _count_readers(
+    offsets: I64, literals: Literals, gates: I64, in_loop: NDArray[np.bool_], readers: I64
+) -> None:
+    """Add to `readers`, `[nets]`, how often gates read each net."""
+    for k in range(len(gates)):
+        gate = gates[k]
+        # Gates of loops are evaluated again and again, each for itself: they count twice.
+        times = 2 if in_loop[gate] else 1
+        for i in range(offsets[gate], offsets[gate + 1]):
+            readers[literals[i] >> 1] += times
+
+
+@kernel
+def _put_together(
+    offsets: I64,
+    literals: Literals,
+    base: int,
+    gates: I64,
+    fits: NDArray[np.bool_],
+    inside: NDArray[np.bool_],
+    shapes: I64,
+    nets: I64,
+) -> int:
+    """Find out which gates are inside others, and what the others read.
 
     Args:
-        fits: `[nets]` whether a net may be inside another.
+        base: net of the first gate.
+        gates: `[K]` in circuit order.
+        fits: `[gates]` which may be inside.
+        inside: `[gates]` which are, filled in.
+        shapes: `[K, 5]` of each, all 0, filled in; of those inside they stay 0.
+        nets: what gates read that are not inside, filled in.
+
+    Returns:
+        how many nets they read.
     """
-
-    def __init__(self, circuit: Circuit, fits: list[bool]) -> None:
-        self._base = 1 + circuit.num_inputs
-        # Lists, because reading arrays item by item takes several times as long.
-        self._offsets = circuit.offsets.tolist()
-        self._literals = circuit.literals.tolist()
-        self._fits = fits
-
-    def fused(self, gates: list[int]) -> list[Fused]:
-        """Some gates, as many as possible inside others of them."""
-        fits, base, offsets, all_literals = self._fits, self._base, self._offsets, self._literals
-        here = set(gates)
-        inside: set[int] = set()
-        found = []
-        # From the last, so that readers come first.
-        for gate in reversed(gates):
-            if gate in inside:
-                continue
-            plus: list[int] = []
-            minus: list[int] = []
-            pairs: list[list[int]] = [[], [], []]
-            for literal in all_literals[offsets[gate] : offsets[gate + 1]]:
-                net = literal >> 1
-                if not literal & 1:
-                    plus.append(net)
-                elif fits[net] and net - base in here:
-                    inside.add(net - base)
-                    a, b = all_literals[offsets[net - base] : offsets[net - base + 1]]
+    # From the last, so that readers come first.
+    for k in range(len(gates) - 1, -1, -1):
+        if not inside[gates[k]]:
+            for i in range(offsets[gates[k]], offsets[gates[k] + 1]):
+                gate = (literals[i] >> 1) - base
+                if literals[i] & 1 and gate >= 0 and fits[gate]:
+                    inside[gate] = True
+    at = 0
+    for k in range(len(gates)):
+        if inside[gates[k]]:
+            continue
+        # First those as they are, then those inverted, then each kind of pair.
+        pairs = False
+        for kind in range(5):
+            if kind == 2 and not pairs:
+                break
+            for i in range(offsets[gates[k]], offsets[gates[k] + 1]):
+                net = literals[i] >> 1
+                gate = net - base
+                if not literals[i] & 1 or gate < 0 or not inside[gate]:
+                    if kind == literals[i] & 1:
+                        shapes[k, kind] += 1
+                        nets[at] = net
+                        at += 1
+                elif kind < 2:
+                    pairs = True
+                else:
+                    a, b = literals[offsets[gate]], literals[offsets[gate] + 1]
                     if (a & 1) > (b & 1):
                         a, b = b, a
-                    pairs[(a & 1) + (b & 1)] += (a >> 1, b >> 1)
-                else:
-                    minus.append(net)
-            shape = Shape(len(plus), len(minus), *(len(each) // 2 for each in pairs))
-            found.append(Fused(gate, shape, plus + minus + pairs[0] + pairs[1] + pairs[2]))
-        return found[::-1]
+                    if kind == 2 + (a & 1) + (b & 1):
+                        shapes[k, kind] += 1
+                        nets[at] = a >> 1
+                        nets[at + 1] = b >> 1
+                        at += 2
+    return at

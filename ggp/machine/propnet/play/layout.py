@@ -16,12 +16,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.machine.jit import kernel
 from ggp.machine.propnet.circuit import Circuit, Literals
-from ggp.machine.propnet.play.fusing import Shape, fuse
-from ggp.machine.propnet.play.order import Run, runs_of
+from ggp.machine.propnet.play.cones import I64, cone, suited
+from ggp.machine.propnet.play.fusing import FusedGates, Shape, fuse
+from ggp.machine.propnet.play.order import in_order
 from ggp.machine.propnet.play.tapes import I32, Tape, Wires
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+_NEVER = 1 << 62
+"""The moment of what does not come about."""
 
 
 class Stage(NamedTuple):
@@ -65,24 +70,24 @@ def lay_out(circuit: Circuit, inputs: Sequence[int], stages: Sequence[Stage]) ->
     known = np.zeros(base + circuit.num_gates, dtype=np.bool_)
     known[0] = True
     known[list(inputs)] = True
-    cones: list[NDArray[np.int64]] = []
+    cones: list[I64] = []
     for stage in stages:
         cones.append(np.flatnonzero(cone(circuit, stage.targets, known=known)[base:]))
         if not stage.optional:
             known[base + cones[-1]] = True
     planned: list[_Planned] = []
     for stage, gates in zip(stages, fuse(circuit, cones, [s.targets for s in stages]), strict=True):
-        runs = runs_of(circuit, gates, stage.targets)
-        planned.append(_Planned(stage, runs, planned[-1].end if planned else 0))
+        ordered, segments = in_order(circuit, gates, stage.targets)
+        planned.append(_Planned(stage, ordered, segments, planned[-1].end if planned else 0))
     for number, each in enumerate(planned):
         later = [other.begin for other in planned[number + 1 :] if not other.stage.optional]
         each.resumed = later[0] if later else planned[-1].end
-    rows = _Rows(len(inputs) + 1, _deaths(circuit, planned))
+    outputs, num_rows = _rows(circuit, planned, len(inputs) + 1)
     row = np.full(base + circuit.num_gates, -1, dtype=np.int32)
     row[0] = 0
     row[list(inputs)] = np.arange(1, len(inputs) + 1)
-    made = [_tape(circuit, each, row, rows) for each in planned]
-    return Laid([tape for tape, _ in made], [wires for _, wires in made], rows.num_rows)
+    made = [_tape(circuit, *each, row) for each in zip(planned, outputs, strict=True)]
+    return Laid([tape for tape, _ in made], [wires for _, wires in made], num_rows)
 
 
 class _Planned:
@@ -92,38 +97,32 @@ class _Planned:
 
     Attributes:
         stage: the stage.
-        runs: its gates.
-        gates: `[G]` of all runs.
-        plus, minus: `[G]` how many rows each takes as they are, and inverted, outside of pairs.
-        nets: what they read.
-        owner: place of the gate that reads each.
+        gates: `[G]` its gates.
+        segments: `[S, 8]` see `Tape`.
+        copied: targets that are copied, as gates of one input, those that are inverted last.
         begin, end: moment when the stage begins, and when the next one does.
         resumed: moment when the next stage begins that is not optional.
-        read: `[G]` moment at which a gate has surely read its inputs.
+        taken: `[G]` moment at which a gate takes its row.
+        read: `[G]` moment at which it has surely read its inputs.
     """
 
-    def __init__(self, stage: Stage, runs: list[Run], begin: int) -> None:
+    def __init__(self, stage: Stage, gates: FusedGates, segments: I64, begin: int) -> None:
         self.stage = stage
-        self.runs = runs
-        fused = [each for run in runs for each in run.gates]
-        self.gates = np.array([each.gate for each in fused], dtype=np.int64)
-        self.plus = np.array([each.shape.plus for each in fused], dtype=np.int32)
-        self.minus = np.array([each.shape.minus for each in fused], dtype=np.int32)
-        self.nets = np.array([net for each in fused for net in each.nets], dtype=np.int64)
-        self.owner = np.repeat(np.arange(len(fused)), [len(each.nets) for each in fused])
+        self.gates = gates
+        self.segments = segments
+        self.copied = np.flatnonzero([] if stage.apart is None else stage.apart)
+        self.copied = self.copied[np.argsort(stage.targets[self.copied] & 1, kind="stable")]
         self.begin = begin
-        self.end = self.resumed = begin + 1 + len(self.gates)
-        self.read = np.arange(begin + 1, self.end)
-        first = 0
-        for run in runs:
-            end = first + len(run.gates)
-            if run.loop:
-                # All of it runs again and again.
-                self.read[first:end] = begin + 1 + end
-            first = end
+        self.end = self.resumed = begin + 1 + len(gates.gates)
+        self.taken = np.arange(begin + 1, self.end)
+        self.read = self.taken.copy()
+        for first, end in segments[segments[:, 2] != 0, :2].tolist():
+            # All of a loop runs again and again.
+            self.taken[first:end] = begin + 1 + first
+            self.read[first:end] = begin + 1 + end
 
 
-def _deaths(circuit: Circuit, planned: Sequence[_Planned]) -> NDArray[np.int64]:
+def _deaths(circuit: Circuit, planned: Sequence[_Planned]) -> I64:
     """From which moment on nobody reads what a gate drives, of the gates of all stages in order.
 
     The gate of that moment is the last that reads it, and can take its row.
@@ -133,9 +132,10 @@ def _deaths(circuit: Circuit, planned: Sequence[_Planned]) -> NDArray[np.int64]:
     dies = np.concatenate([each.read + 1 for each in planned])
     first = 0
     for each in planned:
-        number[base + each.gates] = np.arange(first, first + len(each.gates))
-        moments = each.read[each.owner]
-        read = number[each.nets]
+        gates = each.gates
+        number[base + gates.gates] = np.arange(first, first + len(gates.gates))
+        moments = np.repeat(each.read, np.diff(gates.first))
+        read = number[gates.nets]
         if each.stage.optional:
             # What others made stays, whether the stage runs or not.
             moments = np.where(read < first, each.resumed, moments)
@@ -143,128 +143,96 @@ def _deaths(circuit: Circuit, planned: Sequence[_Planned]) -> NDArray[np.int64]:
         shown = number[each.stage.targets >> 1]
         dies[shown[shown >= 0]] = np.maximum(dies[shown[shown >= 0]], each.resumed)
         if each.stage.optional:
-            number[base + each.gates] = -1
-        first += len(each.gates)
+            number[base + gates.gates] = -1
+        first += len(gates.gates)
     return dies
 
 
-class _Rows:
-    """Gives rows to gates, in order, and takes them back.
+def _rows(circuit: Circuit, planned: Sequence[_Planned], num_rows: int) -> tuple[list[I64], int]:
+    """The rows that gates drive, and then copies, of each stage; how many rows there are.
 
-    Attributes:
-        num_rows: so far.
+    Args:
+        num_rows: those that are not given to any gate.
     """
-
-    def __init__(self, num_rows: int, dies: NDArray[np.int64]) -> None:
-        self.num_rows = num_rows
-        self._free: list[int] = []
-        self._given: list[int] = []
-        order = np.argsort(dies, kind="stable")
-        self._doomed = list(zip(dies[order].tolist(), order.tolist(), strict=True))[::-1]
-
-    def give(self, count: int, moment: int) -> list[int]:
-        """Rows for the next gates, of which the first runs at this moment."""
-        while self._doomed and self._doomed[-1][0] <= moment:
-            self._free.append(self._given[self._doomed.pop()[1]])
-        rows = [self._any() for _ in range(count)]
-        self._given += rows
-        return rows
-
-    def keep(self, count: int) -> list[int]:
-        """Rows that nothing else is ever in again."""
-        return [self._any() for _ in range(count)]
-
-    def _any(self) -> int:
-        # The row that was free last is the most likely to be in a cache.
-        if self._free:
-            return self._free.pop()
-        self.num_rows += 1
-        return self.num_rows - 1
-
-
-def _tape(circuit: Circuit, planned: _Planned, row: I32, rows: _Rows) -> tuple[Tape, Wires]:
-    """The tape of a stage, and where its targets are. `row`: of each net, -1 for none; changed."""
-    base = 1 + circuit.num_inputs
-    segments: list[tuple[int, ...]] = []
-    outputs: list[int] = []
-    for run in planned.runs:
-        first, size = len(outputs), len(run.gates)
-        moment = planned.begin + 1 + first
-        if run.loop:
-            outputs += rows.give(size, moment)
-        else:
-            for k in range(size):
-                outputs += rows.give(1, moment + k)
-        segments.append((first, first + size, int(run.loop), *run.shape))
-    row[base + planned.gates] = outputs
-    targets = planned.stage.targets
-    wires = Wires(row[targets >> 1], np.where(targets & 1, _ALL, np.uint64(0)))
-    apart = np.zeros(0, dtype=np.int64)
-    if planned.stage.apart is not None:
-        apart = np.flatnonzero(planned.stage.apart)
-    # Copies are gates of one input, those that are inverted last.
-    apart = apart[np.argsort(targets[apart] & 1, kind="stable")]
-    inverted = (targets[apart] & 1).astype(np.int32)
-    first, straight, end = (
-        len(outputs),
-        len(outputs) + int((1 - inverted).sum()),
-        len(outputs) + len(apart),
+    taken, dies = [], []
+    ends = np.cumsum([len(each.gates.gates) for each in planned])[:-1]
+    for each, its_deaths in zip(planned, np.split(_deaths(circuit, planned), ends), strict=True):
+        # Copies are the last to take rows, and nothing else is ever in these again.
+        taken += [each.taken, np.full(len(each.copied), each.end - 1)]
+        dies += [its_deaths, np.full(len(each.copied), _NEVER)]
+    all_dies = np.concatenate(dies)
+    rows, free = np.empty_like(all_dies), np.empty_like(all_dies)
+    num_rows = suited(_give_rows, circuit)(
+        np.concatenate(taken), all_dies, np.argsort(all_dies, kind="stable"), free, rows, num_rows
     )
-    segments += [(first, straight, 0, *Shape(1, 0)), (straight, end, 0, *Shape(0, 1))]
-    outputs += rows.keep(len(apart))
-    inputs = np.concatenate([row[planned.nets], row[targets[apart] >> 1]])
-    wires.rows[apart] = outputs[first:]
-    wires.inverted[apart] = 0
+    ends = np.cumsum([len(each.gates.gates) + len(each.copied) for each in planned])[:-1]
+    return np.split(rows, ends), num_rows
+
+
+@kernel
+def _give_rows(taken: I64, dies: I64, by_death: I64, free: I64, rows: I64, num_rows: int) -> int:
+    """Give rows to gates, in order, and take them back.
+
+    Args:
+        taken: `[G]` moment at which a gate takes a row.
+        dies: `[G]` moment from which on nobody reads it.
+        by_death: `[G]` the gates in the order in which they die.
+        free: `[G]` scratch.
+        rows: `[G]` filled in.
+        num_rows: the first row that can be given.
+
+    Returns:
+        how many rows there are.
+    """
+    num_free = dead = 0
+    for gate in range(len(taken)):
+        while dies[by_death[dead]] <= taken[gate]:
+            free[num_free] = rows[by_death[dead]]
+            num_free += 1
+            dead += 1
+        if num_free:
+            # The row that was free last is the most likely to be in a cache.
+            num_free -= 1
+            rows[gate] = free[num_free]
+        else:
+            rows[gate] = num_rows
+            num_rows += 1
+    return num_rows
+
+
+def _tape(circuit: Circuit, planned: _Planned, outputs: I64, row: I32) -> tuple[Tape, Wires]:
+    """The tape of a stage, and where its targets are.
+
+    Args:
+        outputs: rows that its gates drive, and then copies.
+        row: of each net, -1 for none; changed.
+    """
+    base = 1 + circuit.num_inputs
+    gates, copied, targets = planned.gates, planned.copied, planned.stage.targets
+    row[base + gates.gates] = outputs[: len(gates.gates)]
+    wires = Wires(row[targets >> 1], np.where(targets & 1, _ALL, np.uint64(0)))
+    inverted = (targets[copied] & 1).astype(np.int32)
+    first, end = len(gates.gates), len(outputs)
+    straight = end - int(inverted.sum())
+    copies = [(first, straight, 0, *Shape(1, 0)), (straight, end, 0, *Shape(0, 1))]
+    segments = np.concatenate([planned.segments, copies])
+    inputs = np.concatenate([row[gates.nets], row[targets[copied] >> 1]])
+    wires.rows[copied] = outputs[first:]
+    wires.inverted[copied] = 0
     initial = np.zeros(circuit.num_gates, dtype=np.uint64)
     for loop in circuit.loops:
         initial[loop.start : loop.end] = np.where(loop.initial, _ALL, np.uint64(0))
-    kept = [segment for segment in segments if segment[0] < segment[1]]
+    segments = segments[segments[:, 0] < segments[:, 1]]
     tape = Tape(
-        np.array(kept, dtype=np.int64).reshape(-1, 8),
-        np.array([[0, len(kept), 0]]),
-        np.concatenate([planned.plus, 1 - inverted]),
-        np.concatenate([planned.minus, inverted]),
+        segments,
+        np.array([[0, len(segments), 0]]),
+        np.concatenate([gates.shapes[:, 0], 1 - inverted]).astype(np.int32),
+        np.concatenate([gates.shapes[:, 1], inverted]).astype(np.int32),
         inputs,
-        np.array(outputs, dtype=np.int32),
-        np.concatenate([initial[planned.gates], np.zeros(len(apart), dtype=np.uint64)]),
+        outputs.astype(np.int32),
+        np.concatenate([initial[gates.gates], np.zeros(len(copied), dtype=np.uint64)]),
     )
     if planned.stage.optional:
         # The tape may not have run when others do: they must not find its gates.
-        row[base + planned.gates] = -1
+        row[base + gates.gates] = -1
     return tape, wires
-
-
-def cone(
-    circuit: Circuit,
-    targets: Literals,
-    *,
-    known: NDArray[np.bool_] | None = None,
-    through_time: bool = False,
-) -> NDArray[np.bool_]:
-    """`[nets]` which nets literals depend on, directly or not.
-
-    Args:
-        known: `[nets]` where to stop; these nets are left out.
-        through_time: a fluent depends on what it depended on one step before.
-    """
-    base, num_fluents = 1 + circuit.num_inputs, len(circuit.fluents)
-    reached = [False] * (base + circuit.num_gates)
-    closed = reached if known is None else known.tolist()
-    offsets, nets = circuit.offsets.tolist(), (circuit.literals >> 1).tolist()
-    following = (circuit.next >> 1).tolist()
-    loop_of = {base + gate: loop for loop in circuit.loops for gate in range(loop.start, loop.end)}
-    # Lists, because reading arrays item by item takes several times as long.
-    pending: list[int] = np.unique(targets >> 1).tolist()
-    while pending:
-        net = pending.pop()
-        if reached[net] or closed[net]:
-            continue
-        reached[net] = True
-        if net >= base:
-            pending.extend(nets[offsets[net - base] : offsets[net - base + 1]])
-            if net in loop_of:
-                # A loop is evaluated as a whole.
-                pending.extend(range(base + loop_of[net].start, base + loop_of[net].end))
-        elif through_time and 0 < net <= num_fluents:
-            pending.append(following[net - 1])
-    return np.array(reached, dtype=np.bool_)

@@ -13,108 +13,272 @@ there can be.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from typing import NamedTuple
+from collections.abc import Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.arrays import first_seen, take_segments
+from ggp.machine.jit import inlined, kernel
 from ggp.machine.propnet.circuit import Circuit, Literals
-from ggp.machine.propnet.play.fusing import Fused, Shape
+from ggp.machine.propnet.play.cones import I64, is_large, suited
+from ggp.machine.propnet.play.fusing import FusedGates, Shape
 
 PIECE = 2048
 """Gates that are ordered by shape: what they drive fits the second cache."""
 
+_PLACE, _MISSING, _READERS, _NEXT = range(4)
+"""Of each gate: its place in the order, how many of its inputs are to come, the list of its
+readers, the next gate in the list of those that are ready."""
 
-class Run(NamedTuple):
-    """Gates that come one after the other: a loop, or all of one shape.
-
-    Attributes:
-        gates: in order.
-        loop: whether they are a loop.
-        shape: of each, unless they are a loop.
-    """
-
-    gates: list[Fused]
-    loop: bool
-    shape: Shape
+_MET, _FIRST, _LAST, _SIZE, _SINCE, _SHAPES = range(4, 10)
+"""Of each shape: the piece it was met in, the list of its gates that are ready, the last of that,
+how many they are, since when there are some. And the shapes that were met in a piece."""
 
 
-def runs_of(circuit: Circuit, gates: list[Fused], targets: Literals) -> list[Run]:
+def in_order(circuit: Circuit, gates: FusedGates, targets: Literals) -> tuple[FusedGates, I64]:
     """Gates in the order in which to evaluate them.
 
     Args:
         gates: in circuit order; all others that they need are there already.
         targets: what they are needed for.
+
+    Returns:
+        the gates, and `[S, 8]` segments, see `Tape`.
     """
-    base = 1 + circuit.num_inputs
-    found: list[Run] = []
-    for part, loop in _split_at_loops(circuit, gates):
+    sorter = _Sorter(circuit, gates, targets)
+    segments = [np.zeros((0, 8), dtype=np.int64)]
+    for first, end, loop in _split_at_loops(circuit, gates.gates):
         if loop:
-            found.append(Run(part, True, Shape(0, 0)))
-            continue
-        by_net = {base + each.gate: each for each in part}
-        ordered = part if len(part) <= PIECE else _depth_first(by_net, (targets >> 1).tolist())
-        for first in range(0, len(ordered), PIECE):
-            found += _runs_of_shapes(ordered[first : first + PIECE], base)
-    return found
+            segments.append(np.array([(first, end, 1, *Shape(0, 0))]))
+        else:
+            segments.append(sorter.put_in_order(first, end))
+    starts, taken = take_segments(gates.first, sorter.order)
+    ordered = FusedGates(
+        gates.gates[sorter.order], gates.shapes[sorter.order], starts, gates.nets[taken]
+    )
+    return ordered, np.concatenate(segments)
 
 
-def _depth_first(by_net: dict[int, Fused], targets: list[int]) -> list[Fused]:
-    """Gates, each after those it needs, and soon after the last of them."""
-    waiting = dict(by_net)
+class _Sorter:
+    """Puts gates in order, part by part.
+
+    Attributes:
+        order: `[G]` places among the gates given; those that are in no part stay where they are.
+    """
+
+    def __init__(self, circuit: Circuit, gates: FusedGates, targets: Literals) -> None:
+        size, reads = len(gates.gates), len(gates.nets)
+        base = 1 + circuit.num_inputs
+        self._gates = gates
+        gate_of = np.full(base + circuit.num_gates, -1, dtype=np.int64)
+        gate_of[base + gates.gates] = np.arange(size)
+        # The gate that drives each net that is read, or wanted.
+        self._sources = gate_of[gates.nets]
+        self._wanted = gate_of[targets >> 1]
+        self._shape_of = _numbers(circuit, gates.shapes)
+        self._depth_first = suited(_depth_first, circuit)
+        self._side_by_side = suited(_side_by_side, circuit)
+        self._readers = np.repeat(np.arange(size), np.diff(gates.first))
+        self._before = np.empty(reads, dtype=np.int64)
+        self._stack = np.empty(reads + size + 1, dtype=np.int64)
+        self._work = np.zeros((10, size), dtype=np.int64)
+        self._work[[_PLACE, _MET]] = -1
+        self.order = np.arange(size)
+
+    def put_in_order(self, first: int, end: int) -> I64:
+        """Order some gates that follow each other; their segments."""
+        order, gates = self.order, self._gates
+        if end - first > PIECE:
+            waiting = np.ones(len(order), dtype=np.bool_)
+            self._depth_first(
+                *(first, end, gates.first, self._sources, self._wanted),
+                *(waiting, self._stack, order),
+            )
+        before = order.copy()
+        ends = np.empty(end - first, dtype=np.int64)
+        size = min(PIECE, end - first)
+        num_runs = self._side_by_side(
+            *(first, end, size, gates.first, self._sources, self._shape_of, self._readers),
+            *(self._before, self._work, before, order, ends),
+        )
+        bounds = np.concatenate([[first], ends[:num_runs]])
+        segments = np.zeros((num_runs, 8), dtype=np.int64)
+        segments[:, 0], segments[:, 1] = bounds[:-1], bounds[1:]
+        segments[:, 3:] = gates.shapes[order[bounds[:-1]]]
+        return segments
+
+
+def _numbers(circuit: Circuit, rows: I64) -> I64:
+    """`[L]` a number for each row of `[L, K]`, the same for equal rows."""
+    if is_large(circuit):
+        return first_seen(rows)[1]
+    known: dict[tuple[int, ...], int] = {}
+    found = [known.setdefault(row, len(known)) for row in map(tuple, rows.tolist())]
+    return np.array(found, dtype=np.int64)
+
+
+def _split_at_loops(circuit: Circuit, gates: I64) -> Iterator[tuple[int, int, bool]]:
+    """Where runs of gates that are in no loop, and loops, begin and end, and if they are loops."""
+    at = 0
+    for loop in circuit.loops:
+        first, end = np.searchsorted(gates, (loop.start, loop.end)).tolist()
+        if first < end:
+            if at < first:
+                yield at, first, False
+            yield first, end, True
+            at = end
+    if at < len(gates):
+        yield at, len(gates), False
+
+
+@kernel
+def _depth_first(
+    begin: int,
+    end: int,
+    first: I64,
+    sources: I64,
+    wanted: I64,
+    waiting: NDArray[np.bool_],
+    stack: I64,
+    order: I64,
+) -> None:
+    """Gates `begin .. end`, each after those it needs, and soon after the last of them.
+
+    Args:
+        first: where in `sources` those of each gate begin.
+        sources: gates that are read, -1 for other nets.
+        wanted: gates that are wanted, -1 for other nets.
+        waiting: `[G]` all true.
+        stack: scratch, for as many as there are gates and sources.
+        order: filled in from `begin` on.
+    """
+    at = begin
     # Gates that only later parts need come last.
-    pending: list[int | Fused] = [*reversed(by_net), *reversed(targets)]
-    found: list[Fused] = []
-    while pending:
-        each = pending.pop()
-        if isinstance(each, Fused):
-            found.append(each)
-        elif (gate := waiting.pop(each, None)) is not None:
-            pending.append(gate)
-            pending += gate.nets
-    return found
+    for k in range(len(wanted) + end - begin):
+        stack[0] = wanted[k] if k < len(wanted) else begin + k - len(wanted)
+        top = 1
+        if stack[0] < 0:
+            top = 0
+        while top:
+            top -= 1
+            gate = stack[top]
+            if gate < 0:
+                order[at] = -1 - gate
+                at += 1
+            elif begin <= gate < end and waiting[gate]:
+                waiting[gate] = False
+                stack[top] = -1 - gate
+                top += 1
+                for i in range(first[gate], first[gate + 1]):
+                    if sources[i] >= 0:
+                        stack[top] = sources[i]
+                        top += 1
 
 
-def _runs_of_shapes(gates: list[Fused], base: int) -> list[Run]:
-    """Runs of gates of one shape.
+@kernel
+def _side_by_side(
+    begin: int,
+    end: int,
+    piece: int,
+    first: I64,
+    sources: I64,
+    shape_of: I64,
+    readers: I64,
+    before: I64,
+    work: I64,
+    order: I64,
+    found: I64,
+    ends: I64,
+) -> int:
+    """Put gates of one shape side by side, within each piece.
 
     Of the shapes of which gates are ready, which have all their inputs, the most frequent goes
     next. Long runs are what kernels are fast at.
+
+    Args:
+        begin, end: places of the gates in the order.
+        piece: gates of a piece.
+        first: where in `sources` those of each gate begin.
+        sources: gates that are read, -1 for other nets.
+        shape_of: `[G]` number of the shape of each gate.
+        readers: the gate that reads each source.
+        before: scratch, for as many as there are sources.
+        work: `[10, G]` scratch, see `_PLACE` and `_MET`, which are all -1.
+        order: `[G]` the gates.
+        found: `[G]` filled in between `begin` and `end`.
+        ends: where runs of one shape end, filled in.
+
+    Returns:
+        how many runs there are.
     """
-    place = {base + each.gate: k for k, each in enumerate(gates)}
-    missing = [0] * len(gates)
-    readers: list[list[int]] = [[] for _ in gates]
-    ready: dict[Shape, list[int]] = {}
-    for k, gate in enumerate(gates):
-        for net in gate.nets:
-            if (source := place.get(net)) is not None:
-                missing[k] += 1
-                readers[source].append(k)
-        if not missing[k]:
-            ready.setdefault(gate.shape, []).append(k)
-    runs = []
-    while ready:
-        shape = max(ready, key=lambda s: len(ready[s]))
-        run = ready.pop(shape)
-        # The run grows by what becomes ready meanwhile.
-        for k in run:
-            for reader in readers[k]:
-                missing[reader] -= 1
-                if not missing[reader]:
-                    other = gates[reader].shape
-                    (run if other == shape else ready.setdefault(other, [])).append(reader)
-        runs.append(Run([gates[k] for k in run], False, shape))
+    at, runs = begin, 0
+    for start in range(begin, end, piece):
+        stop = start + piece
+        if stop > end:
+            stop = end
+        for k in range(start, stop):
+            work[_PLACE, order[k]] = k
+            work[_READERS, order[k]] = -1
+            work[_MISSING, order[k]] = 0
+        # From the last, since the reader that is found last is the first of the list.
+        for k in range(stop - 1, start - 1, -1):
+            gate = order[k]
+            for i in range(first[gate + 1] - 1, first[gate] - 1, -1):
+                source = sources[i]
+                if source >= 0 and work[_PLACE, source] >= start:
+                    work[_MISSING, gate] += 1
+                    before[i] = work[_READERS, source]
+                    work[_READERS, source] = i
+        shapes = moment = 0
+        for k in range(start, stop):
+            shape = shape_of[order[k]]
+            if work[_MET, shape] != start:
+                work[_MET, shape] = start
+                work[_SIZE, shape] = 0
+                work[_SHAPES, shapes] = shape
+                shapes += 1
+            if work[_MISSING, order[k]] == 0:
+                moment = _make_ready(work, order[k], shape, moment)
+        while True:
+            shape, most = -1, 0
+            for k in range(shapes):
+                other = work[_SHAPES, k]
+                size = work[_SIZE, other]
+                if size > most or (
+                    size and size == most and work[_SINCE, other] < work[_SINCE, shape]
+                ):
+                    shape, most = other, size
+            if shape < 0:
+                break
+            # The run grows by what becomes ready meanwhile.
+            gate = work[_FIRST, shape]
+            while gate >= 0:
+                found[at] = gate
+                at += 1
+                i = work[_READERS, gate]
+                while i >= 0:
+                    reader = readers[i]
+                    work[_MISSING, reader] -= 1
+                    if work[_MISSING, reader] == 0:
+                        moment = _make_ready(work, reader, shape_of[reader], moment)
+                    i = before[i]
+                gate = work[_NEXT, gate]
+            work[_SIZE, shape] = 0
+            ends[runs] = at
+            runs += 1
     return runs
 
 
-def _split_at_loops(circuit: Circuit, gates: list[Fused]) -> list[tuple[list[Fused], bool]]:
-    """Runs of gates that are in no loop, and loops, in order."""
-    numbers = [each.gate for each in gates]
-    parts = []
-    at = 0
-    for loop in circuit.loops:
-        first, end = bisect_left(numbers, loop.start), bisect_left(numbers, loop.end)
-        if first < end:
-            parts.append((gates[at:first], False))
-            parts.append((gates[first:end], True))
-            at = end
-    parts.append((gates[at:], False))
-    return [(part, loop) for part, loop in parts if part]
+@inlined
+def _make_ready(work: I64, gate: int, shape: int, moment: int) -> int:
+    """Put a gate into the list of its shape; the next moment."""
+    if work[_SIZE, shape]:
+        work[_NEXT, work[_LAST, shape]] = gate
+    else:
+        work[_FIRST, shape] = gate
+        work[_SINCE, shape] = moment
+    work[_LAST, shape] = gate
+    work[_NEXT, gate] = -1
+    work[_SIZE, shape] += 1
+    return moment + 1

@@ -15,13 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.machine.arrays import offsets_of
+from ggp.machine.jit import inlined, kernel
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Literals
+from ggp.machine.propnet.play.cones import I64, suited, touched_by
 
 MIN_LITERALS = 4000
 """Smaller circuits are not worth it: what they cost is mostly something else."""
@@ -67,24 +69,15 @@ def _clock(circuit: Circuit) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
 def _untouched(circuit: Circuit) -> NDArray[np.int64]:
     """Fluents that depend on no move, now or in earlier steps."""
     base, num_fluents = 1 + circuit.num_inputs, len(circuit.fluents)
-    offsets, nets = circuit.offsets.tolist(), (circuit.literals >> 1).tolist()
-    following = (circuit.next >> 1).tolist()
-    touched = [False] * (base + circuit.num_gates)
-    touched[1 + num_fluents : base] = [True] * (base - 1 - num_fluents)
-    gates = list(range(circuit.num_gates))
-    while True:
-        left = []
-        for gate in gates:
-            if any(map(touched.__getitem__, nets[offsets[gate] : offsets[gate + 1]])):
-                touched[base + gate] = True
-            else:
-                left.append(gate)
-        gates = left
-        changed = [f for f, net in enumerate(following) if touched[net] and not touched[1 + f]]
-        if not changed:
-            return np.flatnonzero(~np.array(touched[1 : 1 + num_fluents]))
-        for f in changed:
-            touched[1 + f] = True
+    touched = np.zeros(base + circuit.num_gates, dtype=np.bool_)
+    touched[1 + num_fluents : base] = True
+    fluents, known = touched[1 : 1 + num_fluents], -1
+    while known != np.count_nonzero(fluents):
+        known = int(np.count_nonzero(fluents))
+        touched = touched_by(circuit, touched)
+        fluents = touched[1 : 1 + num_fluents]
+        fluents |= touched[circuit.next >> 1]
+    return np.flatnonzero(~fluents)
 
 
 def _history(circuit: Circuit, fluents: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -139,33 +132,85 @@ def _assuming(circuit: Circuit, known: Mapping[int, bool]) -> Circuit:
 
     Gates that are no longer needed have no literals.
     """
-    base = 1 + circuit.num_inputs
-    offsets, literals = circuit.offsets.tolist(), circuit.literals.tolist()
-    become = list(range(0, 2 * (base + circuit.num_gates), 2))
-    for net, value in known.items():
-        become[net] = TRUE if value else FALSE
-    gates: list[list[int]] = []
-    for net, (first, end) in enumerate(pairwise(offsets), base):
-        before = literals[first:end]
-        after = [become[literal >> 1] ^ (literal & 1) for literal in before]
-        if after != before:
-            after = sorted({*after} - {TRUE})
-            if FALSE in after or any(x ^ 1 == y for x, y in pairwise(after)):
-                become[net], after = FALSE, []
-            elif len(after) < 2:
-                become[net], after = after[0] if after else TRUE, []
-        gates.append(after)
-    moved = np.array(become, dtype=np.int32)
+    base, num_gates = 1 + circuit.num_inputs, circuit.num_gates
+    become = np.arange(0, 2 * (base + num_gates), 2, dtype=np.int32)
+    become[list(known)] = [TRUE if value else FALSE for value in known.values()]
+    sizes = np.zeros(num_gates, dtype=np.int64)
+    literals = np.empty_like(circuit.literals)
+    num_literals = suited(_assume, circuit)(
+        circuit.offsets, circuit.literals, base, become, sizes, literals
+    )
 
     def now(some: Literals) -> Literals:
-        found: Literals = moved[some >> 1] ^ (some & 1)
+        found: Literals = become[some >> 1] ^ (some & 1)
         return found
 
     return replace(
         circuit,
-        offsets=np.cumsum([0, *map(len, gates)], dtype=np.int64),
-        literals=np.array([x for gate in gates for x in gate], dtype=np.int32),
+        offsets=offsets_of(sizes),
+        literals=literals[:num_literals],
         next=now(circuit.next),
         legal=tuple(replace(each, literals=now(each.literals)) for each in circuit.legal),
         terminal=int(now(np.array([circuit.terminal], dtype=np.int32))[0]),
     )
+
+
+@kernel
+def _assume(
+    offsets: I64, literals: Literals, base: int, become: Literals, sizes: I64, left: Literals
+) -> int:
+    """What is left of gates where some nets are constant.
+
+    Args:
+        base: net of the first gate.
+        become: `[nets]` the literal that each net is now; changed for gates.
+        sizes: `[G]` literals that are left of each gate, filled in.
+        left: these, gate by gate, filled in.
+
+    Returns:
+        how many literals are left.
+    """
+    at = 0
+    for gate in range(len(sizes)):
+        start, changed = at, False
+        for k in range(offsets[gate], offsets[gate + 1]):
+            left[at] = become[literals[k] >> 1] ^ (literals[k] & 1)
+            if left[at] != literals[k]:
+                changed = True
+            at += 1
+        if changed:
+            at = _tidied(left, start, at)
+            if at == start:
+                become[base + gate] = TRUE
+            elif left[start] == FALSE:
+                become[base + gate], at = FALSE, start
+            elif at == start + 1:
+                become[base + gate], at = left[start], start
+        sizes[gate] = at - start
+    return at
+
+
+@inlined
+def _tidied(literals: Literals, start: int, end: int) -> int:
+    """Sort the literals of a gate, and drop those that it does not need; their new end.
+
+    If it can never be true, the first is false.
+    """
+    for k in range(start + 1, end):
+        # They are nearly in order.
+        literal, place = literals[k], k
+        while place > start and literals[place - 1] > literal:
+            literals[place] = literals[place - 1]
+            place -= 1
+        literals[place] = literal
+    at = start
+    for k in range(start, end):
+        literal = literals[k]
+        if literal == TRUE or (at > start and literal == literals[at - 1]):
+            continue
+        if at > start and literal == literals[at - 1] ^ 1:
+            literals[start] = FALSE
+            return start + 1
+        literals[at] = literal
+        at += 1
+    return at

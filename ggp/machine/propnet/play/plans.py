@@ -24,7 +24,8 @@ from ggp.machine.goal_values import NO_NUMBER, number_or_nan
 from ggp.machine.propnet.circuit import FALSE, Circuit, Literals
 from ggp.machine.propnet.play.blocks import PlayoutPlan
 from ggp.machine.propnet.play.choice import GROUP
-from ggp.machine.propnet.play.layout import Stage, cone, lay_out
+from ggp.machine.propnet.play.cones import cone
+from ggp.machine.propnet.play.layout import Stage, lay_out
 from ggp.machine.propnet.play.packed import pack
 from ggp.machine.propnet.play.phases import phases_of
 from ggp.machine.propnet.play.tapes import I32, Tape, Wires
