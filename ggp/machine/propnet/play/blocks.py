@@ -42,7 +42,8 @@ class PlayoutPlan(NamedTuple):
 
     Attributes:
         look: terminal and legal, from the state.
-        act: the next state, from state and moves, after `look`.
+        act: the next state, from state and moves, after `look`. After each part, some fluents are
+            overwritten that later parts do not read (see `updates`).
         judge: goals, after `look`.
         num_rows: rows of all.
         row_of: `[F]` row of each fluent, -1 for those that do not matter.
@@ -52,8 +53,9 @@ class PlayoutPlan(NamedTuple):
         phases: `[V - 1, S]` all ones or zeros: what they are in each phase. Of the V variants the
             first is for any state, and each of the others for a phase: parts of `look` and `act`,
             and what follows.
-        changed: `[C]` rows of the fluents that may change, variant by variant.
-        change_ends: `[V + 1]` where those of each variant begin.
+        act_parts: `[V + 1]` where the parts of `act` of each variant begin.
+        changed: `[C]` rows of the fluents that may change, part by part of `act`.
+        change_ends: `[P + 1]` where those of each part begin.
         next: `[C]` where their next values are.
         terminal: `[V]` literals.
         role_moves: `[V, R + 1]` where the moves of each role begin; each has a multiple of
@@ -76,6 +78,7 @@ class PlayoutPlan(NamedTuple):
     state_rows: I32
     phase_rows: I32
     phases: U64
+    act_parts: NDArray[np.int64]
     changed: I32
     change_ends: NDArray[np.int64]
     next: Wires

@@ -22,6 +22,7 @@ from ggp.machine.propnet.play.cones import I64, cone, suited
 from ggp.machine.propnet.play.fusing import FusedGates, Shape, fuse
 from ggp.machine.propnet.play.order import in_order
 from ggp.machine.propnet.play.tapes import I32, Tape, Wires
+from ggp.machine.propnet.play.updates import Updates, cut, updates_of
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -36,11 +37,14 @@ class Stage(NamedTuple):
         targets: the literals. They can be read from the end of the stage until the next stage
             begins that is not optional.
         optional: whether the stage is left out now and then; others then cannot rely on its gates.
+        into: `[K]` inputs that take over the targets; none if they do not. Each does so between
+            two parts of the tape, or after the last, and the target can be read until then.
         apart: `[K]` whether a target must not be in the row of an input.
     """
 
     targets: Literals
     optional: bool = False
+    into: I64 | None = None
     apart: NDArray[np.bool_] | None = None
 
 
@@ -50,11 +54,13 @@ class Laid(NamedTuple):
     Attributes:
         tapes: one for each stage.
         wires: where the targets of each stage are.
+        part_of: of each stage, `[K]` the part of its tape after which a target is taken over.
         num_rows: of all.
     """
 
     tapes: list[Tape]
     wires: list[Wires]
+    part_of: list[I64]
     num_rows: int
 
 
@@ -78,7 +84,8 @@ def lay_out(circuit: Circuit, inputs: Sequence[int], stages: Sequence[Stage]) ->
     planned: list[_Planned] = []
     for stage, gates in zip(stages, fuse(circuit, cones, [s.targets for s in stages]), strict=True):
         ordered, segments = in_order(circuit, gates, stage.targets)
-        planned.append(_Planned(stage, ordered, segments, planned[-1].end if planned else 0))
+        begin = planned[-1].end if planned else 0
+        planned.append(_Planned(circuit, stage, ordered, segments, begin))
     for number, each in enumerate(planned):
         later = [other.begin for other in planned[number + 1 :] if not other.stage.optional]
         each.resumed = later[0] if later else planned[-1].end
@@ -87,7 +94,8 @@ def lay_out(circuit: Circuit, inputs: Sequence[int], stages: Sequence[Stage]) ->
     row[0] = 0
     row[list(inputs)] = np.arange(1, len(inputs) + 1)
     made = [_tape(circuit, *each, row) for each in zip(planned, outputs, strict=True)]
-    return Laid([tape for tape, _ in made], [wires for _, wires in made], num_rows)
+    parts = [each.updates.part_of for each in planned]
+    return Laid([tape for tape, _ in made], [wires for _, wires in made], parts, num_rows)
 
 
 class _Planned:
@@ -100,18 +108,26 @@ class _Planned:
         gates: `[G]` its gates.
         segments: `[S, 8]` see `Tape`.
         copied: targets that are copied, as gates of one input, those that are inverted last.
+        updates: when targets are taken over.
         begin, end: moment when the stage begins, and when the next one does.
         resumed: moment when the next stage begins that is not optional.
         taken: `[G]` moment at which a gate takes its row.
         read: `[G]` moment at which it has surely read its inputs.
     """
 
-    def __init__(self, stage: Stage, gates: FusedGates, segments: I64, begin: int) -> None:
+    def __init__(
+        self, circuit: Circuit, stage: Stage, gates: FusedGates, segments: I64, begin: int
+    ) -> None:
         self.stage = stage
         self.gates = gates
-        self.segments = segments
         self.copied = np.flatnonzero([] if stage.apart is None else stage.apart)
         self.copied = self.copied[np.argsort(stage.targets[self.copied] & 1, kind="stable")]
+        self.updates = Updates(np.zeros(0, np.int64), np.zeros(len(stage.targets), np.int64))
+        if stage.into is not None:
+            self.updates = updates_of(
+                circuit, gates, segments, stage.targets, stage.into, self.copied
+            )
+        self.segments = cut(segments, self.updates.cuts) if len(segments) else segments
         self.begin = begin
         self.end = self.resumed = begin + 1 + len(gates.gates)
         self.taken = np.arange(begin + 1, self.end)
@@ -120,6 +136,12 @@ class _Planned:
             # All of a loop runs again and again.
             self.taken[first:end] = begin + 1 + first
             self.read[first:end] = begin + 1 + end
+
+    def shown(self) -> I64:
+        """`[K]` moment until which each target is read."""
+        if self.stage.into is None:
+            return np.full(len(self.stage.targets), self.resumed)
+        return np.append(self.begin + 1 + self.updates.cuts, self.end)[self.updates.part_of]
 
 
 def _deaths(circuit: Circuit, planned: Sequence[_Planned]) -> I64:
@@ -141,7 +163,7 @@ def _deaths(circuit: Circuit, planned: Sequence[_Planned]) -> I64:
             moments = np.where(read < first, each.resumed, moments)
         np.maximum.at(dies, read[read >= 0], moments[read >= 0])
         shown = number[each.stage.targets >> 1]
-        dies[shown[shown >= 0]] = np.maximum(dies[shown[shown >= 0]], each.resumed)
+        np.maximum.at(dies, shown[shown >= 0], each.shown()[shown >= 0])
         if each.stage.optional:
             number[base + gates.gates] = -1
         first += len(gates.gates)
@@ -223,9 +245,11 @@ def _tape(circuit: Circuit, planned: _Planned, outputs: I64, row: I32) -> tuple[
     for loop in circuit.loops:
         initial[loop.start : loop.end] = np.where(loop.initial, _ALL, np.uint64(0))
     segments = segments[segments[:, 0] < segments[:, 1]]
+    starts = np.append(0, planned.updates.cuts)
+    bounds = np.append(np.searchsorted(segments[:, 0], starts), len(segments))
     tape = Tape(
         segments,
-        np.array([[0, len(segments), 0]]),
+        np.stack([bounds[:-1], bounds[1:], gates.first[starts]], axis=1),
         np.concatenate([gates.shapes[:, 0], 1 - inverted]).astype(np.int32),
         np.concatenate([gates.shapes[:, 1], inverted]).astype(np.int32),
         inputs,

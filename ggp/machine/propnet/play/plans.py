@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.gdl.program import RANDOM
+from ggp.machine.arrays import offsets_of
 from ggp.machine.goal_values import NO_NUMBER, number_or_nan
 from ggp.machine.propnet.circuit import FALSE, Circuit, Literals
 from ggp.machine.propnet.play.blocks import PlayoutPlan
@@ -62,8 +63,9 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
         state_rows=row_of[matter],
         phase_rows=row_of[phases.fluents],
         phases=np.where(phases.values, _ALL, np.uint64(0)),
+        act_parts=np.cumsum([0, *(len(each.act.parts) for each in variants)]),
         changed=np.concatenate([row_of[matter][each.changed] for each in variants]),
-        change_ends=np.cumsum([0, *(len(each.changed) for each in variants)]),
+        change_ends=offsets_of(np.concatenate([each.num_changed for each in variants])),
         next=_together([each.next for each in variants]),
         terminal=_together([each.terminal for each in variants]),
         role_moves=np.stack(
@@ -81,7 +83,8 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
 class _Variant(NamedTuple):
     """Tapes of one circuit, and wires, as in `PlayoutPlan`.
 
-    Rows of fillers are -1, and fluents that change are places among those that matter.
+    Rows of fillers are -1, and fluents that change are places among those that matter, so many
+    after each part of `act`.
     """
 
     look: Tape
@@ -89,6 +92,7 @@ class _Variant(NamedTuple):
     judge: Tape
     num_rows: int
     changed: NDArray[np.int64]
+    num_changed: NDArray[np.int64]
     next: Wires
     terminal: Wires
     role_moves: NDArray[np.int64]
@@ -126,13 +130,15 @@ class _Variant(NamedTuple):
             Stage(np.concatenate([[circuit.terminal], wanted[kept]]).astype(np.int32)),
             # Goals are judged now and then only, so moving on must not rely on gates of `judge`.
             Stage(wanted[:0] if goals is None else goals, optional=True),
-            # States are overwritten fluent by fluent. What a fluent takes over from another one is
-            # copied first, or it might find the other's new value.
-            Stage(following, apart=(net > 0) & (net < first_move)),
+            # What a fluent takes over from another one is copied first, or it might find the
+            # other's new value.
+            Stage(following, into=1 + matter[changed], apart=(net > 0) & (net < first_move)),
         ]
         inputs = [*(1 + matter).tolist(), *range(first_move, first_move + len(wanted))]
         laid = lay_out(circuit, inputs, stages)
         seen, judged, after = laid.wires
+        part_of = laid.part_of[2]
+        by_part = np.argsort(part_of, kind="stable")
         # Moves of a role are worked on in groups. What fills the last one up is never legal.
         counts = np.bincount(role_of[kept], minlength=len(circuit.legal))
         role_moves = np.concatenate([[0], np.cumsum(-(-counts // GROUP) * GROUP)])
@@ -150,8 +156,9 @@ class _Variant(NamedTuple):
             laid.tapes[2],
             laid.tapes[1],
             laid.num_rows,
-            changed,
-            after,
+            changed[by_part],
+            np.bincount(part_of, minlength=len(laid.tapes[2].parts)),
+            Wires(after.rows[by_part], after.inverted[by_part]),
             Wires(seen.rows[:1], seen.inverted[:1]),
             role_moves,
             legal,
@@ -166,13 +173,13 @@ def _joined(tapes: Sequence[Tape]) -> Tape:
     num_segments = num_gates = num_inputs = 0
     for tape in tapes:
         segments.append(tape.segments + np.array([num_gates] * 2 + [0] * 6))
-        parts.append([num_segments, num_segments + len(tape.segments), num_inputs])
+        parts.append(tape.parts + np.array([num_segments, num_segments, num_inputs]))
         num_segments += len(tape.segments)
         num_gates += len(tape.outputs)
         num_inputs += len(tape.inputs)
     return Tape(
         np.concatenate(segments),
-        np.array(parts),
+        np.concatenate(parts),
         *(np.concatenate([tape[field] for tape in tapes]) for field in range(2, len(Tape._fields))),
     )
 

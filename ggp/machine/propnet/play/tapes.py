@@ -31,7 +31,7 @@ class Tape(NamedTuple):
     Attributes:
         segments: `[S, 8]` first gate, end, whether it is a loop (evaluated until nothing
             changes), and, of others, the shape of its gates (see `fusing.Shape`).
-        parts: `[P, 3]` a tape may have several parts, of which one is run at a time: the first
+        parts: `[P, 3]` a tape may have several parts, which are run one at a time: the first
             segment of each, the end, and where its inputs begin.
         plus: `[G]` how many rows each gate takes as they are.
         minus: `[G]` how many it takes inverted; neither counts rows of pairs.
