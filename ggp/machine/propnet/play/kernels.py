@@ -7,6 +7,8 @@ fluent f.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ggp.machine.jit import inlined, kernel
@@ -34,8 +36,8 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 def run_tape(tape: Tape, part: int, rows: U64, width: tuple[int, ...]) -> None:
     """Evaluate the gates of a part of a tape in every lane of a block.
 
-    Most gates have two or three inputs. Those have loops of their own, because what it takes to
-    find out how many inputs a gate has takes longer than to read them.
+    Most gates have two or three inputs, or up to four pairs. Those have loops of their own, because
+    what it takes to find out how many inputs a gate has takes longer than to read them.
     """
     out_of_line()
     words = words_of(width)
@@ -64,8 +66,83 @@ def run_tape(tape: Tape, part: int, rows: U64, width: tuple[int, ...]) -> None:
                 c = bxor(load(rows, item(tape.inputs, at + 2) * words, width), right)
                 at += 3
                 store(rows, item(tape.outputs, g) * words, band(band(a, b), c))
+        elif plus + minus == 1 and pairs == 1:
+            at = _run_pairs(tape, s, at, rows, (0,), (0,), width)
+        elif plus + minus == 0 and pairs == 2:
+            at = _run_pairs(tape, s, at, rows, (), (0, 0), width)
+        elif plus + minus == 0 and pairs == 3:
+            at = _run_pairs(tape, s, at, rows, (), (0, 0, 0), width)
+        elif plus + minus == 0 and pairs == 4:
+            at = _run_pairs(tape, s, at, rows, (), (0, 0, 0, 0), width)
         else:
             at = _run_any(tape, s, at, rows, width)
+
+
+@inlined
+def _run_pairs(
+    tape: Tape,
+    s: int,
+    start: int,
+    rows: U64,
+    singles: tuple[int, ...],
+    pairs: tuple[int, ...],
+    width: tuple[int, ...],
+) -> int:
+    """Evaluate gates of up to one single input, and one to four pairs.
+
+    Args:
+        singles, pairs: as many zeros as a gate has: code is made for each number.
+
+    Returns:
+        where the inputs of the next gate are.
+    """
+    out_of_line()
+    words = words_of(width)
+    first, end = tape.segments[s, 0], tape.segments[s, 1]
+    both, one = tape.segments[s, 5], tape.segments[s, 6]
+    # Which single is inverted, and the first and the second row of which pairs.
+    single = splat(_ALL if tape.segments[s, 4] else np.uint64(0), width)
+    a, b = _inversion(both + one, 0, width), _inversion(both, 0, width)
+    c, d = _inversion(both + one, 1, width), _inversion(both, 1, width)
+    e, f = _inversion(both + one, 2, width), _inversion(both, 2, width)
+    h, i = _inversion(both + one, 3, width), _inversion(both, 3, width)
+    at = start
+    for g in range(first, end):
+        wrong = splat(np.uint64(0), width)
+        if len(singles):
+            wrong = bxor(_row(tape, at, rows, width), single)
+            wrong = bxor(wrong, splat(_ALL, width))
+            at += 1
+        wrong = bor(wrong, _as_wanted(tape, at, rows, a, b, width))
+        if len(pairs) > 1:
+            wrong = bor(wrong, _as_wanted(tape, at + 2, rows, c, d, width))
+        if len(pairs) > 2:
+            wrong = bor(wrong, _as_wanted(tape, at + 4, rows, e, f, width))
+        if len(pairs) > 3:
+            wrong = bor(wrong, _as_wanted(tape, at + 6, rows, h, i, width))
+        at += 2 * len(pairs)
+        store(rows, item(tape.outputs, g) * words, bxor(wrong, splat(_ALL, width)))
+    return at
+
+
+@inlined
+def _inversion(straight: int, number: int, width: tuple[int, ...]) -> Any:
+    """All ones for a pair with a row that is inverted; of the first `straight` pairs it is not."""
+    return splat(np.uint64(0) if number < straight else _ALL, width)
+
+
+@inlined
+def _row(tape: Tape, at: int, rows: U64, width: tuple[int, ...]) -> Any:
+    """The row of an input."""
+    return load(rows, item(tape.inputs, at) * words_of(width), width)
+
+
+@inlined
+def _as_wanted(tape: Tape, at: int, rows: U64, a: Any, b: Any, width: tuple[int, ...]) -> Any:
+    """Where both rows of a pair are as the pair wants them."""
+    return band(
+        bxor(_row(tape, at, rows, width), a), bxor(_row(tape, at + 1, rows, width), b)
+    )
 
 
 @inlined
