@@ -295,7 +295,8 @@ def _judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
                 bits = (rows[np.int64(wires.rows[k]) * words + w] ^ wires.inverted[k]) & lanes
                 # The first goal value in the order of the rules counts.
                 again = bits & some
-                if again:
+                # Looked for until one is found: where there is one there are many.
+                if again and not faults[role, 0]:
                     for j in range(first, k):
                         held = rows[np.int64(wires.rows[j]) * words + w] ^ wires.inverted[j]
                         if held & again and values[j] != values[k]:
