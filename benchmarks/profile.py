@@ -36,10 +36,11 @@ def _ands(rows: U64, count: int, times: int, width: tuple[int, ...]) -> None:
         store(rows, 0, value)
 
 
-def repeat_tape(tape: Tape, rows: U64, times: int, width: tuple[int, ...]) -> None:
-    """Run a tape several times."""
+def repeat_tape(tape: Tape, parts: int, rows: U64, times: int, width: tuple[int, ...]) -> None:
+    """Run the first parts of a tape several times."""
     for _ in range(times):
-        run_tape(tape, 0, rows, width)
+        for part in range(parts):
+            run_tape(tape, part, rows, width)
 
 
 _repeat = kernel(repeat_tape)
@@ -76,7 +77,8 @@ def measure_profile(game: Game, rulesheets: Path | None, limit: float) -> dict[s
     block = new_block(plan, WIDTH)
     begin(block, (0, LANES), (1,))
     play(plan, queue, block, 1000, 1, WIDTH)
-    look, act = (_seconds(_evaluating(tape, block.rows)) for tape in (plan.look, plan.act))
+    look = _seconds(_evaluating(plan.look, 1, block.rows))
+    act = _seconds(_evaluating(plan.act, int(plan.act_parts[1]), block.rows))
     moving = _seconds(lambda times: _repeat_move(plan, queue, block, times, WIDTH))
     speed = measure(machine, 1.0, np.random.default_rng(0))
     states_per_s = speed.states / speed.seconds
@@ -91,8 +93,8 @@ def measure_profile(game: Game, rulesheets: Path | None, limit: float) -> dict[s
     return row
 
 
-def _evaluating(tape: Tape, rows: NDArray[np.uint64]) -> Callable[[int], None]:
-    return lambda times: _repeat(tape, rows, times, WIDTH)
+def _evaluating(tape: Tape, parts: int, rows: NDArray[np.uint64]) -> Callable[[int], None]:
+    return lambda times: _repeat(tape, parts, rows, times, WIDTH)
 
 
 def _seconds(run: Callable[[int], None]) -> float:

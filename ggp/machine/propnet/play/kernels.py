@@ -140,9 +140,7 @@ def _row(tape: Tape, at: int, rows: U64, width: tuple[int, ...]) -> Any:
 @inlined
 def _as_wanted(tape: Tape, at: int, rows: U64, a: Any, b: Any, width: tuple[int, ...]) -> Any:
     """Where both rows of a pair are as the pair wants them."""
-    return band(
-        bxor(_row(tape, at, rows, width), a), bxor(_row(tape, at + 1, rows, width), b)
-    )
+    return band(bxor(_row(tape, at, rows, width), a), bxor(_row(tape, at + 1, rows, width), b))
 
 
 @inlined

@@ -83,7 +83,7 @@ def lay_out(circuit: Circuit, inputs: Sequence[int], stages: Sequence[Stage]) ->
             known[base + cones[-1]] = True
     planned: list[_Planned] = []
     for stage, gates in zip(stages, fuse(circuit, cones, [s.targets for s in stages]), strict=True):
-        ordered, segments = in_order(circuit, gates, stage.targets)
+        ordered, segments = in_order(circuit, gates, stage.targets, stage.into)
         begin = planned[-1].end if planned else 0
         planned.append(_Planned(circuit, stage, ordered, segments, begin))
     for number, each in enumerate(planned):

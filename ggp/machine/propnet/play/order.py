@@ -6,9 +6,10 @@ Two things make kernels fast, and they pull in different directions:
 - Few rows at a time: what is read soon after it was made is still in the nearest cache.
 
 So gates are first put in the order in which they are reached depth first: a gate comes right after
-the last of its inputs. That order is cut into pieces, and within a piece gates of the same shape
-are put side by side, as far as inputs allow. Cones no larger than a piece have the longest runs
-there can be.
+the last of its inputs, and the one that drives the next value of a fluent after those that read its
+old value, as far as they do not go round in circles. That order is cut into pieces, and within a
+piece gates of the same shape are put side by side, as far as inputs allow. Cones no larger than a
+piece have the longest runs there can be.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.arrays import first_seen, take_segments
+from ggp.machine.arrays import first_seen, offsets_of, take_segments
 from ggp.machine.jit import inlined, kernel
 from ggp.machine.propnet.circuit import Circuit, Literals
 from ggp.machine.propnet.play.cones import I64, is_large, suited
 from ggp.machine.propnet.play.fusing import FusedGates, Shape
 
-PIECE = 2048
-"""Gates that are ordered by shape: what they drive fits the second cache."""
+PIECE = 512
+"""Gates that are ordered by shape: much of what they read and drive fits the first cache."""
 
 _PLACE, _MISSING, _READERS, _NEXT = range(4)
 """Of each gate: its place in the order, how many of its inputs are to come, the list of its
@@ -36,17 +37,20 @@ _MET, _FIRST, _LAST, _SIZE, _SINCE, _SHAPES = range(4, 10)
 how many they are, since when there are some. And the shapes that were met in a piece."""
 
 
-def in_order(circuit: Circuit, gates: FusedGates, targets: Literals) -> tuple[FusedGates, I64]:
+def in_order(
+    circuit: Circuit, gates: FusedGates, targets: Literals, into: I64 | None = None
+) -> tuple[FusedGates, I64]:
     """Gates in the order in which to evaluate them.
 
     Args:
         gates: in circuit order; all others that they need are there already.
         targets: what they are needed for.
+        into: `[K]` inputs that take over the targets, see `Stage`.
 
     Returns:
         the gates, and `[S, 8]` segments, see `Tape`.
     """
-    sorter = _Sorter(circuit, gates, targets)
+    sorter = _Sorter(circuit, gates, targets, into)
     segments = [np.zeros((0, 8), dtype=np.int64)]
     for first, end, loop in _split_at_loops(circuit, gates.gates):
         if loop:
@@ -67,7 +71,9 @@ class _Sorter:
         order: `[G]` places among the gates given; those that are in no part stay where they are.
     """
 
-    def __init__(self, circuit: Circuit, gates: FusedGates, targets: Literals) -> None:
+    def __init__(
+        self, circuit: Circuit, gates: FusedGates, targets: Literals, into: I64 | None
+    ) -> None:
         size, reads = len(gates.gates), len(gates.nets)
         base = 1 + circuit.num_inputs
         self._gates = gates
@@ -80,11 +86,31 @@ class _Sorter:
         self._depth_first = suited(_depth_first, circuit)
         self._side_by_side = suited(_side_by_side, circuit)
         self._readers = np.repeat(np.arange(size), np.diff(gates.first))
+        self._after = gates.first, self._sources
+        if into is not None:
+            taker = np.full(base + circuit.num_gates, -1, dtype=np.int64)
+            taker[into] = self._wanted
+            self._after = self._after_readers(taker[gates.nets])
         self._before = np.empty(reads, dtype=np.int64)
-        self._stack = np.empty(reads + size + 1, dtype=np.int64)
+        self._stack = np.empty(len(self._after[1]) + size + 1, dtype=np.int64)
         self._work = np.zeros((10, size), dtype=np.int64)
         self._work[[_PLACE, _MET]] = -1
         self.order = np.arange(size)
+
+    def _after_readers(self, takers: I64) -> tuple[I64, I64]:
+        """What gates come after in depth-first order, as offsets and gates.
+
+        It is what they read. And where an input takes over what a gate drives, it is those that
+        read that input: then it can be overwritten soon.
+
+        Args:
+            takers: for each net that is read, the gate that drives what it takes over, or -1.
+        """
+        some = takers >= 0
+        later = np.concatenate([self._readers, takers[some]])
+        earlier = np.concatenate([self._sources, self._readers[some]])
+        counts = np.bincount(later, minlength=len(self._shape_of))
+        return offsets_of(counts), earlier[np.argsort(later, kind="stable")]
 
     def put_in_order(self, first: int, end: int) -> I64:
         """Order some gates that follow each other; their segments."""
@@ -92,7 +118,7 @@ class _Sorter:
         if end - first > PIECE:
             waiting = np.ones(len(order), dtype=np.bool_)
             self._depth_first(
-                *(first, end, gates.first, self._sources, self._wanted),
+                *(first, end, *self._after, self._wanted),
                 *(waiting, self._stack, order),
             )
         before = order.copy()
@@ -147,7 +173,7 @@ def _depth_first(
 
     Args:
         first: where in `sources` those of each gate begin.
-        sources: gates that are read, -1 for other nets.
+        sources: gates after which each comes, -1 for nothing.
         wanted: gates that are wanted, -1 for other nets.
         waiting: `[G]` all true.
         stack: scratch, for as many as there are gates and sources.

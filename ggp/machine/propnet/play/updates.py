@@ -19,7 +19,7 @@ from ggp.machine.propnet.play.cones import I64
 from ggp.machine.propnet.play.fusing import FusedGates
 
 TOGETHER = 64
-"""Fluents that are overwritten together, if there are so many: they are in the nearest cache then."""
+"""Fluents that are overwritten together, if there are so many: 64 rows fit the first cache."""
 
 
 class Updates(NamedTuple):
