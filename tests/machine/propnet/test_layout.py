@@ -90,6 +90,7 @@ def test_playouts_are_the_same_whatever_is_put_together(
     for plain in (False, True):
         if plain:
             monkeypatch.setattr(order, "PIECE", 1 << 30)
+            monkeypatch.setattr(order, "SMALL_PIECE", 1 << 30)
             monkeypatch.setattr(phases, "MIN_LITERALS", 1 << 30)
             monkeypatch.setattr(fusing, "INSIDE", 0)
             monkeypatch.setattr(updates, "TOGETHER", 1 << 30)

@@ -25,8 +25,12 @@ from ggp.machine.propnet.circuit import Circuit, Literals
 from ggp.machine.propnet.play.cones import I64, is_large, suited
 from ggp.machine.propnet.play.fusing import FusedGates, Shape
 
-PIECE = 512
-"""Gates that are ordered by shape: much of what they read and drive fits the first cache."""
+PIECE = 2048
+"""Gates that are ordered by shape: what they drive fits the second cache."""
+
+SMALL_PIECE = 512
+"""The same where inputs take over what gates drive: pieces must not come between reading an input
+and overwriting it, but single states, which have no such stage, take longer with so small ones."""
 
 _PLACE, _MISSING, _READERS, _NEXT = range(4)
 """Of each gate: its place in the order, how many of its inputs are to come, the list of its
@@ -87,6 +91,7 @@ class _Sorter:
         self._side_by_side = suited(_side_by_side, circuit)
         self._readers = np.repeat(np.arange(size), np.diff(gates.first))
         self._after = gates.first, self._sources
+        self._piece = PIECE if into is None else min(PIECE, SMALL_PIECE)
         if into is not None:
             taker = np.full(base + circuit.num_gates, -1, dtype=np.int64)
             taker[into] = self._wanted
@@ -115,7 +120,7 @@ class _Sorter:
     def put_in_order(self, first: int, end: int) -> I64:
         """Order some gates that follow each other; their segments."""
         order, gates = self.order, self._gates
-        if end - first > PIECE:
+        if end - first > self._piece:
             waiting = np.ones(len(order), dtype=np.bool_)
             self._depth_first(
                 *(first, end, *self._after, self._wanted),
@@ -123,7 +128,7 @@ class _Sorter:
             )
         before = order.copy()
         ends = np.empty(end - first, dtype=np.int64)
-        size = min(PIECE, end - first)
+        size = min(self._piece, end - first)
         num_runs = self._side_by_side(
             *(first, end, size, gates.first, self._sources, self._shape_of, self._readers),
             *(self._before, self._work, before, order, ends),
