@@ -305,7 +305,9 @@ def _judge(plan: PlayoutPlan, queue: Queue, block: Block, words: int) -> None:
                 if not bits:
                     continue
                 some |= bits
-                met[k] = True
+                # Threads share these: what is written again goes from cache to cache.
+                if not met[k]:
+                    met[k] = True
                 value = values[k]
                 if not value:
                     continue

@@ -182,15 +182,15 @@ def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
     return Block(
         aligned_words(plan.num_rows * words),
         aligned_words(3 * words),
-        np.zeros(64 * words, dtype=np.int64),
-        np.zeros(64 * words, dtype=np.int64),
+        aligned_words(64 * words).view(np.int64),
+        aligned_words(64 * words).view(np.int64),
         aligned_words(2 * words),
         aligned_words(3 * MAX_PLANES * words),
         aligned_words(moves * words),
-        np.zeros(64, dtype=np.uint64),
-        np.zeros(MOST_RUNS + 1, dtype=np.int64),
-        np.zeros(MOST_RUNS, dtype=np.uint64),
-        np.zeros(10, dtype=np.int64),
+        aligned_words(64),
+        aligned_words(MOST_RUNS + 1).view(np.int64),
+        aligned_words(MOST_RUNS),
+        aligned_words(10).view(np.int64),
     )
 
 

@@ -44,7 +44,7 @@ from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.play.percepts_of_roles import percept_names, percepts_of_roles
 from ggp.machine.propnet.play.queries import Queries
 from ggp.machine.propnet.play.queues import Queues
-from ggp.machine.propnet.play.runs import QueuePlayer
+from ggp.machine.propnet.play.runs import Done, QueuePlayer
 from ggp.machine.propnet.play.tapes import Query
 from ggp.machine.propnet.play.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.reports import PassReport
@@ -273,8 +273,15 @@ class PropnetMachine:
         max_seconds: float | None = None,
     ) -> Playouts:
         queue = self.queue_of(states)
-        self._play(queue, rng, max_steps, max_seconds)
-        return Playouts(queue.goals, queue.spread[:, 0].astype(np.int64), queue.unfinished == 0)
+        steps = np.empty(len(states), dtype=np.int64)
+        finished = np.empty(len(states), dtype=np.bool_)
+
+        def done(first: int, end: int) -> None:
+            steps[first:end] = queue.spread[first:end, 0]
+            np.equal(queue.unfinished[first:end], 0, out=finished[first:end])
+
+        self._play(queue, rng, max_steps, max_seconds, done)
+        return Playouts(queue.goals, steps, finished)
 
     def playouts_after(
         self,
@@ -302,10 +309,11 @@ class PropnetMachine:
         rng: np.random.Generator,
         max_steps: int,
         max_seconds: float | None,
+        done: Done | None = None,
     ) -> None:
         player = self._player
         before = player.visited
-        player.play(queue, rng, max_steps, max_seconds)
+        player.play(queue, rng, max_steps, max_seconds, done)
         self.states_visited += player.visited - before
         self._queues.warn_of_goals(queue)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -42,6 +42,10 @@ PARTS_A_THREAD = 16
 
 LOOK_AT_CLOCK_S = 0.02
 """How long a kernel plays between two looks at the clock."""
+
+
+Done = Callable[[int, int], None]
+"""Told which entries have been played."""
 
 
 class _Run(NamedTuple):
@@ -79,25 +83,31 @@ class QueuePlayer:
         rng: np.random.Generator,
         max_steps: int,
         max_seconds: float | None,
+        done: Done | None = None,
     ) -> None:
-        """Play every entry to its end; what `rng` gives does not depend on the threads."""
+        """Play every entry to its end; what `rng` gives does not depend on the threads.
+
+        Args:
+            done: called for entries `first .. end` when they have been played and each has sums
+                of its own, by the thread that played them.
+        """
         until_s = np.inf if max_seconds is None else time.monotonic() + max_seconds
         bounds = _bounds(queue)
         keys = rng.integers(0, 1 << 64, size=len(bounds) - 1, dtype=np.uint64).tolist()
         runs = [_Run(*run) for run in zip(bounds, bounds[1:], keys, strict=False)]
         if self._threads == 1 or len(runs) < 2:
-            self.visited += self._play(queue, deque([runs]), max_steps, until_s)
+            self.visited += self._play(queue, deque([runs]), max_steps, until_s, done)
             return
         chains = deque(self._parts(_chains(queue, runs)))
         helpers = min(self._threads, len(chains)) - 1
         if helpers and self._pool is None:
             self._pool = ThreadPoolExecutor(self._threads - 1)
         others = [
-            self._pool.submit(self._play, queue, chains, max_steps, until_s)
+            self._pool.submit(self._play, queue, chains, max_steps, until_s, done)
             for _ in range(helpers)
             if self._pool is not None
         ]
-        self.visited += self._play(queue, chains, max_steps, until_s)
+        self.visited += self._play(queue, chains, max_steps, until_s, done)
         self.visited += sum(other.result() for other in others)
 
     def _parts(self, chains: list[list[_Run]]) -> Iterator[list[_Run]]:
@@ -110,7 +120,14 @@ class QueuePlayer:
         """From now on: threads of the pool may be in another process only."""
         self._threads, self._pool = 1, None
 
-    def _play(self, queue: Queue, chains: deque[list[_Run]], max_steps: int, until_s: float) -> int:
+    def _play(
+        self,
+        queue: Queue,
+        chains: deque[list[_Run]],
+        max_steps: int,
+        until_s: float,
+        done: Done | None,
+    ) -> int:
         """Play chains of runs as long as there are any; states stepped."""
         # Threads take blocks and chains, and give blocks back, at the same time: each of that is
         # one operation.
@@ -132,6 +149,8 @@ class QueuePlayer:
                     _clear(queue, runs[0].first, runs[-1].end)
                 self._play_block(queue, block, max_steps, until_s)
                 visited += int(block.at[VISITED])
+                if queue.role < 0 and done is not None:
+                    done(runs[0].first, runs[-1].end)
         self._blocks.append(block)
         return visited
 

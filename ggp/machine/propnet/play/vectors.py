@@ -22,8 +22,8 @@ playouts, half as many up to a third in single ones; two widths take twice as lo
 
 WORDS_PER_ITEM = 8
 
-_LINE_WORDS = 8
-"""Words of a line of a cache."""
+_LINES_WORDS = 16
+"""Words of two lines of a cache, which processors fetch together."""
 
 _ONLY_IN_KERNELS = "vectors are for kernels only"
 
@@ -39,10 +39,13 @@ def words_of(width: tuple[int, ...]) -> int:
 def aligned_words(count: int) -> NDArray[np.uint64]:
     """So many words, all 0, the first of them where a vector register would have it.
 
-    Where vectors lie across the lines of caches, kernels take 1.4 times as long.
+    Where vectors lie across the lines of caches, kernels take 1.4 times as long. No other array has
+    words in these lines, or in those fetched with them: of two threads that write to one line, each
+    waits for the other.
     """
-    words = np.zeros(count + _LINE_WORDS, dtype=np.uint64)
-    first = -(words.ctypes.data // words.itemsize) % _LINE_WORDS
+    padded = -(-count // _LINES_WORDS) * _LINES_WORDS
+    words = np.zeros(padded + _LINES_WORDS, dtype=np.uint64)
+    first = -(words.ctypes.data // words.itemsize) % _LINES_WORDS
     return words[first : first + count]
 
 
