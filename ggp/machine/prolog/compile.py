@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ggp.gdl.dependencies import relation_components, static_relations
+from ggp.gdl.dependencies import relation_components, relations_reaching, static_relations
 from ggp.gdl.growth import terms_grow
 from ggp.gdl.program import (
     DOES,
@@ -40,7 +40,7 @@ _RANKED = "ranked"
 _ANY_RANK = f"(goal(V_R,V_V) :- {_RANKED}(_,V_R,V_V))"
 
 MAX_UNFOLDED_CALLS = 5_000
-"""A relation whose call tree has more calls than this is tabled: without recursion, but
+"""A relation whose call tree has more calls than this is remembered: without recursion, but
 each relation calling the next one twice, evaluation would double with every level."""
 
 
@@ -54,14 +54,14 @@ class CompiledGame:
 
     clauses: str
     static: str
-    tabled: str
+    remembered: str
     fluents: str
     growing: str
     unchanging: str
 
     def goal(self, module: str) -> str:
         """The goal that builds the game's module."""
-        sets = self.tabled, self.fluents, self.growing, self.unchanging
+        sets = self.remembered, self.fluents, self.growing, self.unchanging
         return f"new({','.join((module, self.clauses, self.static, *sets))})"
 
 
@@ -108,6 +108,7 @@ class _Compiler:
         self._functions = functions
         self._symbols = symbols
         self._fluents = _fluent_signatures(program)
+        self._growing = terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
         self._ranks = iter(program.goal_ranks)
         self._rule_defined = {
             signature(rule.head)
@@ -135,9 +136,9 @@ class _Compiler:
         return CompiledGame(
             clauses=f"[{','.join(clauses)}]",
             static=f"[{','.join(self._static_groups())}]",
-            tabled=f"[{','.join(map(self._indicator, self._tabled()))}]",
+            remembered=f"[{','.join(self._remembered())}]",
             fluents=f"[{','.join(names)}]",
-            growing=str(terms_grow(program.rules, MAX_UNCHECKED_DEPTH)).lower(),
+            growing=str(self._growing).lower(),
             unchanging=f"[{','.join(map(self._pattern, self._functions))}]",
         )
 
@@ -158,11 +159,13 @@ class _Compiler:
                 groups.append(f"group({str(recursive).lower()},[{listed}])")
         return groups
 
-    def _tabled(self) -> list[Signature]:
+    def _remembered(self) -> list[str]:
         program = self._program
-        tabled = []
+        by_moves = relations_reaching(program.rules, [DOES])
+        remembered = []
         calls: dict[Signature, int] = {}
         for component in relation_components(program.rules):
+            group = []
             for sig in sorted(component):
                 if sig in program.static or sig not in program.by_head:
                     continue
@@ -172,10 +175,26 @@ class _Compiler:
                     for literal in rule.body
                 )
                 if sig in program.recursive or (size > MAX_UNFOLDED_CALLS and sig != NEXT):
-                    tabled.append(sig)
+                    group.append(sig)
                     size = 1
                 calls[sig] = size
-        return tabled
+            if group:
+                kind = "moves" if by_moves.intersection(group) else "state"
+                watched = str(self._growing or self._calls_grow(group)).lower()
+                listed = ",".join(map(self._indicator, group))
+                remembered.append(f"kept({kind},{watched},[{listed}])")
+        return remembered
+
+    def _calls_grow(self, group: Sequence[Signature]) -> bool:
+        """Whether relations call each other with terms that they make for the call."""
+        rules = [rule for sig in group for rule in self._program.by_head[sig]]
+        called = [x.atom for rule in rules for x in rule.body if signature(x.atom) in group]
+        return any(
+            isinstance(arg, Compound)
+            for atom in called
+            if isinstance(atom, Compound)
+            for arg in atom.args
+        )
 
     def _indicator(self, sig: Signature) -> str:
         return f"{self._predicate(sig)}/{sig[1]}"

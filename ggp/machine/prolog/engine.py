@@ -29,6 +29,9 @@ _INSTALL = (
 )
 
 
+BYTES_A_CELL = 64
+"""What a word of a remembered answer takes in a trie, at most."""
+
 WATCH_EVERY_S = 0.1
 """How often the watchdog looks at the clock: how late a limit of seconds may be noticed."""
 
@@ -157,7 +160,8 @@ class Engine:
             f"set_limit(term_size, {limits.term_size}),"
             f"set_limit(inferences, {limits.inferences}),"
             f"set_limit(setup_inferences, {limits.setup_inferences}),"
-            f"set_limit(facts, 500000))"
+            f"set_limit(facts, 500000),"
+            f"set_limit(remembered, {limits.table_bytes // BYTES_A_CELL}))"
         )
         self._limits = limits
 

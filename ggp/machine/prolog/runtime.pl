@@ -24,18 +24,23 @@
 % run(+Goal, -Answer): Goal is text like `step(ggp_game_1, [[4,7,9]])`; Answer is what it
 % printed, after "ok ", or "limit KIND" / "stuck ..." / "error TEXT".
 run(Text, Answer) :-
-    catch(run_(Text, Answer), Error, failed(Error, Answer)).
+    catch(run_(Text, Answer), Error, failed(Error, Text, Answer)).
 
 run_(Text, Answer) :-
     term_string(Goal, Text),
     with_output_to(string(Printed), (call(Goal) -> true ; throw(ggp_failed))),
     string_concat("ok ", Printed, Answer).
 
-failed(Error, Answer) :-
+failed(ggp_circular(M, Predicate), Text, Answer) :- !,
+    forget_all,
+    table_instead(M, Predicate),
+    run(Text, Answer).
+failed(Error, _, Answer) :-
     forget_all,
     ( explain(Error, Answer) -> true ; term_string(Error, S), string_concat("error ", S, Answer) ).
 
 explain(error(resource_error(tripwire(_, _)), _), "limit term_size") :- !.
+explain(ggp_limit(tables), "resource table_space") :- !.
 explain(ggp_limit(What), Answer) :- string_concat("limit ", What, Answer).
 explain(error(resource_error(What), _), Answer) :-
     term_string(What, S), string_concat("resource ", S, Answer).
@@ -52,7 +57,7 @@ forget_all :-
 unload(M) :-
     forall(catch(M:ggp_fluent(Head), _, fail), retractall(M:Head)),
     retractall(M:d(_, _)),
-    catch(fresh_tables(M), _, true),
+    forall(kind(Kind), forget(M, Kind)),
     nb_setval(M, []).
 
 set_limit(Name, Value) :- retractall(limit(Name, _)), assertz(limit(Name, Value)).
@@ -69,14 +74,17 @@ not_last.
 
 % ------------------------------------------------------------------ building a game
 
-% new(+M, +Clauses, +Static, +Tabled, +Fluents, +Growing, +Unchanging): make the game's module.
+% new(+M, +Clauses, +Static, +Remembered, +Fluents, +Growing, +Unchanging): make the game's module.
 %   Clauses: text of one list of clauses.  Static: groups of Name/Arity evaluated once, in
-%   this order.  Tabled: Name/Arity to table in play.  Fluents: Name/Arity of fluent facts.
+%   this order.  Remembered: kept(Kind, Watched, Group), groups of Name/Arity that depend on each
+%   other and whose answers are remembered in play: for a `state`, or only for the joint `moves` in
+%   it. Where they are watched, their calls may grow without bound.
+%   Fluents: Name/Arity of fluent facts.
 %   Growing: whether terms may grow without bound, so that their size must be watched.
 %   Unchanging: what fluents look like that are not part of states, because all states have them.
-new(M, Clauses, Static, Tabled, Fluents, Growing, Unchanging) :-
+new(M, Clauses, Static, Remembered, Fluents, Growing, Unchanging) :-
     set_module(M:class(user)),
-    dynamic([M:d/2, M:ggp_state/2, M:ggp_hash/2, M:ggp_fluent/1, M:ggp_tables/0,
+    dynamic([M:d/2, M:ggp_state/2, M:ggp_hash/2, M:ggp_fluent/1, M:ggp_tables/1, M:ggp_remembers/2,
              M:ggp_growing/0, M:ggp_unchanging/1, M:ggp_move/2, M:ggp_percepts/2]),
     ( Growing == true -> assertz(M:ggp_growing) ; true ),
     forall(member(F, Unchanging), assertz(M:ggp_unchanging(F))),
@@ -87,12 +95,13 @@ new(M, Clauses, Static, Tabled, Fluents, Growing, Unchanging) :-
     forall(member(P, Heads), dynamic(M:P)),
     forall(member(C, Clauses), assertz(M:C)),
     foldl(evaluate(M), Static, [], Kept),
-    append(Tabled, Kept, AllTabled),
-    forall(member(P, AllTabled), table(M:P)),
-    ( Tabled == [] -> true ; assertz(M:ggp_tables) ),
+    append(Remembered, Kept, AllRemembered),
+    forall(kind(Kind), ( memory(M, Kind, Memory), empty(Memory) )),
+    forall(member(kept(Kind, Watched, Group), AllRemembered),
+           remember(M, Kind, Watched, Group)),
     % Without clauses a predicate must stay dynamic, or calling it is an error.
-    findall(M:N/A, ( member(N/A, Heads), \+ memberchk(N/A, AllTabled), functor(H, N, A),
-                     once(clause(M:H, _)) ), Plain),
+    findall(M:N/A, ( member(N/A, Heads), \+ ( M:ggp_remembers(_, Group), memberchk(N/A, Group) ),
+                     functor(H, N, A), once(clause(M:H, _)) ), Plain),
     compile_predicates(Plain),
     nb_setval(M, []),
     trie_new(Moves), trie_new(Percepts),
@@ -111,14 +120,15 @@ evaluate(M, group(Recursive, Ps), Kept0, Kept) :-
     ( catch(call_with_inference_limit(
                 findall(Fs, ( member(P, Ps), facts_of(M, P, MaxFacts, Fs) ), Facts), Max, R),
             Error, ( too_much(Error), R = inference_limit_exceeded )),
-      R \== inference_limit_exceeded, !
-    ->  ( Recursive == true
-        -> forall(member(P, Ps), untable(M:P)) ; true ),
-        forall(member(N/A, Ps), ( functor(H, N, A), retractall(M:H) )),
+      R \== inference_limit_exceeded
+    ->  Evaluated = true ; Evaluated = false ),
+    ( Recursive == true -> forall(member(P, Ps), untable(M:P)) ; true ),
+    ( Evaluated == true
+    ->  forall(member(N/A, Ps), ( functor(H, N, A), retractall(M:H) )),
         forall(( member(Fs, Facts), member(F, Fs) ), assertz(M:F)),
         Kept = Kept0
     ;   ( Recursive == true -> Ps1 = Ps ; subtract(Ps, [legal/2], Ps1) ),
-        append(Ps1, Kept0, Kept)
+        Kept = [kept(game, true, Ps1)|Kept0]
     ).
 
 too_much(error(resource_error(_), _)).
@@ -139,6 +149,7 @@ count(State, Max) :-
 drop(M) :-
     nb_setval(M, []),
     catch(abolish_module_tables(M), _, true),
+    forall(kind(Kind), ( memory(M, Kind, Memory), drop_memory(Memory) )),
     forall(( M:ggp_tries(T1, T2), member(T, [T1, T2]) ), trie_destroy(T)),
     forall(( predicate_property(M:H, dynamic), \+ predicate_property(M:H, tabled),
              \+ predicate_property(M:H, imported_from(_)) ),
@@ -150,7 +161,8 @@ drop(M) :-
 load(M, New) :-
     nb_getval(M, Old),
     ( Old == New -> true
-    ; change(Old, New, M), nb_setval(M, New), fresh_tables(M) ).
+    ; change(Old, New, M), nb_setval(M, New),
+      forget(M, moves), forget(M, state), forget_if_full(M, game) ).
 
 change([], New, M) :- !, add(New, M).
 change(Old, [], M) :- !, delete(Old, M).
@@ -168,16 +180,98 @@ add([F|Fs], M) :- assertz(M:F), add(Fs, M).
 delete([], _).
 delete([F|Fs], M) :- retract(M:F), !, delete(Fs, M).
 
-fresh_tables(M) :- ( M:ggp_tables -> abolish_module_tables(M) ; true ).
-
 % play(+M, +Roles, +Moves): set the joint move.
 play(M, Roles, Moves) :-
     retractall(M:d(_, _)),
     play_(Roles, Moves, M),
-    fresh_tables(M).
+    forget(M, moves).
 
 play_([], [], _).
 play_([R|Rs], [Move|Moves], M) :- assertz(M:d(R, Move)), play_(Rs, Moves, M).
+
+% ------------------------------------------------------------------ what is remembered
+
+% Answers of relations that recur, or would be derived again and again, are remembered in a trie
+% until the state changes, or the joint move if they depend on it. All answers of a call are found
+% before the first is used, so this is no good for recursion in a circle: when a call needs itself,
+% the relation gets the tables of SWI-Prolog for good, which take ten times as long, and what was
+% being done begins anew.
+
+kind(moves).
+kind(state).
+kind(game).
+
+memory(M, Kind, Memory) :- atomic_list_concat([M, Kind], '_', Memory).
+
+remember(M, Kind, Watched, Group) :-
+    assertz(M:ggp_remembers(Kind, Group)),
+    memory(M, Kind, Memory),
+    ( Watched == true -> Known = known_small ; Known = known ),
+    forall(member(P, Group), remember_(M, Memory, Known, P)).
+
+% What a relation says itself moves to a predicate of another name, which its own calls.
+remember_(M, Memory, Known, N/A) :-
+    functor(Head, N, A), derivation(Head, Derive),
+    findall((Derive :- Body), clause(M:Head, Body), Clauses),
+    functor(Derive, DeriveN, _), dynamic(M:DeriveN/A),
+    forall(member(C, Clauses), assertz(M:C)),
+    retractall(M:Head),
+    Body =.. [Known, Head, Memory, M, M:Derive],
+    assertz(M:(Head :- ggp_runtime:Body)).
+
+derivation(Head, Derive) :- Head =.. [N|Args], atom_concat(q_, N, DeriveN), Derive =.. [DeriveN|Args].
+
+known_small(Goal, Memory, M, Derive) :- small(Goal), known(Goal, Memory, M, Derive).
+
+known(Goal, Memory, M, Derive) :-
+    nb_getval(Memory, Store), arg(1, Store, Trie),
+    ( trie_lookup(Trie, Goal, Known) -> true ; derive(Goal, Store, Trie, M, Derive, Known) ),
+    answer(Known, Goal, M).
+
+answer(true, _, _).
+answer(all(Goals), Goal, _) :- member(Goal, Goals).
+answer(open, Goal, M) :- functor(Goal, N, A), throw(ggp_circular(M, N/A)).
+
+derive(Goal, Store, Trie, M, Derive, Known) :-
+    trie_insert(Trie, Goal, open),
+    ( ground(Goal)
+    -> ( call(Derive) -> Known = true ; Known = false )
+    ;  solutions(M, Goal, Derive, Goals0), sort(Goals0, Goals),
+       ( Goals == [] -> Known = false ; Known = all(Goals) ) ),
+    trie_update(Trie, Goal, Known),
+    term_size(Goal-Known, Cells),
+    arg(2, Store, Left0), Left is Left0 - Cells, nb_setarg(2, Store, Left),
+    ( Left < 0 -> throw(ggp_limit(tables)) ; true ).
+
+empty(Memory) :-
+    limit(remembered, Left), trie_new(Trie), nb_setval(Memory, store(Trie, Left)).
+
+drop_memory(Memory) :- nb_getval(Memory, store(Trie, _)), trie_destroy(Trie).
+
+forget(M, Kind) :-
+    ( M:ggp_remembers(Kind, _)
+    -> memory(M, Kind, Memory), drop_memory(Memory), empty(Memory)
+    ; true ),
+    ( M:ggp_tables(Kind) -> abolish_all_tables ; true ).
+
+forget_if_full(M, Kind) :-
+    ( M:ggp_remembers(Kind, _), memory(M, Kind, Memory), nb_getval(Memory, store(_, Left)),
+      limit(remembered, Max), Left * 2 < Max
+    -> forget(M, Kind)
+    ; true ).
+
+% The whole group: tables are not completed from within a search for all answers.
+table_instead(M, P) :-
+    M:ggp_remembers(Kind0, Group), memberchk(P, Group), !,
+    retract(M:ggp_remembers(Kind0, Group)),
+    % Tables cannot be dropped kind by kind, and must not grow for ever.
+    ( Kind0 == game -> Kind = state ; Kind = Kind0 ),
+    assertz(M:ggp_tables(Kind)),
+    forall(member(N/A, Group),
+           ( functor(Head, N, A), derivation(Head, Derive), functor(Derive, DeriveN, _),
+             retractall(M:Head),
+             table(M:DeriveN/A),
+             assertz(M:(Head :- Derive)) )).
 
 % Copying a term out of a proof costs its size as a tree, which may be exponential in the
 % number of inferences that made it.
