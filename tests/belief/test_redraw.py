@@ -134,8 +134,11 @@ def test_histories_are_drawn_by_their_prior(
     monkeypatch.setattr(machine, "_is_dealt", True)
     redraws = redraws_of(machine, tree, ROLE, int(path[0]), np.random.default_rng(0))
     assert redraws is not None
-    rows = redraws.draw(machine.initial(), count, lambda: False)
+    rows, ends = redraws.draw(machine.initial(), count, lambda: False)
     shares = Counter(tuple((row.max(axis=1) - 1).tolist()) for row in rows)
+    assert [tuple((row.max(axis=1) - 1).tolist()) for row in rows] == [
+        tuple(node.state.history()) for node in ends.nodes
+    ]
     wanted = dict(zip(histories(bags.sets), bags.weights_of(0).tolist(), strict=True))
     assert len(wanted) > 2
     assert shares.keys() <= wanted.keys()

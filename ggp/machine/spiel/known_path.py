@@ -5,6 +5,9 @@ what a history would have told instead can be more or less like it:
 
     it was told     Hand: S KT2  H 4        of these, K, T and 2 of S and 4 of H
     this tells      Hand: S KT   H 42       all but one, and one that is not among them
+
+A history that was changed is played through from the start, on one state that changes. Where words
+tell everything that a role has ever known, those at the end are enough to see whether it agrees.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ggp.machine.base import UNKNOWN
+from ggp.machine.spiel.games import pyspiel
 from ggp.machine.spiel.knowledge import Knowledge, digest_of
 from ggp.machine.spiel.terms import NOOP
 
@@ -45,59 +49,28 @@ class KnownTurn(NamedTuple):
     words: str | None
 
 
-class Made:
-    """A turn of a history.
-
-    Attributes:
-        player: who moved.
-        action: what it did.
-        is_chosen: whether it is the role itself, and chose it.
-        after: the state after it.
-    """
-
-    __slots__ = ("_before", "_log_prior", "action", "after", "is_chosen", "player")
-
-    def __init__(
-        self, before: Any, player: int, action: int, after: Any, *, is_chosen: bool
-    ) -> None:
-        self.player, self.action, self.after, self.is_chosen = player, action, after, is_chosen
-        self._before, self._log_prior = before, 1.0
-
-    @property
-    def log_prior(self) -> float:
-        """The log of the probability of the action, if others than the role move evenly."""
-        if self._log_prior > 0:  # it is slow to find out, and nobody may ask
-            self._log_prior = self._find_log_prior()
-        return self._log_prior
-
-    def _find_log_prior(self) -> float:
-        if self.is_chosen:
-            return 0.0
-        if self.player >= 0:
-            return -math.log(len(self._before.legal_actions()))
-        share = dict(self._before.chance_outcomes()).get(self.action, 0.0)
-        return math.log(share) if share > 0 else -math.inf
-
-
 @dataclass(frozen=True, slots=True)
 class History:
     """The first turns of a history, as far as they agree with what a role knows.
 
     Attributes:
-        turns: one after the other.
+        actions: what was done, turn by turn.
+        players: who did it; chance is negative.
+        after: the `pyspiel.State` that it leads to, which is never changed.
         likeness: of what the role could be told next to what it was told; the higher the more.
     """
 
-    turns: list[Made]
-    likeness: float
+    actions: list[int]
+    players: list[int]
+    after: Any
+    likeness: float = 0.0
 
-    @property
-    def actions(self) -> list[int]:
-        return [turn.action for turn in self.turns]
+    def __len__(self) -> int:
+        return len(self.actions)
 
     def is_no_worse(self, other: History) -> bool:
         """Whether it agrees for longer than another, or goes on as nearly."""
-        return (len(self.turns), self.likeness) >= (len(other.turns), other.likeness)
+        return (len(self), self.likeness) >= (len(other), other.likeness)
 
 
 class KnownPath:
@@ -110,7 +83,7 @@ class KnownPath:
         turns: one after the other.
 
     Attributes:
-        visited: states that were made.
+        visited: states that were come to.
     """
 
     def __init__(
@@ -119,6 +92,7 @@ class KnownPath:
         self.root, self.role = root, role
         self.visited = 0
         self._knowledge, self._turns = knowledge, turns
+        self._is_over = int(pyspiel().PlayerId.TERMINAL)
 
     def __len__(self) -> int:
         return len(self._turns)
@@ -128,69 +102,119 @@ class KnownPath:
         before, after = (self._turns[turn].words or "" for turn in (max(at - 1, 0), at))
         return set(_WORD.findall(after)) - set(_WORD.findall(before))
 
-    def begun(self, turns: list[Made], actions: Sequence[int]) -> list[Made]:
-        """Turns and those that these actions add to them, as long as they agree."""
-        turns = list(turns)
-        state = turns[-1].after if turns else self.root
-        for at in range(len(turns), min(len(actions), len(self._turns))):
-            made, _ = self._make(state, at, actions[at])
-            if made is None:
-                break
-            turns.append(made)
-            state = made.after
-        return turns
+    def begun(self, actions: Sequence[int]) -> History:
+        """The first of these actions, as long as they agree."""
+        state, players = self.root.clone(), []
+        actions = list(actions[: len(self)])
+        for at, action in enumerate(actions):
+            players.append(state.current_player())
+            if not self._plays(state, at, action) or not self._is_told(state, at):
+                return History(actions[:at], players[:at], self.after(actions[:at]))
+        return History(actions, players, state)
 
-    def extended(self, turns: list[Made], rng: np.random.Generator) -> History:
-        """Turns and what may follow, one after the other, as long as something agrees."""
-        turns = list(turns)
-        state = turns[-1].after if turns else self.root
-        for at in range(len(turns), len(self._turns)):
-            best = -math.inf
-            actions = state.legal_actions()
-            if state.current_player() == self.role and self._turns[at].move != UNKNOWN:
-                actions = [self._turns[at].move - 1]
-            for place in rng.permutation(len(actions)).tolist():
-                made, likeness = self._make(state, at, actions[place])
-                if made is not None:
+    def replayed(self, actions: list[int], changed: list[int]) -> History | None:
+        """These actions, if all of them agree.
+
+        Args:
+            changed: turns in which they differ from actions that agree.
+        """
+        state, players = self.root.clone(), []
+        looks = {*changed, len(actions) - 1} if self._knowledge.remembers else None
+        first = changed[0] if changed else 0
+        for at, action in enumerate(actions):
+            players.append(state.current_player())
+            if at < first:
+                state.apply_action(action)
+            elif not self._plays(state, at, action) or (
+                (looks is None or at in looks) and not self._is_told(state, at)
+            ):
+                return None
+        return History(actions, players, state)
+
+    def extended(self, history: History, rng: np.random.Generator) -> History:
+        """A history and what may follow, one after the other, as long as something agrees."""
+        actions, players, state = list(history.actions), list(history.players), history.after
+        for at in range(len(actions), len(self)):
+            player, possible = state.current_player(), state.legal_actions()
+            if player == self.role and self._turns[at].move != UNKNOWN:
+                possible = [self._turns[at].move - 1]
+            others = []
+            for place in rng.permutation(len(possible)).tolist():
+                after = state.clone()
+                if not self._plays(after, at, possible[place]):
+                    continue
+                if self._is_told(after, at):
                     break
-                best = max(best, likeness)
+                others.append(after)
             else:
-                return History(turns, best)
-            turns.append(made)
-            state = made.after
-        return History(turns, 0.0)
+                likest = max((self._likeness(other, at) for other in others), default=-math.inf)
+                return History(actions, players, state, likest)
+            actions.append(possible[place])
+            players.append(player)
+            state = after
+        return History(actions, players, state)
 
-    def _make(self, state: Any, at: int, action: int) -> tuple[Made | None, float]:
-        """A turn, if it agrees; else how like it is what the role is told then."""
-        turn, player = self._turns[at], state.current_player()
-        if not self._is_possible(state, turn, player, action):
-            return None, -math.inf
-        self.visited += 1
-        after = state.clone()
-        after.apply_action(action)
-        if after.is_terminal() or (
-            turn.acts is not None and (after.current_player() == self.role) != turn.acts
-        ):
-            return None, -math.inf
-        if turn.digest is not None:
-            words = self._knowledge.words_of(after, self.role)
-            if turn.words is None:
-                if digest_of(words) != turn.digest:
-                    return None, 0.0
-            elif words != turn.words:
-                return None, -_difference(words, turn.words)
-        # What we chose is certain; what was drawn for us is as likely as our other moves.
-        is_chosen = player == self.role and turn.move != UNKNOWN == turn.refused
-        return Made(state, player, action, after, is_chosen=is_chosen), 0.0
+    def log_prior(self, actions: list[int]) -> float:
+        """The log of the probability of actions, if others than the role move evenly."""
+        found = 0.0
+        state = self.root.clone()
+        for turn, action in zip(self._turns, actions, strict=False):
+            player = state.current_player()
+            if player < 0:
+                share = dict(state.chance_outcomes()).get(action, 0.0)
+                found += math.log(share) if share > 0 else -math.inf
+            # What we chose is certain; what was drawn for us is as likely as our other moves.
+            elif player != self.role or not turn.move != UNKNOWN == turn.refused:
+                found -= math.log(len(state.legal_actions()))
+            state.apply_action(action)
+        return found
 
-    def _is_possible(self, state: Any, turn: KnownTurn, player: int, action: int) -> bool:
-        """Whether an action may have been made in a turn."""
-        legal = state.legal_actions()
+    def after(self, actions: Sequence[int]) -> Any:
+        """A `pyspiel.State` after possible actions."""
+        state = self.root.clone()
+        for action in actions:
+            state.apply_action(action)
+        return state
+
+    def names(self, actions: Sequence[int]) -> list[str]:
+        """What possible actions are called."""
+        state, found = self.root.clone(), []
+        for action in actions:
+            found.append(state.action_to_string(state.current_player(), action))
+            state.apply_action(action)
+        return found
+
+    def _plays(self, state: Any, at: int, action: int) -> bool:
+        """Play an action if it may have been played in that turn; this changes the state."""
+        turn, legal = self._turns[at], state.legal_actions()
         if action not in legal:
             return False
-        if player != self.role:
-            return turn.move in (NOOP, UNKNOWN)
-        return turn.move in (action + 1, UNKNOWN) and turn.refused - 1 not in legal
+        if state.current_player() == self.role:
+            if turn.move not in (UNKNOWN, action + 1) or turn.refused - 1 in legal:
+                return False
+        elif turn.move not in (NOOP, UNKNOWN):
+            return False
+        self.visited += 1
+        state.apply_action(action)
+        player = state.current_player()
+        return player != self._is_over and (
+            turn.acts is None or (player == self.role) == turn.acts
+        )
+
+    def _is_told(self, state: Any, at: int) -> bool:
+        """Whether after a turn the role is told there what it was told."""
+        turn = self._turns[at]
+        if turn.digest is None:
+            return True
+        words = self._knowledge.words_of(state, self.role)
+        return digest_of(words) == turn.digest if turn.words is None else words == turn.words
+
+    def _likeness(self, state: Any, at: int) -> float:
+        """How like what the role is told there after a turn is to what it was told."""
+        words = self._turns[at].words
+        if words is None:
+            return 0.0
+        return -_difference(self._knowledge.words_of(state, self.role), words)
 
 
 def _difference(left: str, right: str) -> int:

@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.machine.base import FloatArray, IntArray, States
-from ggp.machine.spiel.known_path import History, KnownPath, Made
-from ggp.machine.spiel.nodes import NodeStore, SpielStates
+from ggp.machine.base import FloatArray, Redrawn, States
+from ggp.machine.spiel.known_path import History, KnownPath
+from ggp.machine.spiel.nodes import Node, NodeStore, SpielStates
 from ggp.machine.spiel.terms import NOOP
 
 LEAST_DEALT = 8
@@ -36,6 +36,9 @@ not know is gone through turn by turn."""
 CHANGES = 16
 """Tried of a history that agrees with everything, between two that are drawn."""
 
+LOOK = 8
+"""Changes between two looks at the clock."""
+
 FORGOTTEN = 30
 """So many in a row after which it is learnt anew what is part of what the role was told."""
 
@@ -43,7 +46,7 @@ MOST_FRUITLESS = 500
 """Changes of one that does not agree, in a row, that do not bring it nearer: it is given up."""
 
 MENDED = 0.5
-"""Share of changes, of a history that does not agree, at turns that matter for what it told."""
+"""Share of changes, of a history that does not agree, at turns that matter for what it tells."""
 
 RARE = 0.02
 """What is never of use is still tried that often, compared with what always is."""
@@ -127,67 +130,116 @@ class HistoryRedraws:
         # Of actions, whether they are part of what the role was told, as far as it looks so.
         self._signs: dict[int, int] = {}
 
-    def draw(self, states: States, count: int, stop: Callable[[], bool]) -> IntArray:
+    def draw(self, states: States, count: int, stop: Callable[[], bool]) -> Redrawn:
         """See `Redraws`."""
         assert isinstance(states, SpielStates)
         starts = states.nodes
-        rows = []
+        found: list[History] = []
         history = None
         for number in range(count):
             if stop():
                 break
             if history is None or not self._agrees(history):
                 which = self._lots.randrange(len(starts)) if number else 0
-                actions = starts[which].state.history()
-                history = self._path.extended(self._path.begun([], actions), self._rng)
-            history = self._changed(history, stop)
+                history = self._path.begun(starts[which].state.history())
+                history = self._repaired(self._path.extended(history, self._rng), stop)
             if self._agrees(history):
-                rows.append([self._row(turn) for turn in history.turns])
+                history = self._shaken(history, stop)
+                if self._agrees_throughout(history):
+                    found.append(history)
         self._count(self._path.visited)
         self._path.visited = 0
-        shape = (len(rows), len(self._path), self._num_roles)
-        return np.array(rows, dtype=np.int64).reshape(shape)
+        shape = (len(found), len(self._path), self._num_roles)
+        rows = np.array([self._rows(history) for history in found], dtype=np.int64).reshape(shape)
+        nodes = [self._end_of(history) for history in found]
+        return Redrawn(rows, SpielStates(self._store, nodes))
 
     def unfinished(self) -> States | None:
         """See `Redraws`."""
         if self._unfinished is None:
             return None
-        node = self._store.root
-        for turn in self._unfinished.turns:
-            node = self._store.after(node, tuple(self._row(turn)))
-        return SpielStates(self._store, [node])
+        return SpielStates(self._store, [self._end_of(self._unfinished)])
 
-    def _row(self, turn: Made) -> list[int]:
-        row = [NOOP] * self._num_roles
-        row[turn.player] = turn.action + 1  # chance is -1, the last one
-        return row
+    def _rows(self, history: History) -> list[list[int]]:
+        rows = []
+        for player, action in zip(history.players, history.actions, strict=True):
+            row = [NOOP] * self._num_roles
+            row[player] = action + 1  # chance is -1, the last one
+            rows.append(row)
+        return rows
+
+    def _end_of(self, history: History) -> Node:
+        return self._store.along(map(tuple, self._rows(history)), history.after)
 
     def _agrees(self, history: History) -> bool:
-        return len(history.turns) == len(self._path)
+        return len(history) == len(self._path)
+
+    def _agrees_throughout(self, history: History) -> bool:
+        """Whether a history is possible and agrees in every turn, looked at one by one."""
+        actions = history.actions
+        return self._agrees(self._path.begun(actions)) and self._path.log_prior(actions) > -math.inf
 
     # ---------------------------------------------------------------- changing
 
-    def _changed(self, history: History, stop: Callable[[], bool]) -> History:
-        """A history after many changes, which agrees or was given up."""
+    def _repaired(self, history: History, stop: Callable[[], bool]) -> History:
+        """A history changed until it agrees, or is given up, or there is no more time."""
         self._unfinished = None
-        agreed = fruitless = 0
-        agrees = self._agrees(history)
-        if not agrees:
+        fruitless = tried = 0
+        if not self._agrees(history):
             self._look_ahead(history)
-        while agreed < CHANGES and fruitless < MOST_FRUITLESS:
-            if (agreed + fruitless) % 8 == 0 and stop():
-                self._unfinished = None if agrees else history
+        while not self._agrees(history) and fruitless < MOST_FRUITLESS:
+            if tried % LOOK == 0 and stop():
+                self._unfinished = history
                 break
-            before, history = history, self._changed_once(history)
-            if agrees:
-                agreed += 1
+            tried += 1
+            before, history = history, self._mended(history)
+            if len(history) > len(before):
+                fruitless = 0
+                if not self._agrees(history):
+                    self._look_ahead(history)
                 continue
-            agrees = self._agrees(history)
-            fruitless = fruitless + 1 if before.is_no_worse(history) else 0
-            if not agrees and len(history.turns) > len(before.turns):
-                self._look_ahead(history)
-            elif fruitless % FORGOTTEN == FORGOTTEN - 1:
+            fruitless = fruitless + 1 if history.likeness <= before.likeness else 0
+            if fruitless % FORGOTTEN == FORGOTTEN - 1:
                 self._learn_names(history)  # what was learnt while little was known was wrong
+        return history
+
+    def _mended(self, history: History) -> History:
+        """What a change made of a history that does not agree, if it is no worse."""
+        # One change has to come before another: none is favoured.
+        change = self._lots.choice(self._changes)(history) if history.actions else None
+        if change is None:
+            return history
+        new = self._path.replayed(change.actions, _differences(history, change))
+        if new is not None:
+            new = self._path.extended(new, self._rng)
+        keeps = new is not None and new.is_no_worse(history)
+        self._kept.add(change.turns, used=keeps)
+        if change.swapped is not None:
+            self._feel(history, change, new)
+        return new if new is not None and keeps else history
+
+    def _shaken(self, history: History, stop: Callable[[], bool]) -> History:
+        """One that agrees after many changes, each kept by how likely it is."""
+        log_prior = self._path.log_prior(history.actions)
+        for number in range(CHANGES):
+            if number % LOOK == LOOK - 1 and stop():
+                break
+            kinds = range(self._num_even)
+            (kind,) = self._lots.choices(kinds, self._kinds.shares(list(kinds)).tolist())
+            change = self._changes[kind](history)
+            new = None
+            if change is not None:
+                new = self._path.replayed(change.actions, _differences(history, change))
+            keeps = False
+            # Where others move there would be other ways back.
+            if new is not None and new.players == history.players:
+                then = self._path.log_prior(new.actions)
+                keeps = math.log(1 - self._lots.random()) <= then - log_prior
+                if keeps:
+                    history, log_prior = new, then
+            self._kinds.add([kind], used=keeps)
+            if change is not None:
+                self._kept.add(change.turns, used=keeps)
         return history
 
     def _look_ahead(self, history: History) -> None:
@@ -199,54 +251,20 @@ class HistoryRedraws:
         """Take what the words name that the role was told next as part of it, and nothing else."""
         self._signs = {}
         self._kept = _Tally(len(self._path))
-        news = self._path.news(len(history.turns))
-        before = self._path.root
-        for turn in history.turns if news else ():
-            if turn.player < 0 and before.action_to_string(turn.player, turn.action) in news:
-                self._signs[turn.action] = NAMED
-            before = turn.after
-
-    def _changed_once(self, history: History) -> History:
-        """A history, or what a change made of it."""
-        agrees = self._agrees(history)
-        # While nothing agrees, one change has to come before another: none is favoured.
-        numbers = list(range(self._num_even if agrees else len(self._changes)))
-        weights = self._kinds.shares(numbers).tolist() if agrees else None
-        (kind,) = self._lots.choices(numbers, weights)
-        change = self._changes[kind](history) if history.turns else None
-        if change is None:
-            self._kinds.add([kind], used=False)
-            return history
-        pairs = enumerate(zip(history.turns, change.actions, strict=True))
-        first = next(at for at, (turn, action) in pairs if turn.action != action)
-        begun = self._path.begun(history.turns[:first], change.actions)
-        new, keeps = history, False
-        if len(begun) == len(history.turns):
-            new = self._path.extended(begun, self._rng)
-            keeps = self._keeps(history, new, first)
-        self._kept.add(change.turns, used=keeps)
-        self._kinds.add([kind], used=keeps)
-        if not agrees and change.swapped is not None:
-            self._feel(change.turns, change.swapped, new.likeness - history.likeness)
-        return new if keeps else history
-
-    def _keeps(self, old: History, new: History, first: int) -> bool:
-        """Whether a change is kept: turns are the same before the first one."""
-        if not self._agrees(old):
-            return new.is_no_worse(old)
-        pairs = zip(old.turns[first:], new.turns[first:], strict=True)
-        if any(one.player != other.player for one, other in pairs):
-            return False  # then there would be other ways back
-        gain = sum(turn.log_prior for turn in new.turns[first:])
-        gain -= sum(turn.log_prior for turn in old.turns[first:])
-        return gain >= 0 or math.log(1 - self._lots.random()) < gain
+        news = self._path.news(len(history))
+        if not news:
+            return
+        names = self._path.names(history.actions)
+        for player, action, name in zip(history.players, history.actions, names, strict=True):
+            if player < 0 and name in news:
+                self._signs[action] = NAMED
 
     def _trade(self, history: History) -> _Change | None:
         """Two moves of chance trade places."""
         pair = self._two(history, _dealt(history))
         if pair is None:
             return None
-        actions = history.actions
+        actions = list(history.actions)
         (one, other), swapped = pair
         actions[one], actions[other] = actions[other], actions[one]
         return _Change([one, other], actions, swapped)
@@ -259,22 +277,22 @@ class HistoryRedraws:
 
     def _rename_next(self, history: History) -> _Change | None:
         """The same with what may be done next: it may not have been dealt yet."""
-        turns, possible = self._not_ours(history), history.turns[-1].after.legal_actions()
+        turns, possible = self._not_ours(history), history.after.legal_actions()
         if not turns or not possible:
             return None
         weights = self._kept.shares(turns)
         if self._mends(history):  # what is wanted is to come next
             weights = self._fetched(history, turns)
         (one,) = self._lots.choices(turns, weights.tolist())
-        swapped = _Swapped(history.turns[one].action, self._lots.choice(possible))
+        swapped = _Swapped(history.actions[one], self._lots.choice(possible))
         return None if swapped.out == swapped.into else self._renamed(history, [one], swapped)
 
     def _renamed(self, history: History, turns: list[int], swapped: _Swapped) -> _Change:
         names = {swapped.out: swapped.into, swapped.into: swapped.out}
         ours = self._path.role
+        made = zip(history.players, history.actions, strict=True)
         actions = [
-            turn.action if turn.player == ours else names.get(turn.action, turn.action)
-            for turn in history.turns
+            action if player == ours else names.get(action, action) for player, action in made
         ]
         return _Change(turns, actions, swapped)
 
@@ -284,17 +302,17 @@ class HistoryRedraws:
         if not others:
             return None
         at = self._turn(history, others, mends=self._mends(history))
-        before = history.turns[at - 1].after if at else self._path.root
-        actions, action = history.actions, self._lots.choice(before.legal_actions())
-        if action == actions[at]:
+        action = self._lots.choice(self._path.after(history.actions[:at]).legal_actions())
+        if action == history.actions[at]:
             return None
+        actions = list(history.actions)
         actions[at] = action
         return _Change([at], actions, None)
 
     def _not_ours(self, history: History) -> list[int]:
         """The turns of chance and of the others."""
         ours = self._path.role
-        return [at for at, turn in enumerate(history.turns) if turn.player != ours]
+        return [at for at, player in enumerate(history.players) if player != ours]
 
     def _two(self, history: History, turns: list[int]) -> tuple[list[int], _Swapped] | None:
         """One of some turns and one of chance, and what was done there."""
@@ -305,7 +323,7 @@ class HistoryRedraws:
         one = self._turn(history, turns, mends=mends)
         weights = self._fetched(history, dealt) if mends else self._kept.shares(dealt)
         other = self._lots.choices(dealt, weights.tolist())[0]
-        out, into = history.turns[one].action, history.turns[other].action
+        out, into = history.actions[one], history.actions[other]
         return None if out == into else ([one, other], _Swapped(out, into))
 
     def _mends(self, history: History) -> bool:
@@ -317,12 +335,12 @@ class HistoryRedraws:
         if not mends:
             return self._lots.choices(turns, self._kept.shares(turns).tolist())[0]
         weights = self._felt.shares(turns)
-        weights /= np.array([self._wanted(history.turns[at].action) for at in turns])
+        weights /= np.array([self._wanted(history.actions[at]) for at in turns])
         return self._lots.choices(turns, weights.tolist())[0]
 
     def _fetched(self, history: History, turns: list[int]) -> FloatArray:
         """How worthwhile it is to put what was done in some turns where it matters."""
-        wanted = np.array([self._wanted(history.turns[at].action) for at in turns])
+        wanted = np.array([self._wanted(history.actions[at]) for at in turns])
         # What is where it matters need not be put there.
         found: FloatArray = (
             self._kept.shares(turns) * wanted / np.maximum(self._felt.shares(turns), RARE)
@@ -333,22 +351,32 @@ class HistoryRedraws:
         """How much rather than others an action is to be where it matters."""
         return float(TRUST ** self._signs.get(action, 0))
 
-    def _feel(self, turns: list[int], swapped: _Swapped, gain: float) -> None:
+    def _feel(self, old: History, change: _Change, new: History | None) -> None:
         """Take note of what a change made of what the role is told next: which turns matter for
         it, and which of two actions is part of it."""
+        gain, turns = 0.0, change.turns
+        if new is not None:
+            gain = new.likeness - old.likeness
         self._felt.add(turns, used=gain != 0)
-        if gain == 0 or not math.isfinite(gain) or len(turns) < 2:
+        if change.swapped is None or gain == 0 or not math.isfinite(gain) or len(turns) < 2:
             return
         sign, shares = 1 if gain > 0 else -1, self._felt.shares(turns)
         if max(shares) < SURE * min(shares):
             return  # it is not clear which turn it is that matters
+        out, into = change.swapped
         sign = sign if shares[0] > shares[1] else -sign
-        for action, way in ((swapped.into, sign), (swapped.out, -sign)):
+        for action, way in ((into, sign), (out, -sign)):
             self._signs[action] = max(
                 -MOST_SIGNS, min(MOST_SIGNS, self._signs.get(action, 0) + way)
             )
 
 
+def _differences(history: History, change: _Change) -> list[int]:
+    """The turns in which a change makes another move."""
+    pairs = enumerate(zip(history.actions, change.actions, strict=True))
+    return [at for at, (old, new) in pairs if old != new]
+
+
 def _dealt(history: History) -> list[int]:
     """The turns of chance."""
-    return [at for at, turn in enumerate(history.turns) if turn.player < 0]
+    return [at for at, player in enumerate(history.players) if player < 0]
