@@ -58,12 +58,14 @@ class History:
         players: who did it; chance is negative.
         after: the `pyspiel.State` that it leads to, which is never changed.
         likeness: of what the role could be told next to what it was told; the higher the more.
+        words: that it could be told next, which are likest.
     """
 
     actions: list[int]
     players: list[int]
     after: Any
     likeness: float = 0.0
+    words: str = ""
 
     def __len__(self) -> int:
         return len(self.actions)
@@ -147,8 +149,7 @@ class KnownPath:
                     break
                 others.append(after)
             else:
-                likest = max((self._likeness(other, at) for other in others), default=-math.inf)
-                return History(actions, players, state, likest)
+                return History(actions, players, state, *self._likest(others, at))
             actions.append(possible[place])
             players.append(player)
             state = after
@@ -209,12 +210,34 @@ class KnownPath:
         words = self._knowledge.words_of(state, self.role)
         return digest_of(words) == turn.digest if turn.words is None else words == turn.words
 
-    def _likeness(self, state: Any, at: int) -> float:
-        """How like what the role is told there after a turn is to what it was told."""
-        words = self._turns[at].words
-        if words is None:
-            return 0.0
-        return -_difference(self._knowledge.words_of(state, self.role), words)
+    def _likest(self, states: list[Any], at: int) -> tuple[float, str]:
+        """What the role is told after a turn in one of some states that is likest to what it was
+        told: how like it is, and the words."""
+        told = self._turns[at].words
+        if not states or told is None:
+            return (0.0 if states else -math.inf), ""
+        words = [self._knowledge.words_of(state, self.role) for state in states]
+        return max((-_difference(each, told), each) for each in words)
+
+    def learnt(self, old: History, new: History) -> tuple[bool, bool] | None:
+        """Whether what new words have, and whether what they no longer have, is part of what the
+        role was told; None if they are the same.
+
+        Args:
+            old, new: of the same length.
+        """
+        told = self._turns[len(old)].words
+        if told is None or old.words == new.words:
+            return None
+        gained, lost = False, False
+        for before, after, wanted in zip_longest(
+            *map(_LINE.split, (old.words, new.words, told)), fillvalue=""
+        ):
+            if before != after:
+                were, are, should = _parts(before), _parts(after), _parts(wanted)
+                gained |= bool((are - were) & (should - were))
+                lost |= bool((were - are) & (should - are))
+        return gained, lost
 
 
 def _difference(left: str, right: str) -> int:
@@ -230,6 +253,7 @@ def _line_difference(left: str, right: str) -> int:
     return (ours - others).total() + (others - ours).total()
 
 
+@lru_cache(100_000)
 def _parts(line: str) -> Counter[str]:
     words = _WORD.findall(line)
     return Counter(words) + Counter("".join(words))

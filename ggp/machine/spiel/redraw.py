@@ -39,20 +39,20 @@ CHANGES = 16
 LOOK = 8
 """Changes between two looks at the clock."""
 
-FORGOTTEN = 30
+FORGOTTEN = 150
 """So many in a row after which it is learnt anew what is part of what the role was told."""
 
 MOST_FRUITLESS = 500
 """Changes of one that does not agree, in a row, that do not bring it nearer: it is given up."""
 
-MENDED = 0.5
+MENDED = 0.8
 """Share of changes, of a history that does not agree, at turns that matter for what it tells."""
 
 RARE = 0.02
 """What is never of use is still tried that often, compared with what always is."""
 
-SURE = 2.0
-"""So many times as often as another turn matters one that matters instead of it."""
+SELDOM, SURE = -1.0, 2.0
+"""Log odds: of a turn that nothing is known of, that it matters; and what is hardly in doubt."""
 
 TRUST, MOST_SIGNS = 3.0, 2
 """Each sign that an action is part of what the role was told makes it so many times as likely to be
@@ -125,7 +125,9 @@ class HistoryRedraws:
         # The last one is not as likely to be taken back as it is to be made.
         self._num_even = len(self._changes) - 1
         # Turns whose changes are kept, and those whose changes the role would be told of.
-        self._kept, self._felt = _Tally(len(path)), _Tally(len(path))
+        self._kept = _Tally(len(path))
+        # Log odds of turns, whether what is done there matters for what the role is told next.
+        self._matters = np.full(len(path), SELDOM)
         self._kinds = _Tally(len(self._changes))
         # Of actions, whether they are part of what the role was told, as far as it looks so.
         self._signs: dict[int, int] = {}
@@ -213,8 +215,8 @@ class HistoryRedraws:
         if new is not None:
             new = self._path.extended(new, self._rng)
         keeps = new is not None and new.is_no_worse(history)
-        self._kept.add(change.turns, used=keeps)
-        if change.swapped is not None:
+        self._kept.add(change.turns, used=new is not None)
+        if change.swapped is not None and new is not None:
             self._feel(history, change, new)
         return new if new is not None and keeps else history
 
@@ -244,7 +246,7 @@ class HistoryRedraws:
 
     def _look_ahead(self, history: History) -> None:
         """Forget what was learnt of earlier turns."""
-        self._felt = _Tally(len(self._path))
+        self._matters = np.full(len(self._path), SELDOM)
         self._learn_names(history)
 
     def _learn_names(self, history: History) -> None:
@@ -334,8 +336,9 @@ class HistoryRedraws:
         """One of some turns that is worth changing; where it mends, one that matters."""
         if not mends:
             return self._lots.choices(turns, self._kept.shares(turns).tolist())[0]
-        weights = self._felt.shares(turns)
-        weights /= np.array([self._wanted(history.actions[at]) for at in turns])
+        weights = self._kept.shares(turns) * np.exp(self._matters[turns])
+        # What is part of it is to stay.
+        weights /= np.array([max(self._wanted(history.actions[at]), 1.0) ** 2 for at in turns])
         return self._lots.choices(turns, weights.tolist())[0]
 
     def _fetched(self, history: History, turns: list[int]) -> FloatArray:
@@ -343,7 +346,7 @@ class HistoryRedraws:
         wanted = np.array([self._wanted(history.actions[at]) for at in turns])
         # What is where it matters need not be put there.
         found: FloatArray = (
-            self._kept.shares(turns) * wanted / np.maximum(self._felt.shares(turns), RARE)
+            self._kept.shares(turns) * wanted * np.exp(-self._matters[turns])
         )
         return found
 
@@ -351,24 +354,24 @@ class HistoryRedraws:
         """How much rather than others an action is to be where it matters."""
         return float(TRUST ** self._signs.get(action, 0))
 
-    def _feel(self, old: History, change: _Change, new: History | None) -> None:
+    def _feel(self, old: History, change: _Change, new: History) -> None:
         """Take note of what a change made of what the role is told next: which turns matter for
         it, and which of two actions is part of it."""
-        gain, turns = 0.0, change.turns
-        if new is not None:
-            gain = new.likeness - old.likeness
-        self._felt.add(turns, used=gain != 0)
-        if change.swapped is None or gain == 0 or not math.isfinite(gain) or len(turns) < 2:
+        if len(new) > len(old) or change.swapped is None or len(change.turns) < 2:
             return
-        sign, shares = 1 if gain > 0 else -1, self._felt.shares(turns)
-        if max(shares) < SURE * min(shares):
-            return  # it is not clear which turn it is that matters
-        out, into = change.swapped
-        sign = sign if shares[0] > shares[1] else -sign
-        for action, way in ((into, sign), (out, -sign)):
-            self._signs[action] = max(
-                -MOST_SIGNS, min(MOST_SIGNS, self._signs.get(action, 0) + way)
-            )
+        learnt = self._path.learnt(old, new)
+        one, other = change.turns
+        # Of two that matter, or do not, a swap makes no difference; one of two does.
+        way = 1 if learnt is None else -1
+        odds = self._matters[[one, other]]
+        told = way * odds[::-1].clip(-SURE, SURE)
+        self._matters[[one, other]] = (odds + told).clip(-2 * SURE, 2 * SURE)
+        odds = self._matters[[one, other]]
+        if learnt is None or abs(odds[0] - odds[1]) < SURE:
+            return
+        out, into = change.swapped if odds[0] > odds[1] else change.swapped[::-1]
+        for action, is_part in zip((into, out), learnt, strict=True):
+            self._signs[action] = NAMED if is_part else -NAMED
 
 
 def _differences(history: History, change: _Change) -> list[int]:
