@@ -16,7 +16,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -56,19 +56,25 @@ class History:
     Attributes:
         actions: what was done, turn by turn.
         players: who did it; chance is negative.
+        names: what it is called: a number may stand for different things in different turns.
         after: the `pyspiel.State` that it leads to, which is never changed.
         likeness: of what the role could be told next to what it was told; the higher the more.
-        words: that it could be told next, which are likest.
+        told: the words that are likest.
     """
 
     actions: list[int]
     players: list[int]
+    names: list[str]
     after: Any
     likeness: float = 0.0
-    words: str = ""
+    told: str = ""
 
     def __len__(self) -> int:
         return len(self.actions)
+
+    def act(self, at: int) -> tuple[int, str]:
+        """Number and name of what was done in a turn."""
+        return self.actions[at], self.names[at]
 
     def is_no_worse(self, other: History) -> bool:
         """Whether it agrees for longer than another, or goes on as nearly."""
@@ -106,36 +112,46 @@ class KnownPath:
 
     def begun(self, actions: Sequence[int]) -> History:
         """The first of these actions, as long as they agree."""
-        state, players = self.root.clone(), []
-        actions = list(actions[: len(self)])
-        for at, action in enumerate(actions):
-            players.append(state.current_player())
+        state, found = self.root.clone(), History([], [], [], None)
+        for at, action in enumerate(actions[: len(self)]):
+            player = state.current_player()
+            name = state.action_to_string(player, action)
             if not self._plays(state, at, action) or not self._is_told(state, at):
-                return History(actions[:at], players[:at], self.after(actions[:at]))
-        return History(actions, players, state)
+                state = self.after(found.actions)
+                break
+            for each, new in (found.actions, action), (found.players, player), (found.names, name):
+                each.append(new)
+        return replace(found, after=state)
 
-    def replayed(self, actions: list[int], changed: list[int]) -> History | None:
-        """These actions, if all of them agree.
-
-        Args:
-            changed: turns in which they differ from actions that agree.
-        """
-        state, players = self.root.clone(), []
-        looks = {*changed, len(actions) - 1} if self._knowledge.remembers else None
-        first = changed[0] if changed else 0
-        for at, action in enumerate(actions):
-            players.append(state.current_player())
-            if at < first:
-                state.apply_action(action)
-            elif not self._plays(state, at, action) or (
+    def replayed(self, old: History, actions: list[int]) -> History | None:
+        """Other actions than those of a history, if all of them agree."""
+        pairs = enumerate(zip(old.actions, actions, strict=True))
+        changed = {at for at, (before, after) in pairs if before != after}
+        if not changed:
+            return old
+        state, players, names = self.root.clone(), list(old.players), list(old.names)
+        first, looks = min(changed), None
+        if self._knowledge.remembers:
+            looks = changed | {len(actions) - 1}
+        for action in actions[:first]:
+            state.apply_action(action)
+        self.visited += first
+        for at, action in enumerate(actions[first:], start=first):
+            players[at] = state.current_player()
+            if at in changed:
+                if action not in state.legal_actions():
+                    return None
+                names[at] = name_of(state, action)
+            if not self._plays(state, at, action) or (
                 (looks is None or at in looks) and not self._is_told(state, at)
             ):
                 return None
-        return History(actions, players, state)
+        return History(actions, players, names, state)
 
     def extended(self, history: History, rng: np.random.Generator) -> History:
         """A history and what may follow, one after the other, as long as something agrees."""
-        actions, players, state = list(history.actions), list(history.players), history.after
+        actions, players = list(history.actions), list(history.players)
+        names, state = list(history.names), history.after
         for at in range(len(actions), len(self)):
             player, possible = state.current_player(), state.legal_actions()
             if player == self.role and self._turns[at].move != UNKNOWN:
@@ -149,11 +165,12 @@ class KnownPath:
                     break
                 others.append(after)
             else:
-                return History(actions, players, state, *self._likest(others, at))
+                return History(actions, players, names, state, *self._likest(others, at))
+            names.append(name_of(state, possible[place]))
             actions.append(possible[place])
             players.append(player)
             state = after
-        return History(actions, players, state)
+        return History(actions, players, names, state)
 
     def log_prior(self, actions: list[int]) -> float:
         """The log of the probability of actions, if others than the role move evenly."""
@@ -177,14 +194,6 @@ class KnownPath:
             state.apply_action(action)
         return state
 
-    def names(self, actions: Sequence[int]) -> list[str]:
-        """What possible actions are called."""
-        state, found = self.root.clone(), []
-        for action in actions:
-            found.append(state.action_to_string(state.current_player(), action))
-            state.apply_action(action)
-        return found
-
     def _plays(self, state: Any, at: int, action: int) -> bool:
         """Play an action if it may have been played in that turn; this changes the state."""
         turn, legal = self._turns[at], state.legal_actions()
@@ -198,9 +207,7 @@ class KnownPath:
         self.visited += 1
         state.apply_action(action)
         player = state.current_player()
-        return player != self._is_over and (
-            turn.acts is None or (player == self.role) == turn.acts
-        )
+        return player != self._is_over and (turn.acts is None or (player == self.role) == turn.acts)
 
     def _is_told(self, state: Any, at: int) -> bool:
         """Whether after a turn the role is told there what it was told."""
@@ -227,17 +234,22 @@ class KnownPath:
             old, new: of the same length.
         """
         told = self._turns[len(old)].words
-        if told is None or old.words == new.words:
+        if told is None or old.told == new.told:
             return None
-        gained, lost = False, False
+        gained, lost = [], []
         for before, after, wanted in zip_longest(
-            *map(_LINE.split, (old.words, new.words, told)), fillvalue=""
+            *map(_LINE.split, (old.told, new.told, told)), fillvalue=""
         ):
             if before != after:
-                were, are, should = _parts(before), _parts(after), _parts(wanted)
-                gained |= bool((are - were) & (should - were))
-                lost |= bool((were - are) & (should - are))
-        return gained, lost
+                were, are, should = map(_letters, (before, after, wanted))
+                gained.append(are - were <= should - were)
+                lost.append(were - are <= should - are)
+        return all(gained), all(lost)
+
+
+def name_of(state: Any, action: int) -> str:
+    """What an action of who moves in a `pyspiel.State` is called."""
+    return str(state.action_to_string(state.current_player(), action))
 
 
 def _difference(left: str, right: str) -> int:
@@ -253,7 +265,9 @@ def _line_difference(left: str, right: str) -> int:
     return (ours - others).total() + (others - ours).total()
 
 
-@lru_cache(100_000)
 def _parts(line: str) -> Counter[str]:
-    words = _WORD.findall(line)
-    return Counter(words) + Counter("".join(words))
+    return Counter(_WORD.findall(line)) + _letters(line)
+
+
+def _letters(line: str) -> Counter[str]:
+    return Counter("".join(_WORD.findall(line)))
