@@ -24,6 +24,12 @@ class Change(NamedTuple):
     turns: list[int]
     actions: list[int]
 
+    def first(self, history: History) -> int:
+        """The first turn in which something else is done than in the history; their number if
+        there is none."""
+        pairs = zip(history.actions, self.actions, strict=True)
+        return next((at for at, (old, new) in enumerate(pairs) if old != new), len(history))
+
 
 class Tally:
     """What is worth trying, by how often it was of use.

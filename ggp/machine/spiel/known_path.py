@@ -119,8 +119,9 @@ class KnownPath:
             if not self._plays(state, at, action) or not self._is_told(state, at):
                 state = self.after(found.actions)
                 break
-            for each, new in (found.actions, action), (found.players, player), (found.names, name):
-                each.append(new)
+            found.actions.append(action)
+            found.players.append(player)
+            found.names.append(name)
         return replace(found, after=state)
 
     def replayed(self, old: History, actions: list[int]) -> History | None:
@@ -172,18 +173,21 @@ class KnownPath:
             state = after
         return History(actions, players, names, state)
 
-    def log_prior(self, actions: list[int]) -> float:
-        """The log of the probability of actions, if others than the role move evenly."""
-        found = 0.0
-        state = self.root.clone()
-        for turn, action in zip(self._turns, actions, strict=False):
-            player = state.current_player()
+    def log_priors(self, actions: list[int], first: int = 0) -> list[float]:
+        """Logs of the probabilities of actions, from the first turn asked for, if others than the
+        role move evenly."""
+        found = []
+        state = self.after(actions[:first])
+        for at in range(first, len(actions)):
+            action, player, turn = actions[at], state.current_player(), self._turns[at]
             if player < 0:
-                share = dict(state.chance_outcomes()).get(action, 0.0)
-                found += math.log(share) if share > 0 else -math.inf
+                share = sum(share for other, share in state.chance_outcomes() if other == action)
+                found.append(math.log(share) if share > 0 else -math.inf)
             # What we chose is certain; what was drawn for us is as likely as our other moves.
-            elif player != self.role or not turn.move != UNKNOWN == turn.refused:
-                found -= math.log(len(state.legal_actions()))
+            elif player == self.role and turn.move != UNKNOWN == turn.refused:
+                found.append(0.0)
+            else:
+                found.append(-math.log(len(state.legal_actions())))
             state.apply_action(action)
         return found
 

@@ -74,8 +74,7 @@ class HistoryRedraws:
                 history = self._mender.mended(self._path.extended(history, self._rng), stop)
             if self._agrees(history):
                 history = self._shaken(history, stop)
-                if self._agrees_throughout(history):
-                    found.append(history)
+                found.extend([] if history is None else [history])
         self._count(self._path.visited)
         self._path.visited = 0
         shape = (len(found), len(self._path), self._num_roles)
@@ -101,16 +100,12 @@ class HistoryRedraws:
     def _agrees(self, history: History) -> bool:
         return len(history) == len(self._path)
 
-    def _agrees_throughout(self, history: History) -> bool:
-        """Whether a history is possible and agrees in every turn, looked at one by one."""
-        actions = history.actions
-        return self._agrees(self._path.begun(actions)) and self._path.log_prior(actions) > -math.inf
-
     # ---------------------------------------------------------------- changing what agrees
 
-    def _shaken(self, history: History, stop: Callable[[], bool]) -> History:
-        """One that agrees after many changes, each kept by how likely it is."""
-        log_prior = self._path.log_prior(history.actions)
+    def _shaken(self, history: History, stop: Callable[[], bool]) -> History | None:
+        """One that agrees after many changes, each kept by how likely it is; None if it turns out
+        that it is not possible, or does not agree in some turn."""
+        log_priors = self._path.log_priors(history.actions)
         numbers = list(range(len(self._kinds)))
         for number in range(CHANGES):
             if number % LOOK == LOOK - 1 and stop():
@@ -124,13 +119,16 @@ class HistoryRedraws:
             keeps = False
             # Where others move there would be other ways back.
             if new is not None and new.players == history.players:
-                then = self._path.log_prior(new.actions)
-                keeps = math.log(1 - self._lots.random()) <= then - log_prior
+                first = change.first(history)
+                then = self._path.log_priors(new.actions, first)
+                gain = sum(then) - sum(log_priors[first:])
+                keeps = math.log(1 - self._lots.random()) <= gain
                 if keeps:
-                    history, log_prior = new, then
+                    history, log_priors = new, log_priors[:first] + then
             self._kept_kinds.add([kind], used=keeps)
             self._kept.add(change.turns, used=keeps)
-        return history
+        is_possible = min(log_priors) > -math.inf
+        return history if is_possible and self._agrees(self._path.begun(history.actions)) else None
 
     def _trade(self, history: History) -> Change | None:
         """Two moves of chance trade places."""
