@@ -32,10 +32,9 @@ MOST_FRUITLESS = 4
 
 def redraws_of(
     machine: Machine, tree: PathTree, role: int, path: int, rng: np.random.Generator
-) -> Redraws | None:
-    """What draws histories for a path; None where the machine does not, or there is no need."""
-    if not isinstance(machine, Redrawer) or tree.depth(path) == 0:
-        return None
+) -> Redraws:
+    """What draws histories for a path that is not empty, on a machine that draws some."""
+    assert isinstance(machine, Redrawer)
     turns = [tree.last_turns(node)[0] for node in tree.beginnings(np.array([path]))[1:]]
     return machine.redraws(role, np.array(turns), rng)
 

@@ -476,8 +476,13 @@ class Redrawer(Protocol):
     It is for games in which much is decided before a role is told anything of it.
     """
 
-    def redraws(self, role: int, turns: IntArray, rng: np.random.Generator) -> Redraws | None:
-        """What draws histories for a path; None where turn by turn is as good.
+    @property
+    def redraws_histories(self) -> bool:
+        """Whether it does so; else turn by turn is as good."""
+        ...
+
+    def redraws(self, role: int, turns: IntArray, rng: np.random.Generator) -> Redraws:
+        """What draws histories for a path.
 
         Args:
             role: not `random`.
