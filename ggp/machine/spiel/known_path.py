@@ -114,9 +114,9 @@ class KnownPath:
         """The first of these actions, as long as they agree."""
         state, found = self.root.clone(), History([], [], [], None)
         for at, action in enumerate(actions[: len(self)]):
-            player = state.current_player()
-            name = state.action_to_string(player, action)
-            if not self._plays(state, at, action) or not self._is_told(state, at):
+            player, name = state.current_player(), name_of(state, action)
+            before = self._before(state, at)
+            if not self._plays(state, at, action) or not self._is_told(state, at, before):
                 state = self.after(found.actions)
                 break
             found.actions.append(action)
@@ -125,7 +125,10 @@ class KnownPath:
         return replace(found, after=state)
 
     def replayed(self, old: History, actions: list[int]) -> History | None:
-        """Other actions than those of a history, if all of them agree."""
+        """Other actions than those of a history, if all of them agree.
+
+        Where only the history says what the role knew before, that is not looked at.
+        """
         pairs = enumerate(zip(old.actions, actions, strict=True))
         changed = {at for at, (before, after) in pairs if before != after}
         if not changed:
@@ -157,12 +160,12 @@ class KnownPath:
             player, possible = state.current_player(), state.legal_actions()
             if player == self.role and self._turns[at].move != UNKNOWN:
                 possible = [self._turns[at].move - 1]
-            others = []
+            others, before = [], self._before(state, at)
             for place in rng.permutation(len(possible)).tolist():
                 after = state.clone()
                 if not self._plays(after, at, possible[place]):
                     continue
-                if self._is_told(after, at):
+                if self._is_told(after, at, before):
                     break
                 others.append(after)
             else:
@@ -213,11 +216,19 @@ class KnownPath:
         player = state.current_player()
         return player != self._is_over and (turn.acts is None or (player == self.role) == turn.acts)
 
-    def _is_told(self, state: Any, at: int) -> bool:
+    def _before(self, state: Any, at: int) -> str | None:
+        """What the role knows before a turn in which it is told nothing new, if only the history
+        says what that is."""
+        turn = self._turns[at]
+        if turn.digest is not None or turn.acts is None:
+            return None
+        return self._knowledge.words_of(state, self.role)
+
+    def _is_told(self, state: Any, at: int, before: str | None = None) -> bool:
         """Whether after a turn the role is told there what it was told."""
         turn = self._turns[at]
         if turn.digest is None:
-            return True
+            return before is None or before == self._knowledge.words_of(state, self.role)
         words = self._knowledge.words_of(state, self.role)
         return digest_of(words) == turn.digest if turn.words is None else words == turn.words
 
