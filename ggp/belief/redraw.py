@@ -1,8 +1,8 @@
 """Particles made of whole histories, where much is decided before a role is told of it.
 
 Where chance deals ten cards before the role sees its hand, nothing that is drawn turn by turn
-agrees. Some machines draw whole histories for a path instead (`Redrawer`). They are played through
-here, and kept if the role sees just what it saw: so whatever a machine proposes, all entries agree.
+agrees. Some machines draw whole histories for a path instead (`Redrawer`), in all of which the role
+sees just what it saw.
 
     bag before the turn     what agrees     histories drawn for the path     the bag
     64 entries              5               59, beginning with those 5       64

@@ -62,6 +62,14 @@ class Mender:
         self._kinds = (self._trade, self._rename, self._rename_next, self._replace)
         # Turns that can be changed: others would have been told before.
         self._open = Tally(len(path))
+        # Kinds of changes that make a difference to what the role is told next.
+        self._useful = Tally(len(self._kinds))
+        # Log odds of turns, whether what is done there matters for that.
+        self._matters = np.full(len(path), SELDOM)
+        # Actions that are not what was done next.
+        self._not_next: set[int] = set()
+        # By name, whether an action is part of what the role was told; of others it is not known.
+        self._is_part: dict[str, bool] = {}
 
     def mended(self, history: History, stop: Callable[[], bool]) -> History:
         """A history changed until it agrees, is given up, or there is no more time."""
@@ -182,8 +190,7 @@ class Mender:
         players[: len(history)] = history.players
         self._matters = np.where(players < 0, SELDOM, OFTEN)
         self._not_next = set(history.after.legal_actions())
-        # By name, whether an action is part of what the role was told; of others it is not known.
-        self._is_part: dict[str, bool] = {}
+        self._is_part = {}
         if news := self._path.news(len(history)):
             cards = [history.names[at] for at in dealt(history)]
             self._is_part = {card: True for card in cards if card in news}
