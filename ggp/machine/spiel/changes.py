@@ -69,17 +69,16 @@ def traded(history: History, one: int, other: int) -> Change:
     return Change([one, other], actions)
 
 
-def renamed(
-    history: History, role: int, turns: list[int], out: tuple[int, str], into: tuple[int, str]
-) -> Change:
-    """Two actions stand for each other wherever others than the role, or chance, make them: who
-    puts away a card puts away the other one then.
+def renamed(history: History, role: int, turns: list[int], *acts: tuple[int, str]) -> Change:
+    """Each of some actions stands for the next, and the last for the first, wherever others than
+    the role, or chance, make them: who puts away a card puts away the other one then.
 
     Args:
         turns: see `Change`.
-        out, into: number and name of both.
+        acts: number and name of each; none comes twice.
     """
-    names = {out[1]: into[0], into[1]: out[0]}
+    follow = zip(acts, acts[1:] + acts[:1], strict=True)
+    names = {name: number for (_, name), (number, _) in follow}
     made = zip(history.players, history.actions, history.names, strict=True)
     actions = [
         action if player == role else names.get(name, action) for player, action, name in made

@@ -33,6 +33,9 @@ MOST_FRUITLESS = 500
 FORGOTTEN = 150
 """So many in a row after which it is learnt anew what is part of what the role was told."""
 
+PATIENCE = 30
+"""So many in a row after which three cards change places, too."""
+
 DIRECTED = 0.8
 """Share of changes that go by what was learnt; others are made anywhere."""
 
@@ -59,7 +62,13 @@ class Mender:
     def __init__(self, path: KnownPath, rng: np.random.Generator, lots: Random) -> None:
         self.unfinished: History | None = None
         self._path, self._rng, self._lots = path, rng, lots
-        self._kinds = (self._trade, self._rename, self._rename_next, self._replace)
+        self._kinds = (
+            self._trade,
+            self._rename,
+            self._rename_next,
+            self._replace,
+            self._rename_round,
+        )
         # Turns that can be changed: others would have been told before.
         self._open = Tally(len(path))
         # Kinds of changes that make a difference to what the role is told next.
@@ -82,7 +91,9 @@ class Mender:
                 self.unfinished = history
                 break
             tried += 1
-            before, history = history, self._changed(history)
+            # Three cards are many to choose from: where two will do, they are found sooner.
+            kinds = len(self._kinds) - (fruitless < PATIENCE)
+            before, history = history, self._changed(history, kinds)
             if len(history) > len(before):
                 fruitless = 0
                 if len(history) < len(self._path):
@@ -95,11 +106,11 @@ class Mender:
                 self._look_ahead(history)
         return history
 
-    def _changed(self, history: History) -> History:
-        """What a change made of a history, if it is no worse."""
+    def _changed(self, history: History, kinds: int) -> History:
+        """What a change of one of the first kinds made of a history, if it is no worse."""
         if not history.actions:
             return history
-        numbers = list(range(len(self._kinds)))
+        numbers = list(range(kinds))
         (kind,) = self._lots.choices(numbers, self._useful.shares(numbers).tolist())
         change = self._kinds[kind](history)
         new = None if change is None else self._path.replayed(history, change.actions)
@@ -139,13 +150,30 @@ class Mender:
         turns, possible = not_of(history, self._path.role), history.after.legal_actions()
         if not turns or not possible:
             return None
+        one, into = self._next(history, turns, possible)
+        return renamed(history, self._path.role, [one], history.act(one), into)
+
+    def _rename_round(self, history: History) -> Change | None:
+        """The same with a third card: who gives one away may not be able to have the other."""
+        turns, possible = not_of(history, self._path.role), history.after.legal_actions()
+        if not turns or not possible:
+            return None
+        one, into = self._next(history, turns, possible)
+        acts = history.act(one), history.act(self._drawn(turns, np.ones(len(turns)))), into
+        if len({name for _, name in acts}) < len(acts):
+            return None
+        return renamed(history, self._path.role, [one], *acts)
+
+    def _next(
+        self, history: History, turns: list[int], possible: list[int]
+    ) -> tuple[int, tuple[int, str]]:
+        """One of some turns, with what may have been done next instead of one that is possible."""
         # What could be done next before was not what was done.
         cards = [history.actions[at] for at in turns]
         doubts = np.array([1 / TRUST if card in self._not_next else 1.0 for card in cards])
         one = self._drawn(turns, self._wanted(history, turns) * doubts)
         action = self._lots.choice(possible)
-        into = action, name_of(history.after, action)
-        return renamed(history, self._path.role, [one], history.act(one), into)
+        return one, (action, name_of(history.after, action))
 
     def _replace(self, history: History) -> Change | None:
         """Somebody else, or chance, made another move."""

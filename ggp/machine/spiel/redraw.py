@@ -55,7 +55,7 @@ class HistoryRedraws:
         self._rng, self._lots = rng, Random(int(rng.integers(1 << 62)))
         self._mender = Mender(path, rng, self._lots)
         # Each is as likely to be taken back as it is to be made.
-        self._kinds = (self._trade, self._rename, self._replace)
+        self._kinds = (self._trade, self._rename, self._rename_round, self._replace)
         # Kinds and turns whose changes are kept.
         self._kept_kinds, self._kept = Tally(len(self._kinds)), Tally(len(path))
 
@@ -147,6 +147,18 @@ class HistoryRedraws:
         one, other = self._drawn(not_of(history, role)), self._drawn(cards)
         out, into = history.act(one), history.act(other)
         return None if out == into else renamed(history, role, [one, other], out, into)
+
+    def _rename_round(self, history: History) -> Change | None:
+        """Three moves of chance stand for each other: where two cannot, as of two roles neither may
+        have what the other has."""
+        cards = dealt(history)
+        if not cards:
+            return None
+        turns = [self._drawn(cards) for _ in range(3)]
+        acts = [history.act(at) for at in turns]
+        if len({name for _, name in acts}) < len(acts):
+            return None
+        return renamed(history, self._path.role, turns, *acts)
 
     def _replace(self, history: History) -> Change | None:
         """Somebody else, or chance, made another move."""
