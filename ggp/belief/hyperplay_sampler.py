@@ -37,7 +37,7 @@ from ggp.belief.segments import (
 )
 from ggp.belief.trail import Trail
 from ggp.machine.arrays import first_seen
-from ggp.machine.base import IntArray, Machine, Redraws, States
+from ggp.machine.base import IntArray, Machine, Redrawer, Redraws, States
 
 DEFAULT_EXACT = 300
 """Information sets of up to this many entries are enumerated."""
@@ -111,6 +111,8 @@ class HyperPlaySampler:
         self._model = model
         self._trail = Trail() if follows else None
         self._unfinished: States | None = None
+        # What draws whole histories for the last path that some were drawn for: it has learnt how.
+        self._redraws: tuple[int, Redraws] | None = None
         self._exact = ExactSets(
             machine,
             tree,
@@ -177,10 +179,10 @@ class HyperPlaySampler:
         if bags.exact[0]:
             return bags
         path = int(bags.paths[0])
-        if (redraws := self._redraws(bags.role, bags.paths, rng)) is not None:
+        if self._redraws_histories(bags.paths):
             wanted = min(len(bags.sets.states) + REDRAWN_AT_ONCE, max(self.room, self.capacity))
             sets = bags.sets.take(bags.segment)
-            sets = self._redrawn(redraws, bags.role, path, sets, wanted, rng)
+            sets = self._redrawn(bags.role, path, sets, wanted, rng)
             return Bags(bags.role, bags.paths, np.zeros(1, dtype=np.int64), sets)
         starts = self._earlier(bags.paths)
         try:
@@ -217,6 +219,7 @@ class HyperPlaySampler:
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
         self._exact.renumber(numbers)
+        self._redraws = None
         if self._trail is not None:
             self._trail.renumber(numbers)
 
@@ -226,7 +229,7 @@ class HyperPlaySampler:
         """New sampled bags: thinned from the last exact set of each path, then advanced."""
         if not len(paths):
             return None
-        if self._earlier(paths) or self._redraws(role, paths, rng) is not None:
+        if self._earlier(paths) or self._redraws_histories(paths):
             nothing = depleted_segments(self.machine, 1, keep_views=self._keep_views)
             return self._refill(role, paths, nothing, rng)
         try:
@@ -303,11 +306,10 @@ class HyperPlaySampler:
         # A small bag of a small information set has lost nothing, so drawing again would not help.
         few = (2 * counts < self.capacity) & (sets.sizes > 1.1 * counts) & (counts > 0)
         lost = np.flatnonzero(few & ~sets.exact)
-        redraws = self._redraws(role, paths, rng)
-        if redraws is not None and not sets.exact[0]:
+        if self._redraws_histories(paths) and not sets.exact[0]:
             wanted = max(self.capacity, min(self.room, REDRAWN))
             if 2 * len(sets.states) < wanted:
-                sets = self._redrawn(redraws, role, int(paths[0]), sets, wanted, rng)
+                sets = self._redrawn(role, int(paths[0]), sets, wanted, rng)
             if len(sets.states):
                 return sets
         if len(sets) == 1 and (few[0] or counts[0] == 0) and (starts := self._earlier(paths)):
@@ -334,15 +336,14 @@ class HyperPlaySampler:
         )
         return join(self.machine, [part for _, part in found]).take(pick)
 
-    def _redraws(self, role: int, paths: IntArray, rng: np.random.Generator) -> Redraws | None:
-        """What draws whole histories for the path of a player's own bag, if anything does."""
-        if self._trail is None or len(paths) != 1:
-            return None
-        return redraws_of(self.machine, self.tree, role, int(paths[0]), rng)
+    def _redraws_histories(self, paths: IntArray) -> bool:
+        """Whether whole histories are drawn for the path of a player's own bag."""
+        if self._trail is None or len(paths) != 1 or not self.tree.depth(int(paths[0])):
+            return False
+        return isinstance(self.machine, Redrawer) and self.machine.redraws_histories
 
     def _redrawn(
         self,
-        redraws: Redraws,
         role: int,
         path: int,
         sets: Segments,
@@ -351,6 +352,9 @@ class HyperPlaySampler:
     ) -> Segments:
         """A bag filled up with whole histories."""
         assert self._trail is not None
+        if self._redraws is None or self._redraws[0] != path:
+            self._redraws = path, redraws_of(self.machine, self.tree, role, path, rng)
+        redraws = self._redraws[1]
         earlier = self._trail.starts(self.tree, path)
         starts = earlier[0][1].states if earlier else self.machine.initial(1)
         if self._unfinished is not None:

@@ -1,8 +1,8 @@
 """Particles made of whole histories, where much is decided before a role is told of it.
 
 Where chance deals ten cards before the role sees its hand, nothing that is drawn turn by turn
-agrees. Some machines draw whole histories for a path instead (`Redrawer`). They are played through
-here, and kept if the role sees just what it saw: so whatever a machine proposes, all entries agree.
+agrees. Some machines draw whole histories for a path instead (`Redrawer`), in all of which the role
+sees just what it saw.
 
     bag before the turn     what agrees     histories drawn for the path     the bag
     64 entries              5               59, beginning with those 5       64
@@ -16,12 +16,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ggp.belief.completions import MOST_COMPLETIONS, step_matching
+from ggp.belief.completions import MOST_COMPLETIONS
 from ggp.belief.paths import PathTree
 from ggp.belief.resample import log_sums
 from ggp.belief.segments import Segments
 from ggp.machine.arrays import first_seen_columns, offsets_of
-from ggp.machine.base import UNKNOWN, IntArray, Machine, Redrawer, Redraws, States
+from ggp.machine.base import IntArray, Machine, Redrawer, Redraws, States
 
 AT_ONCE = 8
 """Histories drawn between two looks at what there is."""
@@ -32,10 +32,9 @@ MOST_FRUITLESS = 4
 
 def redraws_of(
     machine: Machine, tree: PathTree, role: int, path: int, rng: np.random.Generator
-) -> Redraws | None:
-    """What draws histories for a path; None where the machine does not, or there is no need."""
-    if not isinstance(machine, Redrawer) or tree.depth(path) == 0:
-        return None
+) -> Redraws:
+    """What draws histories for a path that is not empty, on a machine that draws some."""
+    assert isinstance(machine, Redrawer)
     turns = [tree.last_turns(node)[0] for node in tree.beginnings(np.array([path]))[1:]]
     return machine.redraws(role, np.array(turns), rng)
 
@@ -71,46 +70,31 @@ def redrawn(
             places = rng.choice(len(weights), AT_ONCE, p=weights / weights.sum())
             starts = sets.states.take(places)
         missing = min(wanted - len(sets.states), AT_ONCE)
-        joint_moves = redraws.draw(starts, missing, stop)
+        drawn = redraws.draw(starts, missing, stop)
         before = len(sets.states)
-        new, views = _played(machine, tree, role, path, joint_moves, views=sets.views is not None)
-        sets = _with(machine, sets, new, views)
+        views = None
+        if sets.views is not None:
+            views = _views_of(machine, tree, role, path, drawn.joint_moves)
+        sets = _with(machine, sets, drawn.states, views)
         fruitless = 0 if len(sets.states) > before else fruitless + 1
     return sets
 
 
-def _played(
-    machine: Machine, tree: PathTree, role: int, path: int, joint_moves: IntArray, *, views: bool
-) -> tuple[States, IntArray | None]:
-    """Where histories end in which the role sees what it saw, and what every role knows there."""
+def _views_of(
+    machine: Machine, tree: PathTree, role: int, path: int, joint_moves: IntArray
+) -> IntArray:
+    """`[N, R]` incomplete path of every role along histories that agree with the path of one."""
     states = machine.initial(len(joint_moves))
     known = np.tile(np.arange(len(machine.roles), dtype=np.int64), (len(joint_moves), 1))
-    for turn, node in enumerate(tree.beginnings(np.array([path]))[1:]):
-        move, seen, _ = tree.last_turns(node)[0].tolist()
+    for turn in range(joint_moves.shape[1]):
         rows = joint_moves[:, turn]
-        if move != UNKNOWN:
-            on = np.flatnonzero(rows[:, role] == move)
-            states, joint_moves, rows, known = states.take(on), joint_moves[on], rows[on], known[on]
-        if views:
-            stepped = machine.step(states, rows)
-            agrees = (stepped.percepts[:, role] == seen) | (seen == UNKNOWN)
-            on, states = np.flatnonzero(agrees), stepped.states.take(np.flatnonzero(agrees))
-            known, rows, percepts = known[on], rows[on], stepped.percepts[on]
-            for other in range(len(machine.roles)):
-                # What we missed of the match, our simulated self must not know.
-                if other == role:
-                    known[:, other] = node
-                elif other != machine.random_role:
-                    known[:, other] = tree.extend(
-                        known[:, other], rows[:, other], percepts[:, other]
-                    )
-        else:
-            lanes = np.arange(len(rows))
-            wanted = np.full(len(rows), seen, dtype=np.int64)
-            on, states = step_matching(machine, role, states, lanes, rows, wanted)
-        joint_moves = joint_moves[on]
-    on = np.flatnonzero(~machine.terminal(states))
-    return states.take(on), known[on] if views else None
+        states, percepts = machine.step(states, rows)
+        for other in range(len(machine.roles)):
+            if other not in (role, machine.random_role):
+                known[:, other] = tree.extend(known[:, other], rows[:, other], percepts[:, other])
+    # What we missed of the match, our simulated self must not know.
+    known[:, role] = path
+    return known
 
 
 def _with(machine: Machine, sets: Segments, new: States, views: IntArray | None) -> Segments:

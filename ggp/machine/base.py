@@ -434,11 +434,23 @@ class Prover(Protocol):
         ...
 
 
+class Redrawn(NamedTuple):
+    """Histories that agree with an incomplete path.
+
+    Attributes:
+        joint_moves: `[N, T, R]` for a path of T turns.
+        states: `[N]` where they lead to.
+    """
+
+    joint_moves: IntArray
+    states: States
+
+
 class Redraws(Protocol):
     """Draws histories that agree with one incomplete path: see `Redrawer`."""
 
-    def draw(self, states: States, count: int, stop: Callable[[], bool]) -> IntArray:
-        """Joint moves of histories that agree with the path, as far as this can tell.
+    def draw(self, states: States, count: int, stop: Callable[[], bool]) -> Redrawn:
+        """Histories that agree with the path.
 
         They are drawn by their prior when the other roles move evenly, though one after the other
         is made by small changes: those that are drawn together are not independent.
@@ -448,9 +460,6 @@ class Redraws(Protocol):
                 nor be as long.
             count: how many to draw at most.
             stop: asked now and then; when true, no more are drawn.
-
-        Returns:
-            `[N, T, R]` for a path of T turns.
         """
         ...
 
@@ -467,8 +476,13 @@ class Redrawer(Protocol):
     It is for games in which much is decided before a role is told anything of it.
     """
 
-    def redraws(self, role: int, turns: IntArray, rng: np.random.Generator) -> Redraws | None:
-        """What draws histories for a path; None where turn by turn is as good.
+    @property
+    def redraws_histories(self) -> bool:
+        """Whether it does so; else turn by turn is as good."""
+        ...
+
+    def redraws(self, role: int, turns: IntArray, rng: np.random.Generator) -> Redraws:
+        """What draws histories for a path.
 
         Args:
             role: not `random`.

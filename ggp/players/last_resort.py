@@ -51,8 +51,8 @@ class LastResort:
         )
         self._bag: Bags | None = None
 
-    def begin(self, stop: Callable[[], bool], at_once: Callable[[], int]) -> None:
-        """Work begins that ends when `stop` says so, which is asked every `at_once` lanes."""
+    def watch(self, stop: Callable[[], bool], at_once: Callable[[], int]) -> None:
+        """From now on work ends when `stop` says so, which is asked every `at_once` lanes."""
         for sampler in (self._last, self._follower):
             sampler.stop, sampler.lanes_at_once = stop, at_once
 

@@ -12,6 +12,8 @@ next look, and less where it comes later.
 from __future__ import annotations
 
 from ggp.belief.completions import LANES_AT_ONCE
+from ggp.machine.base import Machine
+from ggp.search.anytime import Deadline
 
 SLICE_S = 0.004
 """From one look to the next there should be no more than this."""
@@ -63,3 +65,46 @@ class Slices:
             self.size = max(self.size // 2, LEAST_SIZE)
         elif mean_s < SLICE_S / 2:
             self.size = min(2 * self.size, MOST_SIZE)
+
+
+class Watch:
+    """Says to beliefs of one machine when to stop, and how often to ask.
+
+    Args:
+        machine: counts the lanes that are stepped.
+
+    Attributes:
+        slices: learned by all that is watched.
+        began_s: when the present work began, if it has a deadline.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self.slices = Slices()
+        self.began_s = 0.0
+        self._machine = machine
+        self._deadline: Deadline | None = None
+        self._looked_at = 0
+
+    def begin(self, deadline: Deadline | None) -> None:
+        """Work begins that is to end at a deadline, if there is one."""
+        self._deadline = deadline
+        if deadline is not None:
+            self.began_s = deadline.clock()
+            self.slices.begin(self.began_s)
+            self._looked_at = self._machine.states_visited
+
+    def is_over(self) -> bool:
+        """Whether the deadline has passed; for `Sampler.stop`."""
+        if self._deadline is None:
+            return False
+        now_s = self._deadline.clock()
+        if now_s >= self._deadline.at_s:
+            return True
+        visited = self._machine.states_visited
+        self.slices.look(now_s, visited - self._looked_at)
+        self._looked_at = visited
+        return False
+
+    def lanes(self) -> int:
+        """Lanes to step until that is asked again; for `Sampler.lanes_at_once`."""
+        return LANES_AT_ONCE if self._deadline is None else self.slices.lanes()

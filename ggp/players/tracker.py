@@ -21,12 +21,11 @@ from ggp.belief import (
     Sampler,
     require_particles,
 )
-from ggp.belief.completions import lanes_at_once
 from ggp.belief.segments import depleted_segments
 from ggp.gdl import canonical_term
 from ggp.machine.base import UNKNOWN, IntArray, Machine
 from ggp.players.last_resort import LastResort
-from ggp.players.slices import Slices
+from ggp.players.slices import Watch
 from ggp.search.anytime import Deadline
 
 MIN_NODES = 20_000
@@ -86,15 +85,15 @@ class Tracker:
     ) -> None:
         self.machine, self.role = machine, role
         self.tree = belief.tree
-        self._deadline: Deadline | None = None
-        self._began_s = 0.0
+        self._watch = Watch(machine)
         self._rng = rng
         self.belief = belief
-        self.belief.stop = self._out_of_time
+        self.belief.stop, self.belief.lanes_at_once = self._watch.is_over, self._watch.lanes
         self._usual_most, self._room = most, min(FIRST_ROOM, most)
-        self._risk, self._looked_at = 0.0, machine.states_visited
+        self._risk = 0.0
         self._last_resort = last_resort
-        self._slices = Slices()
+        if last_resort is not None:
+            last_resort.watch(self._watch.is_over, self._watch.lanes)
         self._spare: HyperPlaySampler | None = None
         self._prune_at = MIN_NODES
         self.bag: Bags = self.belief.start(role)
@@ -168,8 +167,9 @@ class Tracker:
                 capacity=SPARE_PARTICLES,
                 exact=SPARE_EXACT,
                 max_attempts=SPARE_ATTEMPTS,
-                stop=self._out_of_time,
+                stop=self._watch.is_over,
             )
+            self._spare.lanes_at_once = self._watch.lanes
         self._begin(deadline)
         found = self._spare.at(self.bag.paths, self.role, self._rng)
         if found.depleted[0]:
@@ -188,10 +188,10 @@ class Tracker:
         while fruitless < MOST_FRUITLESS and self._may_grow() and not deadline.passed():
             self._begin(deadline)
             before = self.bag
-            self.bag = self.belief.grown(before, self._slices.size, self._rng)
-            if self._out_of_time():
+            self.bag = self.belief.grown(before, self._watch.slices.size, self._rng)
+            if self._watch.is_over():
                 return
-            self._slices.end()
+            self._watch.slices.end()
             if self.bag is before:
                 continue  # all of the sample died on its way: that says nothing
             self.last_known = self.bag
@@ -246,8 +246,8 @@ class Tracker:
 
     def _learn_room(self, before: Bags, deadline: Deadline) -> None:
         """See what it took to carry a bag on, and how many entries the next may have."""
-        took_s = deadline.clock() - self._began_s
-        there_was_s = max(deadline.at_s - self._began_s, 0.0)
+        took_s = deadline.clock() - self._watch.began_s
+        there_was_s = max(deadline.at_s - self._watch.began_s, 0.0)
         least = min(self.belief.capacity, self._most)
         died = 1 - len(self.bag.sets.states) / max(len(before.sets.states), 1)
         self._risk = max(0.0 if self.bag.exact[0] else died, RISK_KEPT * self._risk)
@@ -259,28 +259,8 @@ class Tracker:
 
     def _begin(self, deadline: Deadline | None) -> None:
         """Work begins that is to end at a deadline."""
-        self._deadline = deadline
+        self._watch.begin(deadline)
         self.belief.room = 0 if deadline is None else self._room
-        at_once = lanes_at_once if deadline is None else self._slices.lanes
-        for belief in (self.belief, *([] if self._spare is None else [self._spare])):
-            belief.lanes_at_once = at_once
-        if self._last_resort is not None:
-            self._last_resort.begin(self._out_of_time, at_once)
-        if deadline is not None:
-            self._began_s = deadline.clock()
-            self._slices.begin(self._began_s)
-            self._looked_at = self.machine.states_visited
-
-    def _out_of_time(self) -> bool:
-        if self._deadline is None:
-            return False
-        now_s = self._deadline.clock()
-        if now_s >= self._deadline.at_s:
-            return True
-        visited = self.machine.states_visited
-        self._slices.look(now_s, visited - self._looked_at)
-        self._looked_at = visited
-        return False
 
     def _move(self, text: str | None) -> int:
         if text is None:

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, never
+from ggp.belief import Bags, FollowsPaths, HyperPlaySampler
 from ggp.machine.base import BoolArray
 from ggp.players.belief_player import Choice
 from ggp.players.option_fields import whole
 from ggp.players.player import Context
 from ggp.players.search_player import SearchOptions, SearchPlayer
+from ggp.players.slices import Watch
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, Ties, best_moves
 from ggp.search.paths_tree import KEEP, MOST_WORLDS, PathsTree, Settings
@@ -68,6 +69,8 @@ class TreePlayer(SearchPlayer):
             max_attempts=NESTED_ATTEMPTS,
             model=self.model,
         )
+        self._watch = Watch(self.machine)
+        self._others.stop, self._others.lanes_at_once = self._watch.is_over, self._watch.lanes
 
     @property
     def capacity(self) -> int:
@@ -87,7 +90,7 @@ class TreePlayer(SearchPlayer):
 
     def elsewhere(self, deadline: Deadline | None) -> Elsewhere | None:
         """Where lanes begin that do not begin in our particles, if some do."""
-        self._others.stop = never if deadline is None else deadline.part(OTHERS_SHARE).passed
+        self._watch.begin(None if deadline is None else deadline.part(OTHERS_SHARE))
         if not self.outside:
             return None
         return Elsewhere(self._others, self.outside)

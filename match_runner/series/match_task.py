@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+import numpy as np
+
 from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine
 from ggp.machine.games import read_program
+from ggp.search.moves import random_moves
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import Conditions, play_match
 from match_runner.match.seats import Arena, build_machines, set_up
@@ -20,6 +24,11 @@ _MOST_GAMES = 2
 REHEARSED_TURNS, REHEARSED_S = 6, 0.05
 """Turns of a match before the first one with a clock, and seconds for each decision in it: what
 players need is loaded or compiled when they first use it, and that may take longer than a clock."""
+
+DEALT_TURNS, DEALT_S, LOOKED_S = 100, 0.3, 1.0
+"""Where all have to wait at first, for cards that are dealt, these turns come after the first
+choice of every role, if it comes within so many turns; and seconds for each decision then, as hands
+have to be found. It is looked for that for so many seconds."""
 
 _rehearsed: set[tuple[object, ...]] = set()
 
@@ -70,11 +79,32 @@ def rehearse(arena: Arena, rules: str) -> None:
     if arena.remotes is not None or key in _rehearsed:
         return
     _rehearsed.add(key)
-    conditions = Conditions(play_clock_s=REHEARSED_S, max_turns=REHEARSED_TURNS)
+    forced = _forced_turns(arena.machine)
+    conditions = Conditions(
+        play_clock_s=DEALT_S if forced else REHEARSED_S, max_turns=forced + REHEARSED_TURNS
+    )
     play_match(arena, 0, conditions, counts=False)
     # What is loaded now stays: looking through it again and again delays answers.
     gc.collect()
     gc.freeze()
+
+
+def _forced_turns(machine: Machine) -> int:
+    """Turns of a random match before every role but `random` has had a choice; 0 if one of them
+    has it at once, or gets none for long."""
+    rng, began_s = np.random.default_rng(0), time.process_time()
+    waiting = {role for role in range(len(machine.roles)) if role != machine.random_role}
+    state, num_roles = machine.initial(), len(waiting)
+    for turn in range(DEALT_TURNS):
+        waiting -= {role for role in waiting if len(machine.legal(state, role).values) > 1}
+        if not waiting or (turn == 0 and len(waiting) < num_roles):
+            return turn
+        roles = range(len(machine.roles))
+        moves = [int(random_moves(machine, state, role, rng)[0]) for role in roles]
+        state = machine.step(state, np.array([moves])).states
+        if machine.terminal(state)[0] or time.process_time() - began_s > LOOKED_S:
+            break
+    return 0
 
 
 @lru_cache(maxsize=_MOST_GAMES)

@@ -14,10 +14,10 @@ import pytest
 
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.belief.redraw import redraws_of
-from ggp.belief.segments import Segments
+from ggp.belief.segments import Segments, one_set
 from ggp.gdl import canonical_term
 from ggp.machine import Machine, build_machine
-from ggp.machine.base import UNKNOWN
+from ggp.machine.base import UNKNOWN, States
 from ggp.machine.games import load_program
 from ggp.machine.spiel.spiel_machine import SpielMachine
 from ggp.machine.spiel.terms import Told
@@ -49,8 +49,11 @@ def walked(machine: Machine, seed: int, num_turns: int) -> tuple[Turns, list[int
     return turns, actions
 
 
-def path_of(machine: Machine, tree: PathTree, turns: Turns) -> np.ndarray[Any, Any]:
-    path = np.array([ROLE])
+def path_of(
+    machine: Machine, tree: PathTree, turns: Turns, path: np.ndarray[Any, Any] | None = None
+) -> np.ndarray[Any, Any]:
+    """The path of the role with these turns, which may go on from another."""
+    path = np.array([ROLE]) if path is None else path
     for move, percepts in turns:
         told = machine.move_id(move), machine.percept_id([canonical_term(p) for p in percepts])
         path = tree.extend(path, *(np.array([each], dtype=np.int64) for each in told))
@@ -121,9 +124,7 @@ leaves more or fewer places for its second: histories are not equally likely."""
 
 
 @pytest.mark.parametrize(("name", "num_turns", "count"), WEIGHED, ids=["leduc_poker", "battleship"])
-def test_histories_are_drawn_by_their_prior(
-    name: str, num_turns: int, count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_histories_are_drawn_by_their_prior(name: str, num_turns: int, count: int) -> None:
     machine = fresh(name)
     turns, _ = walked(machine, 0, num_turns)
     tree = PathTree(machine)
@@ -131,11 +132,11 @@ def test_histories_are_drawn_by_their_prior(
     exact = HyperPlaySampler(machine, tree, capacity=8)
     bags = exact.at(path, ROLE, np.random.default_rng(0))
     assert bags.exact[0]
-    monkeypatch.setattr(machine, "_is_dealt", True)
     redraws = redraws_of(machine, tree, ROLE, int(path[0]), np.random.default_rng(0))
-    assert redraws is not None
-    rows = redraws.draw(machine.initial(), count, lambda: False)
-    shares = Counter(tuple((row.max(axis=1) - 1).tolist()) for row in rows)
+    rows, ends = redraws.draw(machine.initial(), count, lambda: False)
+    found = [tuple((row.max(axis=1) - 1).tolist()) for row in rows]
+    assert found == histories(one_set(ends))
+    shares = Counter(found)
     wanted = dict(zip(histories(bags.sets), bags.weights_of(0).tolist(), strict=True))
     assert len(wanted) > 2
     assert shares.keys() <= wanted.keys()
@@ -177,14 +178,28 @@ def test_percepts_carry_words_to_players_in_the_same_process_only() -> None:
     assert number == machine.percept_id([str(text)])
 
 
-def test_what_a_role_was_not_told_rules_nothing_out() -> None:
-    turns, _ = walked(fresh("skat"), 1, 34)
-    machine = fresh("skat")
+@pytest.mark.parametrize(
+    ("name", "num_turns", "missed"), [("skat", 34, 33), ("hearts", 58, 48), ("hearts", 68, 64)]
+)
+def test_what_a_role_was_not_told_rules_nothing_out(name: str, num_turns: int, missed: int) -> None:
+    turns, _ = walked(fresh(name), 1, num_turns)
+    machine = fresh(name)
     tree = PathTree(machine)
-    path = path_of(machine, tree, turns[:-1])
     unknown = np.array([UNKNOWN])
+    path = path_of(machine, tree, turns[:missed])
     path = tree.extend(path, unknown, unknown)
+    path = path_of(machine, tree, turns[missed + 1 :], path)
     sampler = HyperPlaySampler(machine, tree, follows=True, exact=0, capacity=4)
     bags = sampler.at(path, ROLE, np.random.default_rng(0))
     assert bags.sets.counts[0] >= 4
-    assert {len(each) for each in histories(bags.sets)} == {34}
+    for actions in histories(bags.sets):
+        assert len(actions) == num_turns
+        state: States = machine.initial()
+        for turn, action in enumerate(actions):
+            node: Any = state
+            row = np.zeros((1, len(machine.roles)), dtype=np.int64)
+            row[0, node.nodes[0].player] = action + 1
+            state, percepts = machine.step(state, row)
+            if turn != missed:
+                assert machine.move_text(int(row[0, ROLE])) == turns[turn][0]
+                assert machine.percept_texts(int(percepts[0, ROLE])) == turns[turn][1]

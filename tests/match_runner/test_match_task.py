@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
+from typing import ClassVar
 
 from ggp.belief import Bags
 from ggp.gdl.games import find_game
 from ggp.machine import Limits
+from ggp.machine.games import load_program
 from ggp.players.belief_player import Choice
 from ggp.players.first_legal import FirstLegal
 from ggp.search.anytime import Deadline
 from match_runner.match.referee import Conditions
-from match_runner.series.match_task import MatchTask, play
+from match_runner.match.seats import set_up
+from match_runner.series.match_task import MatchTask, play, rehearse
 
 CLOCK_S = 1.0
 
@@ -25,6 +28,16 @@ class Loads(FirstLegal):
         Loads.decisions += 1
         if Loads.decisions == 1:
             time.sleep(1.5 * CLOCK_S)
+        return super().decide(bag, deadline)
+
+
+class Counts(FirstLegal):
+    """Remembers which roles had a choice."""
+
+    roles: ClassVar[set[int]] = set()
+
+    def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
+        self.roles.add(self.role)
         return super().decide(bag, deadline)
 
 
@@ -50,3 +63,12 @@ def test_what_a_player_loads_at_first_costs_no_time_of_a_clock() -> None:
     assert Loads.decisions == 4
     assert not play(task(CLOCK_S)).faults
     assert Loads.decisions == 6
+
+
+def test_a_rehearsal_goes_on_until_everybody_has_had_a_choice() -> None:
+    game = "openspiel:skat"  # where 32 cards are dealt first
+    program = load_program(game)
+    players = dict.fromkeys(("p0", "p1", "p2"), f"{__name__}:Counts")
+    # By processor time: on a busy computer hands would not be found.
+    rehearse(set_up(game, program, players, clock=time.process_time), game)
+    assert Counts.roles == {0, 1, 2}

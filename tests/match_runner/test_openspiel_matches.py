@@ -16,6 +16,7 @@ from match_runner.match.records import record_from_json
 from match_runner.match.referee import Conditions, play_match
 from match_runner.match.replay import check_record, rules_of
 from match_runner.match.seats import read_players, set_up
+from match_runner.series.match_task import rehearse
 from match_runner.tournament.toml_file import read_tournament
 from tests.match_runner.comparisons import held
 from tests.support.games import machine_of_game
@@ -61,6 +62,20 @@ def test_players_play_whole_matches_without_a_fault(name: str, player: str) -> N
 @pytest.mark.parametrize("name", [*QUICK, *WHOLE])
 def test_players_play_whole_matches_in_time(name: str, player: str) -> None:
     assert faults_of(name, player, CLOCK_S) == []
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("player", ["hyperplay2", "ismcts", "pimc"])
+@pytest.mark.parametrize(("name", "num_players"), [("skat", 3), ("hearts", 4)])
+def test_players_play_whole_matches_of_many_cards_in_time(
+    name: str, num_players: int, player: str
+) -> None:
+    game = f"openspiel:{name}"
+    program = load_program(game)
+    players = {f"p{place}": player if place == 0 else "random" for place in range(num_players)}
+    arena = set_up(game, program, players)
+    rehearse(arena, game)  # as `match-runner` does: nothing is to be compiled while a clock runs
+    assert list(play_match(arena, 0, Conditions(play_clock_s=CLOCK_S)).errors) == []
 
 
 def test_record_names_the_game_and_can_be_replayed() -> None:

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from ggp.belief import HyperPlaySampler
+from ggp.belief.completions import LANES_AT_ONCE
 from ggp.machine import Machine
 from ggp.players import BeliefPlayer, make_player, parse_spec
 from ggp.players.player import Pondering
-from ggp.players.slices import FIRST_LANES, LEAST_LANES, Slices
+from ggp.players.slices import FIRST_LANES, LEAST_LANES, Slices, Watch
 from ggp.search.anytime import Deadline
 from tests.players.test_depletion import HAYSTACK
 from tests.support.games import machine_of_rules
@@ -208,3 +209,19 @@ def test_samples_grow_as_long_as_looks_come_fast(
     looks(slices, [seconds] * 5)
     slices.end()
     assert changes(slices.size, before)
+
+
+def test_a_watch_says_when_it_is_over_and_looks_more_often_where_lanes_are_slow() -> None:
+    machine, now_s = machine_of_rules(HAYSTACK, "prolog"), [0.0]
+    watch = Watch(machine)
+    watch.begin(None)
+    assert watch.lanes() == LANES_AT_ONCE  # nobody waits
+    assert not watch.is_over()
+    watch.begin(Deadline(1.0, lambda: now_s[0]))
+    lanes = [watch.lanes()]
+    while not watch.is_over():
+        now_s[0] += 0.125
+        lanes.append(watch.lanes())
+    assert now_s[0] == 1.0
+    assert lanes[0] == FIRST_LANES
+    assert lanes[-1] == LEAST_LANES

@@ -29,12 +29,16 @@ class Knowledge:
     Args:
         game: the `pyspiel.Game`.
         roles: its roles, `random` last if there is chance.
+
+    Attributes:
+        is_open: whether players are told joint moves.
+        remembers: whether the strings of what players know tell all that they ever knew.
     """
 
     def __init__(self, game: Any, roles: tuple[str, ...]) -> None:
         kind = game.get_type()
         self.is_open: bool = kind.information == pyspiel().GameType.Information.PERFECT_INFORMATION
-        self._remembers: bool = kind.provides_information_state_string
+        self.remembers: bool = kind.provides_information_state_string
         self._sees: bool = kind.provides_observation_string
         self._roles, self._num_players = roles, game.num_players()
         self._error = pyspiel().SpielError
@@ -47,7 +51,7 @@ class Knowledge:
     def words_of(self, state: Any, player: int) -> str:
         """The same, in a `pyspiel.State`."""
         try:
-            if self._remembers:
+            if self.remembers:
                 return str(state.information_state_string(player))
             return str(state.observation_string(player)) if self._sees else ""
         except self._error:

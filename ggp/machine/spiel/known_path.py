@@ -5,6 +5,9 @@ what a history would have told instead can be more or less like it:
 
     it was told     Hand: S KT2  H 4        of these, K, T and 2 of S and 4 of H
     this tells      Hand: S KT   H 42       all but one, and one that is not among them
+
+A history that was changed is played through from the start, on one state that changes. Where words
+tell everything that a role has ever known, those at the end are enough to see whether it agrees.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -21,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ggp.machine.base import UNKNOWN
+from ggp.machine.spiel.games import pyspiel
 from ggp.machine.spiel.knowledge import Knowledge, digest_of
 from ggp.machine.spiel.terms import NOOP
 
@@ -45,59 +49,36 @@ class KnownTurn(NamedTuple):
     words: str | None
 
 
-class Made:
-    """A turn of a history.
-
-    Attributes:
-        player: who moved.
-        action: what it did.
-        is_chosen: whether it is the role itself, and chose it.
-        after: the state after it.
-    """
-
-    __slots__ = ("_before", "_log_prior", "action", "after", "is_chosen", "player")
-
-    def __init__(
-        self, before: Any, player: int, action: int, after: Any, *, is_chosen: bool
-    ) -> None:
-        self.player, self.action, self.after, self.is_chosen = player, action, after, is_chosen
-        self._before, self._log_prior = before, 1.0
-
-    @property
-    def log_prior(self) -> float:
-        """The log of the probability of the action, if others than the role move evenly."""
-        if self._log_prior > 0:  # it is slow to find out, and nobody may ask
-            self._log_prior = self._find_log_prior()
-        return self._log_prior
-
-    def _find_log_prior(self) -> float:
-        if self.is_chosen:
-            return 0.0
-        if self.player >= 0:
-            return -math.log(len(self._before.legal_actions()))
-        share = dict(self._before.chance_outcomes()).get(self.action, 0.0)
-        return math.log(share) if share > 0 else -math.inf
-
-
 @dataclass(frozen=True, slots=True)
 class History:
     """The first turns of a history, as far as they agree with what a role knows.
 
     Attributes:
-        turns: one after the other.
+        actions: what was done, turn by turn.
+        players: who did it; chance is negative.
+        names: what it is called: a number may stand for different things in different turns.
+        after: the `pyspiel.State` that it leads to, which is never changed.
         likeness: of what the role could be told next to what it was told; the higher the more.
+        told: the words that are likest.
     """
 
-    turns: list[Made]
-    likeness: float
+    actions: list[int]
+    players: list[int]
+    names: list[str]
+    after: Any
+    likeness: float = 0.0
+    told: str = ""
 
-    @property
-    def actions(self) -> list[int]:
-        return [turn.action for turn in self.turns]
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def act(self, at: int) -> tuple[int, str]:
+        """Number and name of what was done in a turn."""
+        return self.actions[at], self.names[at]
 
     def is_no_worse(self, other: History) -> bool:
         """Whether it agrees for longer than another, or goes on as nearly."""
-        return (len(self.turns), self.likeness) >= (len(other.turns), other.likeness)
+        return (len(self), self.likeness) >= (len(other), other.likeness)
 
 
 class KnownPath:
@@ -110,7 +91,7 @@ class KnownPath:
         turns: one after the other.
 
     Attributes:
-        visited: states that were made.
+        visited: states that were come to.
     """
 
     def __init__(
@@ -119,6 +100,7 @@ class KnownPath:
         self.root, self.role = root, role
         self.visited = 0
         self._knowledge, self._turns = knowledge, turns
+        self._is_over = int(pyspiel().PlayerId.TERMINAL)
 
     def __len__(self) -> int:
         return len(self._turns)
@@ -128,69 +110,161 @@ class KnownPath:
         before, after = (self._turns[turn].words or "" for turn in (max(at - 1, 0), at))
         return set(_WORD.findall(after)) - set(_WORD.findall(before))
 
-    def begun(self, turns: list[Made], actions: Sequence[int]) -> list[Made]:
-        """Turns and those that these actions add to them, as long as they agree."""
-        turns = list(turns)
-        state = turns[-1].after if turns else self.root
-        for at in range(len(turns), min(len(actions), len(self._turns))):
-            made, _ = self._make(state, at, actions[at])
-            if made is None:
+    def begun(self, actions: Sequence[int]) -> History:
+        """The first of these actions, as long as they agree."""
+        state, found = self.root.clone(), History([], [], [], None)
+        for at, action in enumerate(actions[: len(self)]):
+            player, name = state.current_player(), name_of(state, action)
+            before = self._before(state, at)
+            if not self._plays(state, at, action) or not self._is_told(state, at, before):
+                state = self.after(found.actions)
                 break
-            turns.append(made)
-            state = made.after
-        return turns
+            found.actions.append(action)
+            found.players.append(player)
+            found.names.append(name)
+        return replace(found, after=state)
 
-    def extended(self, turns: list[Made], rng: np.random.Generator) -> History:
-        """Turns and what may follow, one after the other, as long as something agrees."""
-        turns = list(turns)
-        state = turns[-1].after if turns else self.root
-        for at in range(len(turns), len(self._turns)):
-            best = -math.inf
-            actions = state.legal_actions()
-            if state.current_player() == self.role and self._turns[at].move != UNKNOWN:
-                actions = [self._turns[at].move - 1]
-            for place in rng.permutation(len(actions)).tolist():
-                made, likeness = self._make(state, at, actions[place])
-                if made is not None:
+    def replayed(self, old: History, actions: list[int]) -> History | None:
+        """Other actions than those of a history, if all of them agree.
+
+        Where only the history says what the role knew before, that is not looked at.
+        """
+        pairs = enumerate(zip(old.actions, actions, strict=True))
+        changed = {at for at, (before, after) in pairs if before != after}
+        if not changed:
+            return old
+        state, players, names = self.root.clone(), list(old.players), list(old.names)
+        first, looks = min(changed), None
+        if self._knowledge.remembers:
+            looks = changed | {len(actions) - 1}
+        for action in actions[:first]:
+            state.apply_action(action)
+        self.visited += first
+        for at, action in enumerate(actions[first:], start=first):
+            players[at] = state.current_player()
+            if at in changed:
+                if action not in state.legal_actions():
+                    return None
+                names[at] = name_of(state, action)
+            if not self._plays(state, at, action) or (
+                (looks is None or at in looks) and not self._is_told(state, at)
+            ):
+                return None
+        return History(actions, players, names, state)
+
+    def extended(self, history: History, rng: np.random.Generator) -> History:
+        """A history and what may follow, one after the other, as long as something agrees."""
+        actions, players = list(history.actions), list(history.players)
+        names, state = list(history.names), history.after
+        for at in range(len(actions), len(self)):
+            player, possible = state.current_player(), state.legal_actions()
+            if player == self.role and self._turns[at].move != UNKNOWN:
+                possible = [self._turns[at].move - 1]
+            others, before = [], self._before(state, at)
+            for place in rng.permutation(len(possible)).tolist():
+                after = state.clone()
+                if not self._plays(after, at, possible[place]):
+                    continue
+                if self._is_told(after, at, before):
                     break
-                best = max(best, likeness)
+                others.append(after)
             else:
-                return History(turns, best)
-            turns.append(made)
-            state = made.after
-        return History(turns, 0.0)
+                return History(actions, players, names, state, *self._likest(others, at))
+            names.append(name_of(state, possible[place]))
+            actions.append(possible[place])
+            players.append(player)
+            state = after
+        return History(actions, players, names, state)
 
-    def _make(self, state: Any, at: int, action: int) -> tuple[Made | None, float]:
-        """A turn, if it agrees; else how like it is what the role is told then."""
-        turn, player = self._turns[at], state.current_player()
-        if not self._is_possible(state, turn, player, action):
-            return None, -math.inf
-        self.visited += 1
-        after = state.clone()
-        after.apply_action(action)
-        if after.is_terminal() or (
-            turn.acts is not None and (after.current_player() == self.role) != turn.acts
-        ):
-            return None, -math.inf
-        if turn.digest is not None:
-            words = self._knowledge.words_of(after, self.role)
-            if turn.words is None:
-                if digest_of(words) != turn.digest:
-                    return None, 0.0
-            elif words != turn.words:
-                return None, -_difference(words, turn.words)
-        # What we chose is certain; what was drawn for us is as likely as our other moves.
-        is_chosen = player == self.role and turn.move != UNKNOWN == turn.refused
-        return Made(state, player, action, after, is_chosen=is_chosen), 0.0
+    def log_priors(self, actions: list[int], first: int = 0) -> list[float]:
+        """Logs of the probabilities of actions, from the first turn asked for, if others than the
+        role move evenly."""
+        found = []
+        state = self.after(actions[:first])
+        for at in range(first, len(actions)):
+            action, player, turn = actions[at], state.current_player(), self._turns[at]
+            if player < 0:
+                share = sum(share for other, share in state.chance_outcomes() if other == action)
+                found.append(math.log(share) if share > 0 else -math.inf)
+            # What we chose is certain; what was drawn for us is as likely as our other moves.
+            elif player == self.role and turn.move != UNKNOWN == turn.refused:
+                found.append(0.0)
+            else:
+                found.append(-math.log(len(state.legal_actions())))
+            state.apply_action(action)
+        return found
 
-    def _is_possible(self, state: Any, turn: KnownTurn, player: int, action: int) -> bool:
-        """Whether an action may have been made in a turn."""
-        legal = state.legal_actions()
+    def after(self, actions: Sequence[int]) -> Any:
+        """A `pyspiel.State` after possible actions."""
+        state = self.root.clone()
+        for action in actions:
+            state.apply_action(action)
+        return state
+
+    def _plays(self, state: Any, at: int, action: int) -> bool:
+        """Play an action if it may have been played in that turn; this changes the state."""
+        turn, legal = self._turns[at], state.legal_actions()
         if action not in legal:
             return False
-        if player != self.role:
-            return turn.move in (NOOP, UNKNOWN)
-        return turn.move in (action + 1, UNKNOWN) and turn.refused - 1 not in legal
+        if state.current_player() == self.role:
+            if turn.move not in (UNKNOWN, action + 1) or turn.refused - 1 in legal:
+                return False
+        elif turn.move not in (NOOP, UNKNOWN):
+            return False
+        self.visited += 1
+        state.apply_action(action)
+        player = state.current_player()
+        return player != self._is_over and (turn.acts is None or (player == self.role) == turn.acts)
+
+    def _before(self, state: Any, at: int) -> str | None:
+        """What the role knows before a turn in which it is told nothing new, if only the history
+        says what that is."""
+        turn = self._turns[at]
+        if turn.digest is not None or turn.acts is None:
+            return None
+        return self._knowledge.words_of(state, self.role)
+
+    def _is_told(self, state: Any, at: int, before: str | None = None) -> bool:
+        """Whether after a turn the role is told there what it was told."""
+        turn = self._turns[at]
+        if turn.digest is None:
+            return before is None or before == self._knowledge.words_of(state, self.role)
+        words = self._knowledge.words_of(state, self.role)
+        return digest_of(words) == turn.digest if turn.words is None else words == turn.words
+
+    def _likest(self, states: list[Any], at: int) -> tuple[float, str]:
+        """What the role is told after a turn in one of some states that is likest to what it was
+        told: how like it is, and the words."""
+        told = self._turns[at].words
+        if not states or told is None:
+            return (0.0 if states else -math.inf), ""
+        words = [self._knowledge.words_of(state, self.role) for state in states]
+        return max((-_difference(each, told), each) for each in words)
+
+    def learnt(self, old: History, new: History) -> tuple[bool, bool] | None:
+        """Whether what new words have, and whether what they no longer have, is part of what the
+        role was told; None if they are the same.
+
+        Args:
+            old, new: of the same length.
+        """
+        told = self._turns[len(old)].words
+        if told is None or old.told == new.told:
+            return None
+        gained, lost = [], []
+        for before, after, wanted in zip_longest(
+            *map(_LINE.split, (old.told, new.told, told)), fillvalue=""
+        ):
+            if before != after:
+                were, are, should = map(_letters, (before, after, wanted))
+                gained.append(are - were <= should - were)
+                lost.append(were - are <= should - are)
+        return all(gained), all(lost)
+
+
+def name_of(state: Any, action: int) -> str:
+    """What an action of who moves in a `pyspiel.State` is called."""
+    return str(state.action_to_string(state.current_player(), action))
 
 
 def _difference(left: str, right: str) -> int:
@@ -207,5 +281,8 @@ def _line_difference(left: str, right: str) -> int:
 
 
 def _parts(line: str) -> Counter[str]:
-    words = _WORD.findall(line)
-    return Counter(words) + Counter("".join(words))
+    return Counter(_WORD.findall(line)) + _letters(line)
+
+
+def _letters(line: str) -> Counter[str]:
+    return Counter("".join(_WORD.findall(line)))

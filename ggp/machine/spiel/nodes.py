@@ -7,7 +7,7 @@ asked of a node is remembered as long as it lives. Two histories are two nodes, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from struct import Struct
 from typing import Any
@@ -158,6 +158,20 @@ class NodeStore:
         after = Node(state, key, (node.trail, row))
         self._living[key] = after
         return after
+
+    def along(self, rows: Iterable[tuple[int, ...]], state: Any) -> Node:
+        """The node that joint moves from the start lead to, of a game that is not positional.
+
+        Args:
+            state: the `pyspiel.State` that they lead to; it must not be changed any more.
+        """
+        key, trail = self.root.key, self.root.trail
+        for row in rows:
+            key, trail = _digest(key + self._packed(*row)), (trail, row)
+        found = self._living.get(key)
+        if found is None:
+            found = self._living[key] = Node(state, key, trail)
+        return found
 
     def _apply(self, state: Any, node: Node, row: tuple[int, ...]) -> None:
         if node.is_simultaneous:

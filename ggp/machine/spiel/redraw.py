@@ -1,18 +1,12 @@
 """Other histories that look the same to a role, where chance deals much before it tells anything.
 
 Turn by turn nobody finds them: in Skat a role is told its ten cards when all are dealt, and one
-hand of 64 million is right. So whole histories are changed, a little at a time: two cards trade
-places, say. A change is kept if the role is told the same as before for at least as long, and what
-it is told next is at least as like what it was told.
+hand of 64 million is right. So whole histories are changed, a little at a time, until one agrees
+with everything (`Mender`).
 
-    dealt turn by turn        the role's hand is     it was told
-    D7 H9 SA | CJ ...         D7 H9 SA               D7 CJ SA        two of three
-    D7 CJ SA | H9 ...         D7 CJ SA               D7 CJ SA        all: kept
-
-A history that agrees with everything is changed on, as W. K. Hastings says (Biometrika 57, 1970):
-changes are kept by how likely they make it if the others move evenly. So what comes of many changes
-does not depend on where they began. (W. R. Gilks and C. Berzuini do so with the samples of beliefs,
-J. R. Stat. Soc. B 63, 2001.)
+That one is changed on, as W. K. Hastings says (Biometrika 57, 1970): changes are kept by how likely
+they make it if the others move evenly. So what comes of many changes does not depend on where they
+began. (W. R. Gilks and C. Berzuini do so with the samples of beliefs, J. R. Stat. Soc. B 63, 2001.)
 """
 
 from __future__ import annotations
@@ -20,13 +14,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from random import Random
-from typing import NamedTuple
 
 import numpy as np
 
-from ggp.machine.base import FloatArray, IntArray, States
-from ggp.machine.spiel.known_path import History, KnownPath, Made
-from ggp.machine.spiel.nodes import NodeStore, SpielStates
+from ggp.machine.base import Redrawn, States
+from ggp.machine.spiel.changes import Change, Tally, dealt, not_of, renamed, replaced, traded
+from ggp.machine.spiel.known_path import History, KnownPath
+from ggp.machine.spiel.mending import LOOK, Mender
+from ggp.machine.spiel.nodes import Node, NodeStore, SpielStates
 from ggp.machine.spiel.terms import NOOP
 
 LEAST_DEALT = 8
@@ -35,65 +30,6 @@ not know is gone through turn by turn."""
 
 CHANGES = 16
 """Tried of a history that agrees with everything, between two that are drawn."""
-
-FORGOTTEN = 30
-"""So many in a row after which it is learnt anew what is part of what the role was told."""
-
-MOST_FRUITLESS = 500
-"""Changes of one that does not agree, in a row, that do not bring it nearer: it is given up."""
-
-MENDED = 0.5
-"""Share of changes, of a history that does not agree, at turns that matter for what it told."""
-
-RARE = 0.02
-"""What is never of use is still tried that often, compared with what always is."""
-
-SURE = 2.0
-"""So many times as often as another turn matters one that matters instead of it."""
-
-TRUST, MOST_SIGNS = 3.0, 2
-"""Each sign that an action is part of what the role was told makes it so many times as likely to be
-tried there; so many signs count."""
-
-
-NAMED = 4
-"""Signs that it is named by the words the role was told."""
-
-
-class _Swapped(NamedTuple):
-    """Two actions that change places: out of the first turn of a change, and into it."""
-
-    out: int
-    into: int
-
-
-class _Change(NamedTuple):
-    """Turns that are changed, the actions of all turns then, and two that were swapped."""
-
-    turns: list[int]
-    actions: list[int]
-    swapped: _Swapped | None
-
-
-class _Tally:
-    """What is worth trying, by how often it was of use.
-
-    Args:
-        size: of what there is to choose from.
-    """
-
-    def __init__(self, size: int) -> None:
-        self._used, self._tried = np.ones(size), np.ones(size)
-
-    def add(self, which: list[int], *, used: bool) -> None:
-        self._tried[which] += 1
-        self._used[which] += used
-
-    def shares(self, among: list[int]) -> FloatArray:
-        """How worthwhile some are: the more the more often they were of use."""
-        # Of a pair one is of use and both are counted: squares tell them apart.
-        found: FloatArray = np.maximum(self._used[among] / self._tried[among], RARE) ** 2
-        return found
 
 
 class HistoryRedraws:
@@ -117,238 +53,122 @@ class HistoryRedraws:
     ) -> None:
         self._store, self._path, self._num_roles, self._count = store, path, num_roles, count
         self._rng, self._lots = rng, Random(int(rng.integers(1 << 62)))
-        self._unfinished: History | None = None
-        self._changes = (self._trade, self._rename, self._replace, self._rename_next)
-        # The last one is not as likely to be taken back as it is to be made.
-        self._num_even = len(self._changes) - 1
-        # Turns whose changes are kept, and those whose changes the role would be told of.
-        self._kept, self._felt = _Tally(len(path)), _Tally(len(path))
-        self._kinds = _Tally(len(self._changes))
-        # Of actions, whether they are part of what the role was told, as far as it looks so.
-        self._signs: dict[int, int] = {}
+        self._mender = Mender(path, rng, self._lots)
+        # Each is as likely to be taken back as it is to be made.
+        self._kinds = (self._trade, self._rename, self._rename_round, self._replace)
+        # Kinds and turns whose changes are kept.
+        self._kept_kinds, self._kept = Tally(len(self._kinds)), Tally(len(path))
 
-    def draw(self, states: States, count: int, stop: Callable[[], bool]) -> IntArray:
+    def draw(self, states: States, count: int, stop: Callable[[], bool]) -> Redrawn:
         """See `Redraws`."""
         assert isinstance(states, SpielStates)
         starts = states.nodes
-        rows = []
+        found: list[History] = []
         history = None
         for number in range(count):
             if stop():
                 break
             if history is None or not self._agrees(history):
                 which = self._lots.randrange(len(starts)) if number else 0
-                actions = starts[which].state.history()
-                history = self._path.extended(self._path.begun([], actions), self._rng)
-            history = self._changed(history, stop)
+                history = self._path.begun(starts[which].state.history())
+                history = self._mender.mended(self._path.extended(history, self._rng), stop)
             if self._agrees(history):
-                rows.append([self._row(turn) for turn in history.turns])
+                history = self._shaken(history, stop)
+                found.extend([] if history is None else [history])
         self._count(self._path.visited)
         self._path.visited = 0
-        shape = (len(rows), len(self._path), self._num_roles)
-        return np.array(rows, dtype=np.int64).reshape(shape)
+        shape = (len(found), len(self._path), self._num_roles)
+        rows = np.array([self._rows(history) for history in found], dtype=np.int64).reshape(shape)
+        return Redrawn(rows, SpielStates(self._store, [self._end_of(each) for each in found]))
 
     def unfinished(self) -> States | None:
         """See `Redraws`."""
-        if self._unfinished is None:
-            return None
-        node = self._store.root
-        for turn in self._unfinished.turns:
-            node = self._store.after(node, tuple(self._row(turn)))
-        return SpielStates(self._store, [node])
+        history = self._mender.unfinished
+        return None if history is None else SpielStates(self._store, [self._end_of(history)])
 
-    def _row(self, turn: Made) -> list[int]:
-        row = [NOOP] * self._num_roles
-        row[turn.player] = turn.action + 1  # chance is -1, the last one
-        return row
+    def _rows(self, history: History) -> list[list[int]]:
+        rows = []
+        for player, action in zip(history.players, history.actions, strict=True):
+            row = [NOOP] * self._num_roles
+            row[player] = action + 1  # chance is -1, the last one
+            rows.append(row)
+        return rows
+
+    def _end_of(self, history: History) -> Node:
+        return self._store.along(map(tuple, self._rows(history)), history.after)
 
     def _agrees(self, history: History) -> bool:
-        return len(history.turns) == len(self._path)
+        return len(history) == len(self._path)
 
-    # ---------------------------------------------------------------- changing
+    # ---------------------------------------------------------------- changing what agrees
 
-    def _changed(self, history: History, stop: Callable[[], bool]) -> History:
-        """A history after many changes, which agrees or was given up."""
-        self._unfinished = None
-        agreed = fruitless = 0
-        agrees = self._agrees(history)
-        if not agrees:
-            self._look_ahead(history)
-        while agreed < CHANGES and fruitless < MOST_FRUITLESS:
-            if (agreed + fruitless) % 8 == 0 and stop():
-                self._unfinished = None if agrees else history
+    def _shaken(self, history: History, stop: Callable[[], bool]) -> History | None:
+        """One that agrees after many changes, each kept by how likely it is; None if it turns out
+        that it is not possible, or does not agree in some turn."""
+        log_priors = self._path.log_priors(history.actions)
+        numbers = list(range(len(self._kinds)))
+        for number in range(CHANGES):
+            if number % LOOK == LOOK - 1 and stop():
                 break
-            before, history = history, self._changed_once(history)
-            if agrees:
-                agreed += 1
+            (kind,) = self._lots.choices(numbers, self._kept_kinds.shares(numbers).tolist())
+            change = self._kinds[kind](history)
+            if change is None:
+                self._kept_kinds.add([kind], used=False)
                 continue
-            agrees = self._agrees(history)
-            fruitless = fruitless + 1 if before.is_no_worse(history) else 0
-            if not agrees and len(history.turns) > len(before.turns):
-                self._look_ahead(history)
-            elif fruitless % FORGOTTEN == FORGOTTEN - 1:
-                self._learn_names(history)  # what was learnt while little was known was wrong
-        return history
+            new = self._path.replayed(history, change.actions)
+            keeps = False
+            # Where others move there would be other ways back.
+            if new is not None and new.players == history.players:
+                first = change.first(history)
+                then = self._path.log_priors(new.actions, first)
+                gain = sum(then) - sum(log_priors[first:])
+                keeps = math.log(1 - self._lots.random()) <= gain
+                if keeps:
+                    history, log_priors = new, log_priors[:first] + then
+            self._kept_kinds.add([kind], used=keeps)
+            self._kept.add(change.turns, used=keeps)
+        is_possible = min(log_priors) > -math.inf
+        return history if is_possible and self._agrees(self._path.begun(history.actions)) else None
 
-    def _look_ahead(self, history: History) -> None:
-        """Forget what was learnt of earlier turns."""
-        self._felt = _Tally(len(self._path))
-        self._learn_names(history)
-
-    def _learn_names(self, history: History) -> None:
-        """Take what the words name that the role was told next as part of it, and nothing else."""
-        self._signs = {}
-        self._kept = _Tally(len(self._path))
-        news = self._path.news(len(history.turns))
-        before = self._path.root
-        for turn in history.turns if news else ():
-            if turn.player < 0 and before.action_to_string(turn.player, turn.action) in news:
-                self._signs[turn.action] = NAMED
-            before = turn.after
-
-    def _changed_once(self, history: History) -> History:
-        """A history, or what a change made of it."""
-        agrees = self._agrees(history)
-        # While nothing agrees, one change has to come before another: none is favoured.
-        numbers = list(range(self._num_even if agrees else len(self._changes)))
-        weights = self._kinds.shares(numbers).tolist() if agrees else None
-        (kind,) = self._lots.choices(numbers, weights)
-        change = self._changes[kind](history) if history.turns else None
-        if change is None:
-            self._kinds.add([kind], used=False)
-            return history
-        pairs = enumerate(zip(history.turns, change.actions, strict=True))
-        first = next(at for at, (turn, action) in pairs if turn.action != action)
-        begun = self._path.begun(history.turns[:first], change.actions)
-        new, keeps = history, False
-        if len(begun) == len(history.turns):
-            new = self._path.extended(begun, self._rng)
-            keeps = self._keeps(history, new, first)
-        self._kept.add(change.turns, used=keeps)
-        self._kinds.add([kind], used=keeps)
-        if not agrees and change.swapped is not None:
-            self._feel(change.turns, change.swapped, new.likeness - history.likeness)
-        return new if keeps else history
-
-    def _keeps(self, old: History, new: History, first: int) -> bool:
-        """Whether a change is kept: turns are the same before the first one."""
-        if not self._agrees(old):
-            return new.is_no_worse(old)
-        pairs = zip(old.turns[first:], new.turns[first:], strict=True)
-        if any(one.player != other.player for one, other in pairs):
-            return False  # then there would be other ways back
-        gain = sum(turn.log_prior for turn in new.turns[first:])
-        gain -= sum(turn.log_prior for turn in old.turns[first:])
-        return gain >= 0 or math.log(1 - self._lots.random()) < gain
-
-    def _trade(self, history: History) -> _Change | None:
+    def _trade(self, history: History) -> Change | None:
         """Two moves of chance trade places."""
-        pair = self._two(history, _dealt(history))
-        if pair is None:
+        cards = dealt(history)
+        if not cards:
             return None
-        actions = history.actions
-        (one, other), swapped = pair
-        actions[one], actions[other] = actions[other], actions[one]
-        return _Change([one, other], actions, swapped)
+        one, other = self._drawn(cards), self._drawn(cards)
+        same = history.actions[one] == history.actions[other]
+        return None if same else traded(history, one, other)
 
-    def _rename(self, history: History) -> _Change | None:
-        """Two moves stand for each other wherever chance or others make them: who puts away a card
-        puts away the other one then."""
-        pair = self._two(history, self._not_ours(history))
-        return None if pair is None else self._renamed(history, *pair)
-
-    def _rename_next(self, history: History) -> _Change | None:
-        """The same with what may be done next: it may not have been dealt yet."""
-        turns, possible = self._not_ours(history), history.turns[-1].after.legal_actions()
-        if not turns or not possible:
+    def _rename(self, history: History) -> Change | None:
+        """Two moves stand for each other, of which chance made one."""
+        role, cards = self._path.role, dealt(history)
+        if not cards:
             return None
-        weights = self._kept.shares(turns)
-        if self._mends(history):  # what is wanted is to come next
-            weights = self._fetched(history, turns)
-        (one,) = self._lots.choices(turns, weights.tolist())
-        swapped = _Swapped(history.turns[one].action, self._lots.choice(possible))
-        return None if swapped.out == swapped.into else self._renamed(history, [one], swapped)
+        one, other = self._drawn(not_of(history, role)), self._drawn(cards)
+        out, into = history.act(one), history.act(other)
+        return None if out == into else renamed(history, role, [one, other], out, into)
 
-    def _renamed(self, history: History, turns: list[int], swapped: _Swapped) -> _Change:
-        names = {swapped.out: swapped.into, swapped.into: swapped.out}
-        ours = self._path.role
-        actions = [
-            turn.action if turn.player == ours else names.get(turn.action, turn.action)
-            for turn in history.turns
-        ]
-        return _Change(turns, actions, swapped)
+    def _rename_round(self, history: History) -> Change | None:
+        """Three moves of chance stand for each other: where two cannot, as of two roles neither may
+        have what the other has."""
+        cards = dealt(history)
+        if not cards:
+            return None
+        turns = [self._drawn(cards) for _ in range(3)]
+        acts = [history.act(at) for at in turns]
+        if len({name for _, name in acts}) < len(acts):
+            return None
+        return renamed(history, self._path.role, turns, *acts)
 
-    def _replace(self, history: History) -> _Change | None:
+    def _replace(self, history: History) -> Change | None:
         """Somebody else, or chance, made another move."""
-        others = self._not_ours(history)
+        others = not_of(history, self._path.role)
         if not others:
             return None
-        at = self._turn(history, others, mends=self._mends(history))
-        before = history.turns[at - 1].after if at else self._path.root
-        actions, action = history.actions, self._lots.choice(before.legal_actions())
-        if action == actions[at]:
-            return None
-        actions[at] = action
-        return _Change([at], actions, None)
+        at = self._drawn(others)
+        action = self._lots.choice(self._path.after(history.actions[:at]).legal_actions())
+        return None if action == history.actions[at] else replaced(history, at, action)
 
-    def _not_ours(self, history: History) -> list[int]:
-        """The turns of chance and of the others."""
-        ours = self._path.role
-        return [at for at, turn in enumerate(history.turns) if turn.player != ours]
-
-    def _two(self, history: History, turns: list[int]) -> tuple[list[int], _Swapped] | None:
-        """One of some turns and one of chance, and what was done there."""
-        dealt = _dealt(history)
-        if not turns or not dealt:
-            return None
-        mends = self._mends(history)
-        one = self._turn(history, turns, mends=mends)
-        weights = self._fetched(history, dealt) if mends else self._kept.shares(dealt)
-        other = self._lots.choices(dealt, weights.tolist())[0]
-        out, into = history.turns[one].action, history.turns[other].action
-        return None if out == into else ([one, other], _Swapped(out, into))
-
-    def _mends(self, history: History) -> bool:
-        """Whether to look for what is wrong with a history, where it is known."""
-        return not self._agrees(history) and self._lots.random() < MENDED
-
-    def _turn(self, history: History, turns: list[int], *, mends: bool) -> int:
-        """One of some turns that is worth changing; where it mends, one that matters."""
-        if not mends:
-            return self._lots.choices(turns, self._kept.shares(turns).tolist())[0]
-        weights = self._felt.shares(turns)
-        weights /= np.array([self._wanted(history.turns[at].action) for at in turns])
-        return self._lots.choices(turns, weights.tolist())[0]
-
-    def _fetched(self, history: History, turns: list[int]) -> FloatArray:
-        """How worthwhile it is to put what was done in some turns where it matters."""
-        wanted = np.array([self._wanted(history.turns[at].action) for at in turns])
-        # What is where it matters need not be put there.
-        found: FloatArray = (
-            self._kept.shares(turns) * wanted / np.maximum(self._felt.shares(turns), RARE)
-        )
-        return found
-
-    def _wanted(self, action: int) -> float:
-        """How much rather than others an action is to be where it matters."""
-        return float(TRUST ** self._signs.get(action, 0))
-
-    def _feel(self, turns: list[int], swapped: _Swapped, gain: float) -> None:
-        """Take note of what a change made of what the role is told next: which turns matter for
-        it, and which of two actions is part of it."""
-        self._felt.add(turns, used=gain != 0)
-        if gain == 0 or not math.isfinite(gain) or len(turns) < 2:
-            return
-        sign, shares = 1 if gain > 0 else -1, self._felt.shares(turns)
-        if max(shares) < SURE * min(shares):
-            return  # it is not clear which turn it is that matters
-        sign = sign if shares[0] > shares[1] else -sign
-        for action, way in ((swapped.into, sign), (swapped.out, -sign)):
-            self._signs[action] = max(
-                -MOST_SIGNS, min(MOST_SIGNS, self._signs.get(action, 0) + way)
-            )
-
-
-def _dealt(history: History) -> list[int]:
-    """The turns of chance."""
-    return [at for at, turn in enumerate(history.turns) if turn.player < 0]
+    def _drawn(self, turns: list[int]) -> int:
+        """One of some turns, rather one whose changes are kept."""
+        return self._lots.choices(turns, self._kept.shares(turns).tolist())[0]

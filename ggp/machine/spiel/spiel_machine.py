@@ -70,7 +70,7 @@ class SpielMachine:
         self._told = JointMovesTold(PLAIN) if self._knowledge.is_open else None
         self._matches = RandomMatches(game)
         kind, dynamics = game.get_type(), pyspiel().GameType.Dynamics
-        self._is_dealt = (
+        self.redraws_histories = (
             not self._knowledge.is_open
             and kind.dynamics == dynamics.SEQUENTIAL
             and game.max_chance_nodes_in_history() >= LEAST_DEALT
@@ -218,10 +218,8 @@ class SpielMachine:
 
     # ---------------------------------------------------------------- histories
 
-    def redraws(self, role: int, turns: IntArray, rng: np.random.Generator) -> Redraws | None:
+    def redraws(self, role: int, turns: IntArray, rng: np.random.Generator) -> Redraws:
         """See `Redrawer`."""
-        if not self._is_dealt:
-            return None
         known = self._known_turns(role, turns)
         path = KnownPath(self._store.root.state, self._knowledge, role, known)
         return HistoryRedraws(self._store, path, len(self.roles), rng, self._count)
