@@ -296,6 +296,18 @@ def test_rule_the_grounder_should_not_make_is_an_error() -> None:
         aspif._shown(b"4 1 c 2 1 2\n")
 
 
+def test_reader_that_has_no_memory_left_keeps_nobody_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def read(descriptor: int, size: int) -> bytes:
+        raise MemoryError
+
+    monkeypatch.setattr("ggp.machine.propnet.build.aspif.os.read", read)
+    # More than a pipe holds.
+    with pytest.raises(MemoryError):
+        module._ground("{a}. b(1..20000) :- a.", may_grow=False)
+
+
 def test_rules_are_read_as_they_are_written_however_they_are_cut(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -84,20 +84,23 @@ class AspifReader:
         return Ground(GroundRules(heads, sizes, conditions), inputs, self._atoms)
 
     def _run(self) -> None:
+        try:
+            self._read()
+        except Exception as error:
+            self._error = error
+        finally:
+            # Whoever writes must not have to wait for a reader that has failed.
+            os.close(self._read_end)
+
+    def _read(self) -> None:
         left = b""
         while chunk := os.read(self._read_end, CHUNK):
-            if self._error is not None:
-                continue  # Whoever writes must not have to wait.
             end = chunk.rfind(b"\n") + 1
-            try:
-                if end:
-                    self._lines(left + chunk[:end])
-                    left = chunk[end:]
-                else:
-                    left += chunk
-            except Exception as error:
-                self._error = error
-        os.close(self._read_end)
+            if end:
+                self._lines(left + chunk[:end])
+                left = chunk[end:]
+            else:
+                left += chunk
 
     def _lines(self, text: bytes) -> None:
         """Read some whole lines."""
