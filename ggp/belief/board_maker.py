@@ -22,15 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.errors import ConfigError
-from ggp.machine.base import (
-    UNKNOWN,
-    BoolArray,
-    FluentSetter,
-    IntArray,
-    Machine,
-    States,
-    player_roles,
-)
+from ggp.machine.abilities import FluentSetter
+from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine, States, player_roles
 from ggp.machine.boards import BoardRelation, BoardSquares
 
 Attacks = Callable[[States, int], BoolArray]

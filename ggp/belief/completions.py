@@ -31,6 +31,7 @@ import numpy as np
 from ggp.belief.completion_kernels import joint_of, keep_known
 from ggp.belief.move_models import UNIFORM, MoveModel, log_likelihoods
 from ggp.belief.shuffle import MAX_SIZE, shuffled
+from ggp.machine.abilities import Matcher
 from ggp.machine.arrays import chunks, offsets_of, segment_ids
 from ggp.machine.base import (
     UNKNOWN,
@@ -39,7 +40,6 @@ from ggp.machine.base import (
     FloatArray,
     IntArray,
     Machine,
-    Matcher,
     Ragged,
     States,
 )

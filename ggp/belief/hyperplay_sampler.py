@@ -36,8 +36,9 @@ from ggp.belief.segments import (
     pooled,
 )
 from ggp.belief.trail import Trail
+from ggp.machine.abilities import Redrawer, Redraws
 from ggp.machine.arrays import first_seen
-from ggp.machine.base import IntArray, Machine, Redrawer, Redraws, States
+from ggp.machine.base import IntArray, Machine, States
 
 DEFAULT_EXACT = 300
 """Information sets of up to this many entries are enumerated."""

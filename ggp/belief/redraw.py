@@ -20,8 +20,9 @@ from ggp.belief.completions import MOST_COMPLETIONS
 from ggp.belief.paths import PathTree
 from ggp.belief.resample import log_sums
 from ggp.belief.segments import Segments
+from ggp.machine.abilities import Redrawer, Redraws
 from ggp.machine.arrays import first_seen_columns, offsets_of
-from ggp.machine.base import IntArray, Machine, Redrawer, Redraws, States
+from ggp.machine.base import IntArray, Machine, States
 
 AT_ONCE = 8
 """Histories drawn between two looks at what there is."""

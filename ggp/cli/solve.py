@@ -99,7 +99,7 @@ def _utilities_json(tree: GameTree, profile: Profile) -> dict[str, dict[str, flo
 
 
 def _utilities(tree: GameTree, profile: Profile) -> dict[str, float]:
-    from ggp.machine.base import utilities_of
+    from ggp.machine.abilities import utilities_of
 
     return utilities_of(tree.machine, profile.values)
 

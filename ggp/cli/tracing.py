@@ -180,7 +180,7 @@ def _play(machine: Machine, state: States, row: list[int], steps: list[dict[str,
 
 
 def _describe(machine: Machine, state: States) -> dict[str, Any]:
-    from ggp.machine.base import Wordy
+    from ggp.machine.abilities import Wordy
 
     legal = {
         role: {
@@ -212,7 +212,7 @@ def _describe(machine: Machine, state: States) -> dict[str, Any]:
 
 def _finish(machine: Machine, state: States, steps: list[dict[str, Any]]) -> dict[str, Any]:
     """The trace with its last state, and the goals if that is terminal."""
-    from ggp.machine.base import HasUtilities, utilities_of
+    from ggp.machine.abilities import HasUtilities, utilities_of
 
     last = _describe(machine, state)
     goals = None

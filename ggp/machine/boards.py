@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.errors import ConfigError
-from ggp.machine.base import FluentBits, IntArray, Machine
+from ggp.machine.abilities import FluentBits
+from ggp.machine.base import IntArray, Machine
 
 Kind = tuple[int, str]
 """A role, and the name of one of its pieces."""

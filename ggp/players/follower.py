@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ggp.errors import MachineError
-from ggp.machine.base import UNKNOWN, IntArray, Machine, Prover, States
+from ggp.machine.abilities import Prover
+from ggp.machine.base import UNKNOWN, IntArray, Machine, States
 from ggp.players.player import Decision, MoveValue
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal

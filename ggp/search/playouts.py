@@ -5,16 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.belief import UNIFORM, Bags, MoveModel
+from ggp.machine.abilities import PlayoutSums, TrialBatch, TrialPlayer
 from ggp.machine.arrays import chunks, first_seen, first_seen_columns
-from ggp.machine.base import (
-    FloatArray,
-    IntArray,
-    Machine,
-    PlayoutSums,
-    States,
-    TrialBatch,
-    TrialPlayer,
-)
+from ggp.machine.base import FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, Pace, check
 from ggp.search.estimates import Estimates, Tally, best_moves, candidates
 from ggp.search.moves import MoveLists

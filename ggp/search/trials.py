@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ggp.belief import Bags
+from ggp.machine.abilities import PlayoutSums
 from ggp.machine.arrays import offsets_of, segment_ids
-from ggp.machine.base import BoolArray, FloatArray, IntArray, PlayoutSums, Ragged
+from ggp.machine.base import BoolArray, FloatArray, IntArray, Ragged
 from ggp.search.trial_kernels import plan
 
 

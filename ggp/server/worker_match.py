@@ -21,7 +21,7 @@ from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
 from ggp.gdl.telling import PLAIN, never_tells, told_by
 from ggp.machine import Limits, Machine, build_machine, role_index
-from ggp.machine.base import Prover
+from ggp.machine.abilities import Prover
 from ggp.machine.build import tell_moves
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.players.follower import Follower

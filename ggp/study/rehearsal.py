@@ -21,16 +21,8 @@ import numpy as np
 from ggp.belief import PathTree
 from ggp.gdl.goals import what_is_wrong
 from ggp.gdl.terms import Symbol
-from ggp.machine.base import (
-    BoolArray,
-    GoalTexts,
-    IntArray,
-    Machine,
-    Ragged,
-    States,
-    is_open,
-    player_roles,
-)
+from ggp.machine.abilities import GoalTexts
+from ggp.machine.base import BoolArray, IntArray, Machine, Ragged, States, is_open, player_roles
 from ggp.machine.goal_values import number_or_nan
 from ggp.search.moves import MoveLists
 

@@ -19,7 +19,7 @@ import numpy as np
 from ggp.gdl import Term, parse_term
 from ggp.gdl.program import Program
 from ggp.machine import build_machine
-from ggp.machine.base import Wordy
+from ggp.machine.abilities import Wordy
 from ggp.machine.spiel.games import SpielProgram
 from ggp.server.lines import decision_json
 from match_runner.match.records import MatchRecord, TurnRecord

@@ -17,7 +17,8 @@ import numpy as np
 
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.errors import GGPError
-from ggp.machine.base import Machine, States, Wordy
+from ggp.machine.abilities import Wordy
+from ggp.machine.base import Machine, States
 from ggp.players.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves

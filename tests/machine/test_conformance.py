@@ -20,7 +20,8 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import BACKENDS as ALL_BACKENDS
 from ggp.machine import Machine, States, build_machine, role_index
-from ggp.machine.base import NO_PERCEPTS, UNKNOWN, GoalTexts, IntArray
+from ggp.machine.abilities import GoalTexts
+from ggp.machine.base import NO_PERCEPTS, UNKNOWN, IntArray
 from ggp.machine.games import load_program
 from tests.support.batches import live, mixed_states, random_joint_moves
 from tests.support.games import (

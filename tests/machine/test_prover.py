@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.machine.base import Prover, States
+from ggp.machine.abilities import Prover
+from ggp.machine.base import States
 from ggp.machine.prolog.prolog_machine import PrologMachine
 from tests.support.games import GAMES, machine_of_game
 

@@ -45,7 +45,9 @@ def faults_of(name: str, player: str, clock_s: float | None = None) -> list[str]
     program = load_program(game)
     arena = set_up(game, program, read_players((f"p0={player}", f"p1={player}"), program.roles))
     if clock_s is not None:
-        rehearse(arena, game)  # as `match-runner` does: nothing is to be compiled while a clock runs
+        rehearse(
+            arena, game
+        )  # as `match-runner` does: nothing is to be compiled while a clock runs
     record = play_match(arena, 0, Conditions(play_clock_s=clock_s))
     assert record.game == game
     return list(record.errors)

@@ -11,7 +11,7 @@ from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine import Limits, Machine
-from ggp.machine.base import Prover
+from ggp.machine.abilities import Prover
 from ggp.players.guesser import Guesser
 from tests.support.games import build_here, machine_of_game
 from tests.support.programs import MANY_MOVES

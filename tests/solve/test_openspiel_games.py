@@ -7,7 +7,7 @@ import pytest
 
 from ggp.cli.solve import _solution_json
 from ggp.machine import Machine
-from ggp.machine.base import utilities_of
+from ggp.machine.abilities import utilities_of
 from ggp.players import make_player, parse_spec
 from ggp.solve import build_tree, exploit, sample_policy, solve, solve_tree
 from tests.support.games import backend_for_search, machine_of_game

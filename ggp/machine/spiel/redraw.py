@@ -17,7 +17,8 @@ from random import Random
 
 import numpy as np
 
-from ggp.machine.base import Redrawn, States
+from ggp.machine.abilities import Redrawn
+from ggp.machine.base import States
 from ggp.machine.spiel.changes import Change, Tally, dealt, not_of, renamed, replaced, traded
 from ggp.machine.spiel.known_path import History, KnownPath
 from ggp.machine.spiel.mending import LOOK, Mender

@@ -16,6 +16,7 @@ import numpy as np
 from ggp.errors import MachineError, NoLegalMoveError
 from ggp.gdl.program import LEAST_GOAL, MOST_GOAL, RANDOM
 from ggp.gdl.telling import PLAIN
+from ggp.machine.abilities import Redraws
 from ggp.machine.arrays import ragged
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
@@ -26,7 +27,6 @@ from ggp.machine.base import (
     IntArray,
     Playouts,
     Ragged,
-    Redraws,
     States,
     Stepped,
 )

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks.generated import turning_stones
-from ggp.machine.base import IntArray, TrialBatch
+from ggp.machine.abilities import TrialBatch
+from ggp.machine.base import IntArray
 from ggp.machine.propnet.circuit import Circuit, Literals
 from ggp.machine.propnet.play import cones, fusing, order, phases, updates
 from ggp.machine.propnet.play.blocks import PlayoutPlan

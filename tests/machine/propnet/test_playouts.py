@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from ggp.errors import MachineError
 from ggp.gdl.normalize import load
-from ggp.machine.base import UNKNOWN, BoolArray, IntArray, TrialBatch
+from ggp.machine.abilities import TrialBatch
+from ggp.machine.base import UNKNOWN, BoolArray, IntArray
 from ggp.machine.propnet.build.gates import build_circuit
 from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.optimise import MAX_STEPS, optimise

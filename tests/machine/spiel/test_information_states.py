@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ggp.machine import Machine
-from ggp.machine.base import Wordy
+from ggp.machine.abilities import Wordy
 from tests.support.games import machine_of_game
 
 GAMES = (

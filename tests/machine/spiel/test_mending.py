@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ggp.machine import Machine, build_machine
-from ggp.machine.base import Redraws, States
+from ggp.machine.abilities import Redraws
+from ggp.machine.base import States
 from ggp.machine.games import load_program
 from ggp.machine.spiel.changes import dealt, not_of, renamed, replaced, traded
 from ggp.machine.spiel.known_path import History, KnownPath

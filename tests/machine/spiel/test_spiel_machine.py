@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ggp.errors import IllegalMoveError
-from ggp.machine.base import UNKNOWN, Machine, Matcher, is_open, utility_of
+from ggp.machine.abilities import Matcher, utility_of
+from ggp.machine.base import UNKNOWN, Machine, is_open
 from tests.support.batches import live, mixed_states, random_joint_moves
 from tests.support.games import machine_of_game
 

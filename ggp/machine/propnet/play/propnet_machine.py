@@ -13,6 +13,7 @@ from ggp.errors import MachineError, NoLegalMoveError
 from ggp.gdl import canonical_term
 from ggp.gdl.program import RANDOM
 from ggp.gdl.telling import PLAIN
+from ggp.machine.abilities import PlayoutSums, TrialBatch
 from ggp.machine.arrays import first_seen, offsets_of
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
@@ -22,11 +23,9 @@ from ggp.machine.base import (
     FloatArray,
     IntArray,
     Playouts,
-    PlayoutSums,
     Ragged,
     States,
     Stepped,
-    TrialBatch,
 )
 from ggp.machine.freed_memory import keep_freed_memory
 from ggp.machine.goal_values import GoalValues

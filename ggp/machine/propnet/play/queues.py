@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.machine.base import BoolArray, TrialBatch
+from ggp.machine.abilities import TrialBatch
+from ggp.machine.base import BoolArray
 from ggp.machine.goal_values import GoalValues, number_or_nan
 from ggp.machine.propnet.play.blocks import Queue
 from ggp.machine.propnet.play.packed import Packed
