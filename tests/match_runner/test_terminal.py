@@ -184,12 +184,13 @@ def test_clock_runs_and_ctrl_c_leaves_at_a_terminal() -> None:
     )
     os.close(theirs)
     try:
-        shown = _read_until(ours, "Time is up: a random legal move is made for you.")
+        screen = _Screen(ours)
+        shown = screen.until("Time is up: a random legal move is made for you.")
         assert "1 s. " in shown or "2 s. " in shown
-        _read_until(ours, "Turn 2: you are player1")
-        _read_until(ours, "history, quit):")
+        screen.until("Turn 2: you are player1")
+        screen.until("history, quit):")
         os.write(ours, b"\x03")
-        _read_until(ours, "You have left; the match ends here.")
+        screen.until("You have left; the match ends here.")
         assert process.wait(20) == 130
     finally:
         process.kill()
@@ -202,14 +203,23 @@ def _at_a_terminal() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # whoever runs the tests may ignore interrupts
 
 
-def _read_until(file: int, text: str) -> str:
-    shown, until = "", time.monotonic() + 60
-    while text not in shown:
-        left = until - time.monotonic()
-        assert left > 0, shown
-        if select.select([file], [], [], left)[0]:
-            try:
-                shown += os.read(file, 10_000).decode("utf-8", "replace")
-            except OSError:  # whoever wrote has ended
-                assert text in shown, shown
-    return shown
+class _Screen:
+    """What appears at a terminal, piece by piece."""
+
+    def __init__(self, file: int) -> None:
+        self._file, self._shown = file, ""
+
+    def until(self, text: str) -> str:
+        """Read on to a text that is to come; what came before it."""
+        until_s = time.monotonic() + 60
+        while text not in self._shown:
+            left_s = until_s - time.monotonic()
+            assert left_s > 0, self._shown
+            if select.select([self._file], [], [], left_s)[0]:
+                try:
+                    self._shown += os.read(self._file, 10_000).decode("utf-8", "replace")
+                except OSError:  # whoever wrote has ended
+                    assert text in self._shown, self._shown
+        # One piece may hold more: on a busy machine all that follows.
+        before, _, self._shown = self._shown.partition(text)
+        return before
