@@ -12,6 +12,7 @@ import numpy as np
 
 from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine
+from ggp.machine.base import player_roles
 from ggp.machine.games import read_program
 from ggp.search.moves import random_moves
 from match_runner.match.records import MatchRecord
@@ -93,7 +94,7 @@ def _forced_turns(machine: Machine) -> int:
     """Turns of a random match before every role but `random` has had a choice; 0 if one of them
     has it at once, or gets none for long."""
     rng, began_s = np.random.default_rng(0), time.process_time()
-    waiting = {role for role in range(len(machine.roles)) if role != machine.random_role}
+    waiting = set(player_roles(machine))
     state, num_roles = machine.initial(), len(waiting)
     for turn in range(DEALT_TURNS):
         waiting -= {role for role in waiting if len(machine.legal(state, role).values) > 1}
