@@ -59,6 +59,18 @@ class Kernel(Generic[_P, _R]):
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         return (self._compiled or self.dispatcher)(*args, **kwargs)
 
+    def code_for(self, *args: _P.args, **kwargs: _P.kwargs) -> Callable[_P, _R]:
+        """The machine code for such arguments, which does not look at their types again.
+
+        To find out the types of all arrays of a record takes five times as long as to call the
+        code. The caller answers for them: code reads arrays of another dtype, number of dimensions
+        or order as if they were these.
+        """
+        assert not kwargs, "machine code takes arguments by position"
+        dispatcher = self.dispatcher
+        code: Callable[_P, _R] = dispatcher.compile(tuple(map(dispatcher.typeof_pyval, args)))
+        return code
+
     def for_steps(self, steps: int) -> Callable[_P, _R]:
         """What to call where there is so little to do: itself, or the function as it was written.
 

@@ -211,6 +211,13 @@ def test_small_calls_are_spared_the_kernel_until_there_were_many(
     assert doubled.for_steps(1) is doubled
 
 
+def test_code_is_that_of_the_kernel() -> None:
+    doubled = kernel(_doubled)
+    code = doubled.code_for(np.arange(3))
+    assert code(np.arange(4)) == doubled(np.arange(4)) == 12
+    assert len(doubled.dispatcher.signatures) == 1
+
+
 def test_nothing_is_spared_once_a_clock_may_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jit, "SPARED_STEPS", 100)
     jit.load_at_once()

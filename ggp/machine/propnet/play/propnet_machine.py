@@ -32,12 +32,12 @@ from ggp.machine.goal_values import GoalValues
 from ggp.machine.jit import load_at_once
 from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.play import plain
 from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
+from ggp.machine.propnet.play.few import FewStates
 from ggp.machine.propnet.play.kernels import count_bits, list_bits, query
 from ggp.machine.propnet.play.matching import advance_matching
 from ggp.machine.propnet.play.moves import MoveTable
-from ggp.machine.propnet.play.narrow import FEW, NARROW, legal_word, query_word
+from ggp.machine.propnet.play.narrow import NARROW
 from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, pack_rows, unpack
 from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
 from ggp.machine.propnet.play.percepts_of_roles import percept_names, percepts_of_roles
@@ -48,12 +48,6 @@ from ggp.machine.propnet.play.tapes import Query
 from ggp.machine.propnet.play.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.reports import PassReport
 from ggp.machine.rows import RowTable, grouped
-
-_PLAIN_STEPS = 50
-"""Questions about single states count as so many steps of Python, see `Kernel.is_spared`."""
-
-_NO_MOVES = np.zeros((NARROW, 0), dtype=np.int64)
-_NO_ROWS = np.zeros((0, 0), dtype=np.int32)
 
 
 class PropnetMachine:
@@ -96,7 +90,7 @@ class PropnetMachine:
         name = PLAIN if not is_gdl2 else told_by
         self._told = None if name is None else JointMovesTold(name)
         self._goal_values = GoalValues(self.roles, self.random_role)
-        self._narrow = np.empty(0, dtype=np.uint64)
+        self._few = FewStates(self._queries, self._moves)
         keep_freed_memory()
 
     # ---------------------------------------------------------------- batches
@@ -146,10 +140,14 @@ class PropnetMachine:
         return list(zip(*columns, strict=True))
 
     def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
-        asked = self._queries.legal(role)
         packed = self._packed(states)
-        if len(packed) <= FEW and not legal_word.is_spared(_PLAIN_STEPS * len(packed)):
-            return self._few_legal(asked, packed, role, allow_stuck)
+        few = self._few.legal(packed, role)
+        if few is not None:
+            lane, offsets, values = few
+            if lane >= 0 and not allow_stuck:
+                self._say_stuck(packed, lane, role)
+            return Ragged(offsets, values)
+        asked = self._queries.legal(role)
         found = self._ask(asked, packed)
         over = asked.part(found, 1)[:, 0] != 0
         moves = np.ascontiguousarray(asked.part(found, 0))
@@ -159,17 +157,6 @@ class PropnetMachine:
         if not allow_stuck and stuck.any():
             self._say_stuck(packed, int(np.argmax(stuck)), role)
         return Ragged(offsets_of(counts), values)
-
-    def _few_legal(self, asked: Query, packed: Packed, role: int, allow_stuck: bool) -> Ragged:
-        """`legal` in one kernel, where calls of numpy would take longer."""
-        names = self._moves.numbers[role]
-        offsets = np.empty(len(packed) + 1, dtype=np.int64)
-        values = np.empty(len(packed) * len(names), dtype=np.int64)
-        rows = self._narrow_scratch(asked)
-        stuck = legal_word(asked, packed, names, offsets, values, rows)
-        if stuck >= 0 and not allow_stuck:
-            self._say_stuck(packed, stuck, role)
-        return Ragged(offsets, values[: offsets[-1]].copy())
 
     def _say_stuck(self, packed: Packed, lane: int, role: int) -> NoReturn:
         state = self._states(packed[lane][None])
@@ -187,7 +174,7 @@ class PropnetMachine:
         packed = self._packed(states)
         asked = self._queries.step
         joint_moves = np.asarray(joint_moves)
-        out = self._few_stepped(packed, joint_moves)
+        out = self._few.stepped(packed, joint_moves)
         if out is None:
             rows = self._moves.rows_of(joint_moves, len(packed))
             out = self._evaluate(asked, packed, rows)
@@ -195,29 +182,14 @@ class PropnetMachine:
         successors = self._states(np.ascontiguousarray(asked.part(out, 0)))
         if not self._is_gdl2:
             seen = self._joint_percepts.ids(joint_moves.astype(np.uint64))
-            return Stepped(successors, np.repeat(seen[:, None], len(self.roles), axis=1))
+            percepts = np.empty((len(packed), len(self.roles)), dtype=np.int64)
+            percepts[:] = seen[:, None]
+            return Stepped(successors, percepts)
         percepts = np.zeros((len(packed), len(self.roles)), dtype=np.int64)
         for role, table in enumerate(self._role_percepts):
             if table is not None:
                 percepts[:, role] = table.ids(asked.part(out, 1 + role))
         return Stepped(successors, percepts)
-
-    def _few_stepped(self, packed: Packed, joint_moves: IntArray) -> Packed | None:
-        """What `step` asks, of up to 64 states; None if there are more, or moves are wrong."""
-        shape = len(packed), len(self.roles)
-        if len(packed) > NARROW or joint_moves.shape != shape or joint_moves.dtype != np.int64:
-            return None
-        asked = self._queries.step
-        out = np.empty((len(packed), int(asked.starts[-1])), dtype=np.uint64)
-        rows = self._narrow_scratch(asked)
-        known = query_word(asked, packed, joint_moves, self._moves.rows, out, rows)
-        return out if known else None
-
-    def _narrow_scratch(self, asked: Query) -> Packed:
-        """Rows of one word, enough for a query."""
-        if len(self._narrow) < asked.num_rows:
-            self._narrow = np.empty(asked.num_rows, dtype=np.uint64)
-        return self._narrow
 
     def step_matching(
         self,
@@ -469,12 +441,7 @@ class PropnetMachine:
         """What holds in states, whatever moves are made."""
         if len(packed) > NARROW:
             return self._evaluate(asked, packed, np.zeros((len(packed), 0), dtype=np.int32))
-        if len(packed) == 1 and query_word.is_spared(_PLAIN_STEPS):
-            return plain.evaluate(asked, packed)
-        out = np.empty((len(packed), int(asked.starts[-1])), dtype=np.uint64)
-        none = _NO_MOVES[: len(packed)]
-        query_word(asked, packed, none, _NO_ROWS, out, self._narrow_scratch(asked))
-        return out
+        return self._few.ask(asked, packed)
 
     def _evaluate(self, asked: Query, packed: Packed, moves: NDArray[np.int32]) -> Packed:
         out = np.zeros((len(packed), asked.starts[-1]), dtype=np.uint64)

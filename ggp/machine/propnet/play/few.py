@@ -1,0 +1,114 @@
+"""Questions about few states, where getting to a kernel takes longer than the kernel.
+
+A single state of a small game is stepped in less than a microsecond; to find out which machine code
+fits the arguments takes three, and every call of numpy a quarter to one. So the machine code of
+each question is looked up once, and the memory it works on is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.machine.base import IntArray
+from ggp.machine.propnet.play import plain
+from ggp.machine.propnet.play.moves import MoveTable
+from ggp.machine.propnet.play.narrow import FEW, NARROW, legal_word, query_word
+from ggp.machine.propnet.play.packed import Packed
+from ggp.machine.propnet.play.queries import Queries
+from ggp.machine.propnet.play.tapes import I32, Query
+
+_PLAIN_STEPS = 50
+"""Questions about single states count as so many steps of Python, see `Kernel.is_spared`."""
+
+_NO_MOVES = np.zeros((NARROW, 0), dtype=np.int64)
+_NO_ROWS: I32 = np.zeros((0, 0), dtype=np.int32)
+
+
+class _Asker(NamedTuple):
+    """A question ready to be asked."""
+
+    code: Callable[..., bool]
+    words: int
+
+
+class _Lister(NamedTuple):
+    """The legal moves of a role, ready to be listed."""
+
+    code: Callable[..., int]
+    names: IntArray
+    values: IntArray
+
+
+class FewStates:
+    """Answers about up to 64 states, packed `[L, words]`, each row C-contiguous."""
+
+    def __init__(self, queries: Queries, moves: MoveTable) -> None:
+        self._queries = queries
+        self._moves = moves
+        self._askers: dict[int, _Asker] = {}
+        self._listers: dict[int, _Lister] = {}
+        self._rows: Packed = np.empty(0, dtype=np.uint64)
+
+    def ask(self, asked: Query, packed: Packed) -> Packed:
+        """`[L, asked.starts[-1]]` words of what holds, whatever moves are made."""
+        key = id(asked)  # queries live as long as the machine
+        if key not in self._askers and len(packed) == 1 and query_word.is_spared(_PLAIN_STEPS):
+            return plain.evaluate(asked, packed)
+        none = _NO_MOVES[: len(packed)]
+        asker = self._askers.get(key) or self._asker(asked, packed, none, _NO_ROWS)
+        out = np.empty((len(packed), asker.words), dtype=np.uint64)
+        asker.code(asked, np.ascontiguousarray(packed), none, _NO_ROWS, out, self._rows)
+        return out
+
+    def stepped(self, packed: Packed, joint_moves: IntArray) -> Packed | None:
+        """What `step` asks; None if there are more states, or moves are wrong."""
+        shape = len(packed), len(self._moves.numbers)
+        if len(packed) > NARROW or joint_moves.shape != shape or joint_moves.dtype != np.int64:
+            return None
+        asked, moves, rows = self._queries.step, np.ascontiguousarray(joint_moves), self._moves.rows
+        asker = self._askers.get(id(asked)) or self._asker(asked, packed, moves, rows)
+        out = np.empty((len(packed), asker.words), dtype=np.uint64)
+        packed = np.ascontiguousarray(packed)
+        return out if asker.code(asked, packed, moves, rows, out, self._rows) else None
+
+    def legal(self, packed: Packed, role: int) -> tuple[int, IntArray, IntArray] | None:
+        """The legal moves of a role: the first state that is stuck, or -1; offsets; moves.
+
+        None if there are too many states, or so few have been asked about that no kernel is loaded
+        for them.
+        """
+        if len(packed) > FEW:
+            return None
+        lister = self._listers.get(role)
+        if lister is None:
+            if legal_word.is_spared(_PLAIN_STEPS * len(packed)):
+                return None
+            lister = self._lister(packed, role)
+        offsets = np.empty(len(packed) + 1, dtype=np.int64)
+        asked = self._queries.legal(role)
+        packed = np.ascontiguousarray(packed)
+        stuck = lister.code(asked, packed, lister.names, offsets, lister.values, self._rows)
+        return stuck, offsets, lister.values[: offsets[-1]].copy()
+
+    def _asker(self, asked: Query, packed: Packed, moves: IntArray, move_rows: I32) -> _Asker:
+        words = int(asked.starts[-1])
+        out = np.empty((len(packed), words), dtype=np.uint64)
+        packed, rows = np.ascontiguousarray(packed), self._rows_for(asked)
+        code = query_word.code_for(asked, packed, moves, move_rows, out, rows)
+        return self._askers.setdefault(id(asked), _Asker(code, words))
+
+    def _lister(self, packed: Packed, role: int) -> _Lister:
+        asked, names = self._queries.legal(role), self._moves.numbers[role]
+        values, offsets = np.empty(FEW * len(names), dtype=np.int64), np.zeros(1, dtype=np.int64)
+        packed, rows = np.ascontiguousarray(packed), self._rows_for(asked)
+        code = legal_word.code_for(asked, packed, names, offsets, values, rows)
+        return self._listers.setdefault(role, _Lister(code, names, values))
+
+    def _rows_for(self, asked: Query) -> Packed:
+        """Rows of one word, enough for this question too."""
+        if len(self._rows) < asked.num_rows:
+            self._rows = np.empty(asked.num_rows, dtype=np.uint64)
+        return self._rows
