@@ -132,13 +132,20 @@ def run_word(tape: Tape, rows: U64) -> None:
         none = tape.segments[s, 7]
         if tape.segments[s, 2]:
             at = _run_loop(tape, first, end, at, rows)
-        elif plus + minus == 2 and both + one + none == 0:
-            left = _ALL if plus == 0 else np.uint64(0)
-            right = _ALL if plus < 2 else np.uint64(0)
-            for g in range(first, end):
-                a, b = np.uint64(item(inputs, at)), np.uint64(item(inputs, at + 1))
-                at += 2
-                rows[np.uint64(item(outputs, g))] = (rows[a] ^ left) & (rows[b] ^ right)
+        elif both + one + none == 0 and 2 <= plus + minus <= 7:
+            # Loops of known lengths, which are unrolled: most gates are like these.
+            if plus + minus == 2:
+                at = _gates_of(2, plus, tape, first, end, at, rows)
+            elif plus + minus == 3:
+                at = _gates_of(3, plus, tape, first, end, at, rows)
+            elif plus + minus == 4:
+                at = _gates_of(4, plus, tape, first, end, at, rows)
+            elif plus + minus == 5:
+                at = _gates_of(5, plus, tape, first, end, at, rows)
+            elif plus + minus == 6:
+                at = _gates_of(6, plus, tape, first, end, at, rows)
+            else:
+                at = _gates_of(7, plus, tape, first, end, at, rows)
         else:
             for g in range(first, end):
                 value = _ALL
@@ -161,6 +168,23 @@ def run_word(tape: Tape, rows: U64) -> None:
                     value &= rows[a] | rows[b]
                     at += 2
                 rows[np.uint64(item(outputs, g))] = value
+
+
+@inlined
+def _gates_of(
+    number: int, plus: int, tape: Tape, first: int, end: int, start: int, rows: U64
+) -> int:
+    """Gates of so many inputs, the first `plus` as they are; returns where the next begin."""
+    inputs, outputs = tape.inputs, tape.outputs
+    at = start
+    for g in range(first, end):
+        value = _ALL
+        for k in range(number):
+            flip = np.uint64(0) if k < plus else _ALL
+            value &= rows[np.uint64(item(inputs, at + k))] ^ flip
+        at += number
+        rows[np.uint64(item(outputs, g))] = value
+    return at
 
 
 @inlined
