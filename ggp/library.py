@@ -30,6 +30,7 @@ from ggp.search.anytime import Deadline
 if TYPE_CHECKING:
     from match_runner.match.records import MatchRecord
     from match_runner.series.comparison import ComparisonSummary
+    from match_runner.series.plan import PlannedMatch
 
 DEFAULT_PARTICLES = 1000
 DEFAULT_EXACT = 10_000
@@ -375,6 +376,7 @@ def compare(
     rounds: int = 10,
     seed: int = 0,
     play_clock: float | None = None,
+    minutes: float | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> ComparisonSummary:
     """Play matches between players, who take turns at the roles, in this process.
@@ -385,7 +387,8 @@ def compare(
         rounds: in each of them every player plays every role once.
         seed: of all matches.
         play_clock: seconds for each decision; without it the players' counts decide.
-        advance: called after each match, of which there are `rounds * len(players)`.
+        minutes: begin no other round after so many; the first is always played.
+        advance: called after each match, of which there are at most `rounds * len(players)`.
 
     Raises:
         ConfigError: an unknown player or option, or too few players.
@@ -408,8 +411,23 @@ def compare(
     series = Series(names, (own,), seed=seed, backend=opened.backend)
     check_series(series)
     with open_executor(0, None) as executor, open_store(None, series) as store:
-        run_series(series, store, executor, lambda match: advance())
+        run_series(series, store, executor, lambda match: advance(), _until(minutes))
         return summarize(held_so_far(series, store))
+
+
+def _until(minutes: float | None) -> Callable[[PlannedMatch], bool]:
+    """Whether a match may begin: those of a round that has begun do."""
+    end = None if minutes is None else time.monotonic() + 60 * minutes
+    begun = 0
+
+    def may_begin(match: PlannedMatch) -> bool:
+        nonlocal begun
+        if match.round > begun and end is not None and time.monotonic() > end:
+            return False
+        begun = max(begun, match.round)
+        return True
+
+    return may_begin
 
 
 def _move(machine: Machine, text: str | None) -> IntArray:

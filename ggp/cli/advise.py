@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ggp.machine import Limits
     from ggp.study.advice import Reason
 
-DEFAULT_ROUNDS, DEFAULT_SECONDS = 10, 0.2
+DEFAULT_ROUNDS, DEFAULT_SECONDS, DEFAULT_MINUTES = 10, 0.2, 10.0
 
 
 @click.command()
@@ -56,6 +56,13 @@ DEFAULT_ROUNDS, DEFAULT_SECONDS = 10, 0.2
     show_default=True,
     help="The clock of every decision in them.",
 )
+@click.option(
+    "--minutes",
+    type=FiniteRange(min=0),
+    default=DEFAULT_MINUTES,
+    show_default=True,
+    help="Begin no other round after so many.",
+)
 @seed_option()
 @backend_option
 @limits_option
@@ -66,6 +73,7 @@ def advise(
     players: tuple[str, ...],
     rounds: int,
     seconds: float,
+    minutes: float,
     seed: int,
     backend: str,
     limits: Limits,
@@ -90,14 +98,19 @@ def advise(
     playing = Game(game, opened.program, opened.machine)
     with bar_of(rounds * len(asked), f"playing {game}") as advance:
         summary = compare(
-            playing, asked, rounds=rounds, seed=seed, play_clock=seconds, advance=advance
+            *(playing, asked),
+            rounds=rounds,
+            seed=seed,
+            play_clock=seconds,
+            minutes=minutes,
+            advance=advance,
         )
     result = _advice(game, reasons_of(found), summary.to_json(), seconds)
     result["properties"] = found.to_json()
     if as_json:
         print_json(result)
     else:
-        _show(result)
+        _show(result, rounds * len(asked))
 
 
 def _advice(
@@ -139,7 +152,7 @@ def _surely_less(player: str, best: str, matches: dict[str, Any]) -> bool:
     return False
 
 
-def _show(result: dict[str, Any]) -> None:
+def _show(result: dict[str, Any], planned: int) -> None:
     rows = [
         [
             ">" if player == result["player"] else "",
@@ -150,21 +163,24 @@ def _show(result: dict[str, Any]) -> None:
         for player, score in result["scores"].items()
     ]
     print_rich(table_of(["", "player", "#mean score", "#99 % interval"], rows))
-    click.echo(f"{result['matches']} matches, {result['seconds']:g} s a decision")
+    whole = result["matches"] == planned
+    played = f"{result['matches']}{'' if whole else f' of {planned}'} matches"
+    click.echo(f"{played}, {result['seconds']:g} s a decision")
     if result["faulty"]:
         click.echo(f"in {result['faulty']} of them something went wrong, such as a late move")
     for reason in result["reasons"]:
         if reason["players"]:
             sign = "for" if reason["favours"] else "against"
             click.echo(f"{sign} {_listed(reason['players'])}: {reason['text']}")
-    click.echo(f"advice: {result['player']}{_certainty(result)}")
+    more = "--rounds" if whole else "--minutes"
+    click.echo(f"advice: {result['player']}{_certainty(result, more)}")
 
 
-def _certainty(result: dict[str, Any]) -> str:
+def _certainty(result: dict[str, Any], more: str) -> str:
     if result["sure"]:
         return ", which scored more than all others for certain (99 %)"
     others = _listed(result["as_good"])
-    return f"; the matches cannot tell it from {others}: play more --rounds to know"
+    return f"; the matches cannot tell it from {others}: play more {more} to know"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -55,6 +55,7 @@ class BeliefPlayer(ABC):
         self._decided_at = self.machine.states_visited
         self._observed_s = 0.0
         self._fault: str | None = None
+        self._warned = False
         # Those of the bag that is decided by.
         self._candidates: list[int] = []
         self.probabilities: Mapping[str, float] | None = None
@@ -281,7 +282,10 @@ class BeliefPlayer(ABC):
         return int(moves[self.rng.integers(len(moves))])
 
     def _warn(self, error: GGPError) -> None:
-        _log.warning("%s as %s: %s", self.context.name, self.machine.roles[self.role], error)
+        # A bag that is lost is often lost for the rest of the match, in hundreds of turns.
+        level = logging.INFO if self._warned else logging.WARNING
+        self._warned = True
+        _log.log(level, "%s as %s: %s", self.context.name, self.machine.roles[self.role], error)
 
 
 @overload

@@ -53,7 +53,8 @@ def draw(result: Result, path: Path) -> None:
     sure = all(point.value.low == point.value.high for point in points)
     axes.set_ylabel(result.measure if sure else f"{result.measure}, with 99 % intervals")
     axes.set_title(result.title)
-    axes.legend(fontsize="small", framealpha=0.8)
+    if axes.get_legend_handles_labels()[0]:  # else nothing was played, and it would complain
+        axes.legend(fontsize="small", framealpha=0.8)
     figure.savefig(path, metadata={"Software": None})
 
 

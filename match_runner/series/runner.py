@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import takewhile
 
 from ggp.errors import MatchError
 from match_runner.match.records import MatchRecord
@@ -24,8 +25,19 @@ Watcher = Callable[[Played], None]
 """Is told of every match as it ends."""
 
 
-def run_series(series: Series, store: Store, executor: Executor, watch: Watcher) -> tuple[str, ...]:
+def run_series(
+    series: Series,
+    store: Store,
+    executor: Executor,
+    watch: Watcher,
+    go_on: Callable[[PlannedMatch], bool] = lambda match: True,
+) -> tuple[str, ...]:
     """Play all matches that are not stored yet.
+
+    Args:
+        watch: told of each match as it ends.
+        go_on: asked before each match that counts, round by round; at the first no, no other is
+            begun.
 
     Returns:
         what could not be played, one line a match; the same call tries these again.
@@ -38,7 +50,8 @@ def run_series(series: Series, store: Store, executor: Executor, watch: Watcher)
     missing = session.play(measurements(series, store), {})
     if missing:
         raise MatchError(f"the budgets of states cannot be measured: {missing[0]}")
-    return session.play(plan_all(series), stored_budgets(series, store))
+    budgets = stored_budgets(series, store)
+    return session.play(plan_all(series), budgets, go_on)
 
 
 def measurements(series: Series, store: Store) -> list[PlannedMatch]:
@@ -75,10 +88,13 @@ class _Session:
         self._backends = store.backends()
 
     def play(
-        self, planned: Iterable[PlannedMatch], budgets: Mapping[str, Budgets]
+        self,
+        planned: Iterable[PlannedMatch],
+        budgets: Mapping[str, Budgets],
+        go_on: Callable[[PlannedMatch], bool] = lambda match: True,
     ) -> tuple[str, ...]:
         """Play those matches of a list that are not stored; what could not be."""
-        missing = (match for match in planned if match.key not in self._keys)
+        missing = takewhile(go_on, (match for match in planned if match.key not in self._keys))
         several = len(self._series.games) > 1
         return run_all(
             self._executor,

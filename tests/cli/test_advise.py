@@ -57,6 +57,12 @@ def test_it_shows_a_table_the_reasons_and_the_advice() -> None:
     assert "6 matches, 0.05 s a decision" in lines
 
 
+def test_no_round_is_begun_when_the_minutes_are_over() -> None:
+    lines = run("advise", "exploding_bomb", *BOTH, *QUICK, "--minutes", "0").stdout.splitlines()
+    assert "2 of 6 matches, 0.05 s a decision" in lines
+    assert lines[-1].endswith("play more --minutes to know")
+
+
 def test_it_tells_of_matches_in_which_something_went_wrong() -> None:
     args = ("advise", "exploding_bomb", "--player", "legal", "--player", "random")
     assert "something went wrong" not in run(*args, "--rounds", "1").stdout

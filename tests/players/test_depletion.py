@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 import pytest
 
@@ -88,6 +90,23 @@ def test_what_was_proved_impossible_is_not_searched_again(exact: int, backend: s
         assert decision.states_visited == 0
         assert decision.move in ("wait", "watch")
         assert player.tracker.bag.exact[0]
+
+
+def test_that_a_bag_is_lost_is_told_once_a_match(caplog: pytest.LogCaptureFixture) -> None:
+    machine = machine_of_rules(HAYSTACK, "propnet")
+    for _ in range(2):
+        caplog.clear()
+        player = player_of(machine, "hyperplay:n=1,exact=2000", 400_000)
+        player.observe("wait", ["broken"])
+        with caplog.at_level(logging.INFO):
+            faults = 0
+            for _ in range(5):
+                faults += player.choose().fault is not None
+                player.observe("watch", [])
+        told = [record.levelno for record in caplog.records if "agrees" in record.message]
+        assert faults == 5
+        assert told == [logging.WARNING, *[logging.INFO] * (len(told) - 1)]
+        assert len(told) >= 5
 
 
 def test_a_long_path_is_walked_once_for_each_turn(monkeypatch: pytest.MonkeyPatch) -> None:
