@@ -23,32 +23,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from ggp.belief.completion_kernels import joint_of, keep_known
-from ggp.belief.move_models import UNIFORM, MoveModel, log_likelihoods
+from ggp.belief.open_moves import OpenMoves
 from ggp.belief.shuffle import MAX_SIZE, shuffled
 from ggp.machine.abilities import Matcher
-from ggp.machine.arrays import chunks, offsets_of, segment_ids
+from ggp.machine.arrays import chunks, offsets_of
 from ggp.machine.base import (
     UNKNOWN,
     BoolArray,
-    Chance,
     FloatArray,
     IntArray,
     Machine,
-    Ragged,
     States,
 )
 
 LANES_AT_ONCE = 1 << 15
 """Completions stepped side by side: bounds memory, and how late a stop is noticed."""
-
-MOST_COMPLETIONS = 1e300
-"""Of more completions than this nobody counts: sums and products of counts stay finite."""
 
 _FIRST_DRAWS = 16
 
@@ -56,59 +49,6 @@ _FIRST_DRAWS = 16
 def lanes_at_once() -> int:
     """`LANES_AT_ONCE`: what there is no clock for."""
     return LANES_AT_ONCE
-
-
-class Learnt(NamedTuple):
-    """What the role learns in one turn, one row a lane: see `PathTree.extend`."""
-
-    moves: IntArray
-    percepts: IntArray
-    refused: IntArray
-
-
-@dataclass(frozen=True)
-class OpenMoves:
-    """What each role may have done in each of L lanes.
-
-    Attributes:
-        moves: for each role the lists of its open moves: ours is the move we know was made.
-        log_probabilities: for each role the log of the prior of each of these moves: 0 for a
-            move we chose, -log(our legal moves) for one that was drawn for us.
-        counts: `[L]` number of completions, as a float because it may be huge (up to
-            `MOST_COMPLETIONS`); 0 where the lane cannot go on as the evidence says.
-    """
-
-    moves: list[Ragged]
-    log_probabilities: list[FloatArray]
-    counts: FloatArray
-
-    def joint(self, lanes: IntArray, numbers: IntArray) -> tuple[IntArray, FloatArray]:
-        """`[K, R]` completions numbered within their lanes, and `[K]` log of their priors."""
-        joint_moves = np.empty((len(lanes), len(self.moves)), dtype=np.int64)
-        log_priors = np.empty(len(lanes))
-        to_joint = joint_of.for_steps(joint_moves.size)
-        to_joint(lanes, numbers, *self._end_to_end, joint_moves, log_priors)
-        return joint_moves, log_priors
-
-    @cached_property
-    def _end_to_end(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """The lists of all roles, one after the other: `[R, L + 1]` offsets, moves, logs."""
-        starts = offsets_of(np.array([len(moves.values) for moves in self.moves]))
-        offsets = np.stack(
-            [at + lists.offsets for at, lists in zip(starts, self.moves, strict=False)]
-        )
-        values = np.concatenate([moves.values for moves in self.moves])
-        return offsets, values, np.concatenate(self.log_probabilities)
-
-    def random(self, lanes: IntArray, rng: np.random.Generator) -> tuple[IntArray, FloatArray]:
-        """Like `joint`, for completions drawn with replacement."""
-        chosen = np.empty((len(lanes), len(self.moves)), dtype=np.int64)
-        log_priors = np.zeros(len(lanes))
-        for j, moves in enumerate(self.moves):
-            at = moves.offsets[lanes] + rng.integers(0, moves.counts[lanes])
-            chosen[:, j] = moves.values[at]
-            log_priors += self.log_probabilities[j][at]
-        return chosen, log_priors
 
 
 @dataclass(frozen=True)
@@ -142,49 +82,6 @@ class Completions:
             np.concatenate([part.log_factors for part in parts]),
             np.concatenate([part.stands_for for part in parts]),
         )
-
-
-def open_moves(
-    machine: Machine,
-    role: int,
-    states: States,
-    evidence: Learnt,
-    model: MoveModel = UNIFORM,
-    views: IntArray | None = None,
-) -> OpenMoves:
-    """The moves each role may have made, given what `role` knows of the turn.
-
-    Args:
-        states: L lanes.
-        evidence: `[L]` what the role knows.
-        model: how the other roles move.
-        views: `[L, R]` what every role knew before the turn, where that is known.
-    """
-    moves, log_probabilities = [], []
-    counts = np.ones(len(states))
-    told = machine.told_moves(evidence.percepts)
-    for j in range(len(machine.roles)):
-        if j == machine.random_role:
-            options, logs = _possible(machine.chance(states))
-        else:
-            options = machine.legal(states, j, allow_stuck=True)
-            others = UNIFORM if j == role else model
-            paths = None if views is None else views[:, j]
-            logs = log_likelihoods(others, machine, states, j, options, paths)
-        if j == role:
-            # What was refused in time was illegal: states in which it is legal are ruled out.
-            if (evidence.refused != UNKNOWN).any():
-                counts[_contains(options, evidence.refused)] = 0.0
-            options, logs = _only_known(options, logs, evidence.moves)
-            # What we chose is certain; what was drawn for us keeps 1 / (our legal moves there).
-            chosen = (evidence.moves != UNKNOWN) & (evidence.refused == UNKNOWN)
-            logs[chosen[segment_ids(options.offsets)]] = 0.0
-        if told is not None:
-            options, logs = _only_known(options, logs, told[:, j])
-        counts = np.minimum(counts * options.counts, MOST_COMPLETIONS)
-        moves.append(options)
-        log_probabilities.append(logs)
-    return OpenMoves(moves, log_probabilities, counts)
 
 
 def list_completions(
@@ -442,33 +339,3 @@ def _select(found: Completions, keep: BoolArray) -> Completions:
         found.log_factors[keep],
         found.stands_for[keep],
     )
-
-
-def _contains(lists: Ragged, values: IntArray) -> BoolArray:
-    """`[L]` whether each list holds the value of its lane."""
-    owner = segment_ids(lists.offsets)
-    found = np.zeros(len(values), dtype=np.bool_)
-    found[owner[lists.values == values[owner]]] = True
-    return found
-
-
-def _possible(chance: Chance) -> tuple[Ragged, FloatArray]:
-    """The moves of `random` that are not impossible, and the logs of their probabilities."""
-    options = Ragged(chance.offsets, chance.moves)
-    if len(chance.moves) == np.count_nonzero(options.counts):  # one move where there is any
-        return options, np.zeros(len(chance.moves))
-    keep = chance.probabilities > 0
-    if keep.all():
-        return options, np.log(chance.probabilities)
-    owner = segment_ids(options.offsets)[keep]
-    offsets = offsets_of(np.bincount(owner, minlength=len(options.offsets) - 1))
-    return Ragged(offsets, options.values[keep]), np.log(chance.probabilities[keep])
-
-
-def _only_known(lists: Ragged, logs: FloatArray, known: IntArray) -> tuple[Ragged, FloatArray]:
-    """The known move alone, where it is legal; all moves where unknown."""
-    offsets, values = np.empty_like(lists.offsets), np.empty_like(lists.values)
-    new_logs = np.empty_like(logs)
-    keep = keep_known.for_steps(len(values) + len(known))
-    found = keep(*lists, logs, known, offsets, values, new_logs)
-    return Ragged(offsets, values[:found]), new_logs[:found]

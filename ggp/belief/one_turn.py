@@ -20,17 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.belief.completions import (
-    MOST_COMPLETIONS,
-    Completions,
-    Learnt,
-    OpenMoves,
-    draw_completions,
-    lanes_at_once,
-    list_completions,
-    open_moves,
-)
+from ggp.belief.completions import Completions, draw_completions, lanes_at_once, list_completions
 from ggp.belief.move_models import MoveModel
+from ggp.belief.open_moves import MOST_COMPLETIONS, Learnt, OpenMoves, open_moves
 from ggp.belief.paths import PathTree
 from ggp.belief.resample import log_sums
 from ggp.belief.segments import Segments, depleted_segments, join

@@ -19,8 +19,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.completions import Learnt, open_moves
 from ggp.belief.move_models import Known, PathModel
+from ggp.belief.open_moves import Learnt, open_moves
 from ggp.belief.paths import PathTree
 from ggp.belief.strategies import Strategy, history_of
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine

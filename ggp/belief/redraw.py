@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ggp.belief.completions import MOST_COMPLETIONS
+from ggp.belief.open_moves import MOST_COMPLETIONS
 from ggp.belief.paths import PathTree
 from ggp.belief.resample import log_sums
 from ggp.belief.segments import Segments

@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ggp.belief.completions import Learnt, open_moves
 from ggp.belief.move_models import UNIFORM, MoveModel
+from ggp.belief.open_moves import Learnt, open_moves
 from ggp.belief.paths import PathTree
 from ggp.belief.resample import log_sums
 from ggp.belief.segments import Segments, depleted_segments, initial_segments, join

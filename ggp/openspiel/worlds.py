@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.belief import never
-from ggp.belief.completions import Learnt, draw_completions, list_completions, open_moves
+from ggp.belief.completions import draw_completions, list_completions
+from ggp.belief.open_moves import Learnt, open_moves
 from ggp.belief.resample import choose_entries, log_sums
 from ggp.errors import BeliefDepletedError
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine

@@ -5,15 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.belief.completions import (
-    Completions,
-    Learnt,
-    OpenMoves,
-    draw_completions,
-    list_completions,
-    open_moves,
-)
+from ggp.belief.completions import Completions, draw_completions, list_completions
 from ggp.belief.hyperplay_sampler import never
+from ggp.belief.open_moves import Learnt, OpenMoves, open_moves
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, States
 from tests.support.games import machine_of_rules
