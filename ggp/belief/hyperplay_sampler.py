@@ -27,7 +27,7 @@ from ggp.belief.exact import ENTRIES_AT_ONCE, EXPANSIONS_PER_ENTRY, ExactSets, G
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.one_turn import Grown, advance
 from ggp.belief.paths import PathTree
-from ggp.belief.redraw import redrawn, redraws_of
+from ggp.belief.redraw import HistoryRedraws
 from ggp.belief.segments import (
     Segments,
     depleted_segments,
@@ -36,9 +36,8 @@ from ggp.belief.segments import (
     pooled,
 )
 from ggp.belief.trail import Trail
-from ggp.machine.abilities import Redrawer, Redraws
 from ggp.machine.arrays import first_seen
-from ggp.machine.base import IntArray, Machine, States
+from ggp.machine.base import IntArray, Machine
 
 DEFAULT_EXACT = 300
 """Information sets of up to this many entries are enumerated."""
@@ -111,9 +110,9 @@ class HyperPlaySampler:
         self._max_attempts = max_attempts
         self._model = model
         self._trail = Trail() if follows else None
-        self._unfinished: States | None = None
-        # What draws whole histories for the last path that some were drawn for: it has learnt how.
-        self._redraws: tuple[int, Redraws] | None = None
+        self._redraws: HistoryRedraws | None = None
+        if self._trail is not None:
+            self._redraws = HistoryRedraws(machine, tree, self._trail, self._stopped)
         self._exact = ExactSets(
             machine,
             tree,
@@ -180,10 +179,10 @@ class HyperPlaySampler:
         if bags.exact[0]:
             return bags
         path = int(bags.paths[0])
-        if self._redraws_histories(bags.paths):
+        if (redraws := self._redraws_for(bags.paths)) is not None:
             wanted = min(len(bags.sets.states) + REDRAWN_AT_ONCE, max(self.room, self.capacity))
             sets = bags.sets.take(bags.segment)
-            sets = self._redrawn(bags.role, path, sets, wanted, rng)
+            sets = redraws.filled(bags.role, path, sets, wanted, rng)
             return Bags(bags.role, bags.paths, np.zeros(1, dtype=np.int64), sets)
         starts = self._earlier(bags.paths)
         try:
@@ -220,9 +219,10 @@ class HyperPlaySampler:
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
         self._exact.renumber(numbers)
-        self._redraws = None
         if self._trail is not None:
             self._trail.renumber(numbers)
+        if self._redraws is not None:
+            self._redraws.forget()
 
     # ---------------------------------------------------------------- sampled bags
 
@@ -230,7 +230,7 @@ class HyperPlaySampler:
         """New sampled bags: thinned from the last exact set of each path, then advanced."""
         if not len(paths):
             return None
-        if self._earlier(paths) or self._redraws_histories(paths):
+        if self._earlier(paths) or self._redraws_for(paths) is not None:
             nothing = depleted_segments(self.machine, 1, keep_views=self._keep_views)
             return self._refill(role, paths, nothing, rng)
         try:
@@ -307,10 +307,10 @@ class HyperPlaySampler:
         # A small bag of a small information set has lost nothing, so drawing again would not help.
         few = (2 * counts < self.capacity) & (sets.sizes > 1.1 * counts) & (counts > 0)
         lost = np.flatnonzero(few & ~sets.exact)
-        if self._redraws_histories(paths) and not sets.exact[0]:
+        if (redraws := self._redraws_for(paths)) is not None and not sets.exact[0]:
             wanted = max(self.capacity, min(self.room, REDRAWN))
             if 2 * len(sets.states) < wanted:
-                sets = self._redrawn(role, int(paths[0]), sets, wanted, rng)
+                sets = redraws.filled(role, int(paths[0]), sets, wanted, rng)
             if len(sets.states):
                 return sets
         if len(sets) == 1 and (few[0] or counts[0] == 0) and (starts := self._earlier(paths)):
@@ -337,35 +337,9 @@ class HyperPlaySampler:
         )
         return join(self.machine, [part for _, part in found]).take(pick)
 
-    def _redraws_histories(self, paths: IntArray) -> bool:
-        """Whether whole histories are drawn for the path of a player's own bag."""
-        if self._trail is None or len(paths) != 1 or not self.tree.depth(int(paths[0])):
-            return False
-        return isinstance(self.machine, Redrawer) and self.machine.redraws_histories
-
-    def _redrawn(
-        self,
-        role: int,
-        path: int,
-        sets: Segments,
-        wanted: int,
-        rng: np.random.Generator,
-    ) -> Segments:
-        """A bag filled up with whole histories."""
-        assert self._trail is not None
-        if self._redraws is None or self._redraws[0] != path:
-            self._redraws = path, redraws_of(self.machine, self.tree, role, path, rng)
-        redraws = self._redraws[1]
-        earlier = self._trail.starts(self.tree, path)
-        starts = earlier[0][1].states if earlier else self.machine.initial(1)
-        if self._unfinished is not None:
-            starts = self.machine.concatenate([self._unfinished, starts])
-        sets = redrawn(
-            self.machine, self.tree, redraws, role, path, sets, starts, wanted, rng, self._stopped
-        )
-        # What was begun for this path is of use for those that go on from it.
-        self._unfinished = None if len(sets.states) else redraws.unfinished()
-        return sets
+    def _redraws_for(self, paths: IntArray) -> HistoryRedraws | None:
+        """What draws whole histories for the path of a player's own bag, where that is done."""
+        return self._redraws if self._redraws and self._redraws.help_with(paths) else None
 
     def _earlier(self, paths: IntArray) -> list[tuple[int, Segments]]:
         """Bags of earlier turns of one path that is long since there was an exact set."""

@@ -20,6 +20,7 @@ from ggp.belief.open_moves import MOST_COMPLETIONS
 from ggp.belief.paths import PathTree
 from ggp.belief.resample import log_sums
 from ggp.belief.segments import Segments
+from ggp.belief.trail import Trail
 from ggp.machine.abilities import Redrawer, Redraws
 from ggp.machine.arrays import first_seen_columns, offsets_of
 from ggp.machine.base import IntArray, Machine, States
@@ -31,6 +32,54 @@ MOST_FRUITLESS = 4
 """So many times in a row nothing new was drawn: that is all."""
 
 
+class HistoryRedraws:
+    """Draws whole histories for the path that a player's own bag is at.
+
+    Args:
+        machine: the game.
+        tree: names the incomplete paths.
+        trail: bags of earlier turns.
+        stop: asked now and then; when true, no more are drawn.
+    """
+
+    def __init__(
+        self, machine: Machine, tree: PathTree, trail: Trail, stop: Callable[[], bool]
+    ) -> None:
+        self._machine, self._tree, self._trail, self._stop = machine, tree, trail, stop
+        # What draws for the last path that something was drawn for: it has learnt how.
+        self._last: tuple[int, Redraws] | None = None
+        self._unfinished: States | None = None
+
+    def help_with(self, paths: IntArray) -> bool:
+        """Whether the machine draws histories for these: for one path with a turn."""
+        if len(paths) != 1 or not self._tree.depth(int(paths[0])):
+            return False
+        return isinstance(self._machine, Redrawer) and self._machine.redraws_histories
+
+    def forget(self) -> None:
+        """Paths have other numbers from now on."""
+        self._last = None
+
+    def filled(
+        self, role: int, path: int, sets: Segments, wanted: int, rng: np.random.Generator
+    ) -> Segments:
+        """The one bag of a path, filled up to so many entries with what is drawn for it."""
+        if self._last is None or self._last[0] != path:
+            self._last = path, redraws_of(self._machine, self._tree, role, path, rng)
+        redraws = self._last[1]
+        earlier = self._trail.starts(self._tree, path)
+        starts = earlier[0][1].states if earlier else self._machine.initial(1)
+        if self._unfinished is not None:
+            starts = self._machine.concatenate([self._unfinished, starts])
+        sets = _redrawn(
+            *(self._machine, self._tree, redraws, role, path, sets, starts, wanted),
+            *(rng, self._stop),
+        )
+        # What was begun for this path is of use for those that go on from it.
+        self._unfinished = None if len(sets.states) else redraws.unfinished()
+        return sets
+
+
 def redraws_of(
     machine: Machine, tree: PathTree, role: int, path: int, rng: np.random.Generator
 ) -> Redraws:
@@ -40,7 +89,7 @@ def redraws_of(
     return machine.redraws(role, np.array(turns), rng)
 
 
-def redrawn(
+def _redrawn(
     machine: Machine,
     tree: PathTree,
     redraws: Redraws,
