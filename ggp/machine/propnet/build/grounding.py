@@ -27,6 +27,7 @@ from ggp.machine.propnet.build.demand import restricted
 from ggp.machine.propnet.build.differences import with_differences
 from ggp.machine.propnet.build.extents import Extents, Table, table_of
 from ggp.machine.propnet.build.ground_program import ALWAYS, GroundProgram, Named
+from ggp.machine.propnet.build.lasting import lasting_fluents
 from ggp.machine.propnet.build.simplify import NEVER, simplify
 from ggp.machine.propnet.build.translate import RANKED, Translation, translate, with_ranks
 
@@ -77,8 +78,12 @@ def ground(program: Program, *, split: bool = True) -> GroundProgram:
         recursive = program.recursive | ({RANKED} if GOAL in program.recursive else set())
         rules = _split(program.roles, rules, recursive)
     translation = translate(program.roles, rules)
-    ground = _ground(translation.text, may_grow=terms_grow(program.rules, MAX_UNCHECKED_DEPTH))
-    return _ground_program(program.roles, translation, ground)
+    text, may_grow = translation.text, terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
+    if may_grow:
+        fluents = lasting_fluents(translation, lambda part: _run_clingo(part, _TermSizes()))
+        if fluents is not None:
+            text = translation.of_states((), fluents)
+    return _ground_program(program.roles, translation, _ground(text, may_grow=may_grow))
 
 
 def _split(

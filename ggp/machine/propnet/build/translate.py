@@ -41,9 +41,12 @@ _KEYWORDS: Mapping[Signature, str] = {
 
 SHOWN = tuple(f"{name}/{arity}" for (_, arity), name in _KEYWORDS.items())
 
-_FRAME = f"""\
-{{true(F)}} :- init(F).
-{{true(F)}} :- next(F).
+_FROM_START = """\
+{true(F)} :- init(F).
+{true(F)} :- next(F).
+"""
+
+_ANY_MOVE = f"""\
 {{does(R,M)}} :- legal(R,M), player(R).
 {" ".join(f"#show {shown}." for shown in SHOWN)}
 """
@@ -51,10 +54,26 @@ _FRAME = f"""\
 
 @dataclass(frozen=True)
 class Translation:
-    """An answer-set program, and the names its numbers stand for."""
+    """Rules as an answer-set program, and the names its numbers stand for."""
 
-    text: str
+    rules: str
     names: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The program whose ground instances are all propositions of the game."""
+        return _FROM_START + _ANY_MOVE + self.rules
+
+    def of_states(self, certain: Iterable[str], possible: Iterable[str]) -> str:
+        """The program of states with some fluents, whatever came before or comes after.
+
+        Args:
+            certain: terms of fluents that hold in all of these states, as clingo prints them.
+            possible: of those that may hold or not.
+        """
+        known = "".join(f"true({fluent}).\n" for fluent in certain)
+        open_ = "".join(f"{{true({fluent})}}.\n" for fluent in possible)
+        return known + open_ + _ANY_MOVE + self.rules
 
     def relation(self, predicate: str) -> str | None:
         """The relation a predicate of the text stands for; None for GDL's own."""
@@ -92,7 +111,7 @@ def translate(roles: Iterable[str], rules: Iterable[NormalRule]) -> Translation:
     names = _Names()
     lines = [f"player({names.number(role)})." for role in roles]
     lines += [_RuleText(names, rule).text() for rule in rules]
-    return Translation(_FRAME + "\n".join(lines) + "\n", tuple(names.numbers))
+    return Translation("\n".join(lines) + "\n", tuple(names.numbers))
 
 
 class _Names:

@@ -23,7 +23,7 @@ FILES = tuple(
     for name in (
         *("circuit", "reports", "build/circuits", "build/gates", "build/builder", "build/circuit_file"),
         *("build/alternatives", "build/decompose", "build/demand", "build/differences", "build/extents"),
-        *("build/aspif", "build/grounding", "build/ground_program", "build/layers"),
+        *("build/aspif", "build/grounding", "build/ground_program", "build/lasting", "build/layers"),
         *("build/simplify", "build/translate"),
     )
 )

@@ -1,0 +1,98 @@
+"""Games whose terms grow, but not for ever: what may hold is found turn by turn."""
+
+from __future__ import annotations
+
+import pytest
+from clingo import Control
+
+from ggp.errors import ReasonerLimitError
+from ggp.gdl import parse
+from ggp.gdl.growth import terms_grow
+from ggp.gdl.normalize import load, normalize
+from ggp.machine.propnet.build import grounding, lasting
+from ggp.machine.propnet.build.grounding import MAX_UNCHECKED_DEPTH, ground
+from ggp.machine.propnet.build.lasting import lasting_fluents
+from ggp.machine.propnet.build.translate import translate
+from tests.support.agreement import play_both
+from tests.support.games import machine_of_rules
+
+ROLES = """
+    (role a) (role b) (legal a grow) (legal a keep) (legal b grow) (legal b keep)
+    (<= (sees b grew) (does a grow)) (init (heap z))
+    (<= (next (heap (s ?x))) (true (heap ?x)) (does a grow))
+    (<= (next (heap ?x)) (true (heap ?x)) (does a keep))
+    (<= (next (twin (pair ?x ?x))) (true (heap ?x)) (does b grow))
+    (<= (goal a 100) (true (twin (pair ?x ?x)))) (<= (goal a 0) (not (goal a 100)))
+    (<= (goal b 100) (goal a 0)) (<= (goal b 0) (goal a 100))
+"""
+
+COUNTED = "(init (step 0)) (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n)) " + " ".join(
+    f"(succ {i} {i + 1})" for i in range(8)
+)
+
+GAMES = {
+    "by steps": ROLES + COUNTED + "(<= terminal (true (step 8)))",
+    "by what grows": ROLES + "(<= terminal (true (heap (s (s (s (s (s (s z))))))))) ",
+    "by one of them, unless": ROLES
+    + "(init lucky) (<= (next lucky) (true lucky) (does b grow))"
+    + "(<= terminal (true (heap (s (s (s ?x)))))) (<= terminal (not (true lucky)) (does_not))"
+    + "(<= does_not (true (heap (s ?x))) (not (true lucky)))",
+    "and back": ROLES.replace(
+        "(true (heap ?x)) (does a keep)", "(true (heap (s ?x))) (does a keep)"
+    )
+    + "(<= (next (heap z)) (true (heap z)) (does a keep))"
+    + "(<= terminal (true (heap (s (s (s (s (s z))))))))",
+}
+
+HEAPS = {"by steps": 9, "by what grows": 7, "by one of them, unless": 4, "and back": 6}
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_both_backends_play_games_whose_terms_grow_alike(name: str) -> None:
+    program = normalize(parse(GAMES[name]))
+    assert terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
+    heaps = {text for text, _ in ground(program).fluents if text.startswith("(heap")}
+    assert len(heaps) == HEAPS[name]
+    prolog, propnet = (machine_of_rules(GAMES[name], each) for each in ("prolog", "propnet"))
+    assert play_both(prolog, propnet, matches=200, max_steps=40) > 400
+
+
+def test_after_so_many_turns_it_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    grounded = []
+
+    def run(text: str) -> Control:
+        grounded.append(text)
+        return grounding._run_clingo(text)
+
+    monkeypatch.setattr(lasting, "MOST_GROUNDED", 20)
+    endless = normalize(parse(ROLES + "(<= terminal (true (step 8)))"))
+    assert lasting_fluents(translate(endless.roles, endless.rules), run) is None
+    assert 20 < len(grounded) < 40
+
+
+def test_terms_that_become_too_large_are_told_at_once() -> None:
+    """A term of twice the size each turn is not even written."""
+    doubled = "(<= (next (heap (pair ?x ?x))) (true (heap ?x)) (does b grow))"
+    frame = "(role b) (legal b grow) (init (heap z)) (goal b 1) (<= terminal (true (step 8)))"
+    program = normalize(parse(frame + doubled))
+    with pytest.raises(ReasonerLimitError, match="functions in one term"):
+        ground(program)
+
+
+def test_where_nothing_grows_nothing_is_looked_at_turn_by_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(grounding, "lasting_fluents", None)
+    assert ground(load("tic_tac_toe")).fluents
+
+
+def test_turns_that_come_again_are_all() -> None:
+    """Terms might grow for all that is known of the rules, but do not; and nothing ever ends."""
+    rules = ROLES + "(<= terminal (true (step 8)))"
+    rules = rules.replace(
+        "(true (heap ?x)) (does a grow)", "(true (heap ?x)) (small ?x) (does a grow)"
+    )
+    rules += "(small z) (small (s z))"
+    program = normalize(parse(rules))
+    heaps = [text for text, _ in ground(program).fluents if text.startswith("(heap")]
+    assert heaps == ["(heap (s (s z)))", "(heap (s z))", "(heap z)"]
