@@ -68,7 +68,7 @@ def play(
         if at[STEP] == 0:
             begin_run(plan, queue, block, width)
         variant = _variant(plan, block, width)
-        run_tape(plan.look, variant, block.rows, width)
+        run_tape(plan.look, variant, block.rows, block.masks, width)
         some_ended = _end_lanes(block.masks, block.rows, plan.terminal, variant, width)
         if some_ended and queue.spread.shape[1]:
             _stop(
@@ -95,7 +95,7 @@ def play(
         tidy = alive == 0 or (waiting and in_turn and _REFILL[1] * alive <= _REFILL[0] * 64 * words)
         # Lanes that ended earlier still hold their last states, so that one evaluation judges all.
         if tidy and variant == 0:
-            run_tape(plan.judge, 0, block.rows, width)
+            run_tape(plan.judge, 0, block.rows, block.masks, width)
             _judge(plan, queue, block, words)
         if alive:
             move_lanes(plan, queue, block, variant, width)
@@ -103,8 +103,8 @@ def play(
         at[STEP] += 1
         if tidy and variant:
             # They may have ended in another phase.
-            run_tape(plan.look, 0, block.rows, width)
-            run_tape(plan.judge, 0, block.rows, width)
+            run_tape(plan.look, 0, block.rows, block.masks, width)
+            run_tape(plan.judge, 0, block.rows, block.masks, width)
             _judge(plan, queue, block, words)
         if tidy:
             if alive == 0:
@@ -374,7 +374,7 @@ def move_lanes(
         if given:
             _make_given(plan.move_rows, rows, block.given, first, end, width)
     for part in range(plan.act_parts[variant], plan.act_parts[variant + 1]):
-        run_tape(plan.act, part, rows, width)
+        run_tape(plan.act, part, rows, masks, width)
         _update(plan, part, rows, load(masks, 0, width), width)
 
 

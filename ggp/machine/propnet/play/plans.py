@@ -138,7 +138,7 @@ class _Variant(NamedTuple):
         laid = lay_out(circuit, inputs, stages)
         seen, judged, after = laid.wires
         part_of = laid.part_of[2]
-        by_part = np.argsort(part_of, kind="stable")
+        by_part = np.argsort(part_of, kind="stable")[np.count_nonzero(part_of < 0) :]
         # Moves of a role are worked on in groups. What fills the last one up is never legal.
         counts = np.bincount(role_of[kept], minlength=len(circuit.legal))
         role_moves = np.concatenate([[0], np.cumsum(-(-counts // GROUP) * GROUP)])
@@ -157,7 +157,7 @@ class _Variant(NamedTuple):
             laid.tapes[1],
             laid.num_rows,
             changed[by_part],
-            np.bincount(part_of, minlength=len(laid.tapes[2].parts)),
+            np.bincount(part_of[by_part], minlength=len(laid.tapes[2].parts)),
             Wires(after.rows[by_part], after.inverted[by_part]),
             Wires(seen.rows[:1], seen.inverted[:1]),
             role_moves,
@@ -172,7 +172,7 @@ def _joined(tapes: Sequence[Tape]) -> Tape:
     segments, parts = [], []
     num_segments = num_gates = num_inputs = 0
     for tape in tapes:
-        segments.append(tape.segments + np.array([num_gates] * 2 + [0] * 6))
+        segments.append(tape.segments + np.array([num_gates] * 2 + [0] * 7))
         parts.append(tape.parts + np.array([num_segments, num_segments, num_inputs]))
         num_segments += len(tape.segments)
         num_gates += len(tape.outputs)
