@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.jit import by_reference, inlined
-from ggp.machine.propnet.play.choice import MAX_PLANES, seed_words
+from ggp.machine.propnet.play.choice import MAX_PLANES, Groups, seed_words
 from ggp.machine.propnet.play.tapes import I32, U64, Tape, Wires
 from ggp.machine.propnet.play.vectors import (
     aligned_words,
@@ -44,7 +44,7 @@ class PlayoutPlan(NamedTuple):
         look: terminal and legal, from the state.
         act: the next state, from state and moves, after `look`. After each part, some fluents are
             overwritten that later parts do not read (see `updates`).
-        judge: goals, after `look`.
+        judge: goals, after `look` and before `act`; where there are phases, between two steps.
         num_rows: rows of all.
         row_of: `[F]` row of each fluent, -1 for those that do not matter.
         matter: `[ceil(F / 64)]` the bits of those that do.
@@ -63,6 +63,8 @@ class PlayoutPlan(NamedTuple):
             moves that may be legal then.
         legal: all roles' moves.
         move_rows: the row each move drives; one that nobody reads for fillers.
+        always: `[len(move_rows) / GROUP]` whether a group of moves is counted even if no lane has
+            one of them. In phases that are those groups that drive a row that other phases drive.
         role_goals: `[R + 1]` where the goal values of each role begin.
         goals: literals.
         goal_values: the number each counts as.
@@ -86,6 +88,7 @@ class PlayoutPlan(NamedTuple):
     role_moves: NDArray[np.int64]
     legal: Wires
     move_rows: I32
+    always: Groups
     role_goals: I32
     goals: Wires
     goal_values: NDArray[np.float64]
@@ -145,6 +148,7 @@ class Block(NamedTuple):
         rng: `[2, W]`.
         planes: `[3 * MAX_PLANES, W]` scratch.
         given: rows of the first moves that are given.
+        groups: what each group of moves is, see `choice.IDLE`.
         square: `[64]` scratch.
         bounds: `[MOST_RUNS + 1]` where the runs begin that are played one after the other, as
             entries of the queue.
@@ -159,17 +163,19 @@ class Block(NamedTuple):
     rng: U64
     planes: U64
     given: U64
+    groups: Groups
     square: U64
     bounds: NDArray[np.int64]
     keys: U64
     at: NDArray[np.int64]
 
 
-NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED, RUN, LAST = range(10)
+NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED, RUN, LAST, MADE = range(11)
 """Places in `Block.at`: entry that is being filled in, how many of its lanes are; end of the
 entries of the run; steps of the block in it; earliest step at which a lane began, perhaps one that
 has ended; step at which all lanes began together; whether lanes are to make their first moves;
-lanes stepped in all runs; the run that is played, and the end of the runs."""
+lanes stepped in all runs; the run that is played, and the end of the runs; whether the last moves
+were made in a phase."""
 
 MOST_RUNS = 64
 """That a block is told of at once."""
@@ -187,10 +193,11 @@ def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
         aligned_words(2 * words),
         aligned_words(3 * MAX_PLANES * words),
         aligned_words(moves * words),
+        aligned_words(-(-len(plan.always) // 8)).view(np.uint8),
         aligned_words(64),
         aligned_words(MOST_RUNS + 1).view(np.int64),
         aligned_words(MOST_RUNS),
-        aligned_words(10).view(np.int64),
+        aligned_words(11).view(np.int64),
     )
 
 
@@ -203,7 +210,10 @@ def begin(block: Block, bounds: Sequence[int], keys: Sequence[int]) -> None:
     """
     block.bounds[: len(bounds)] = bounds
     block.keys[: len(keys)] = keys
+    # What is left in the rows of moves stays there.
+    made = block.at[MADE]
     block.at[:] = 0
+    block.at[MADE] = made
     block.at[NEXT] = block.at[END] = bounds[0]
     block.at[LAST] = len(keys)
 
