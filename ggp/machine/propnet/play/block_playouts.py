@@ -17,6 +17,7 @@ from ggp.machine.propnet.play.blocks import (
     OLDEST,
     RUN,
     STEP,
+    STRAY,
     TOGETHER,
     VISITED,
     Block,
@@ -117,6 +118,7 @@ def play(
                         return True
                     at[STEP] = 0
                     continue
+                at[STRAY] = 0
                 at[TOGETHER] = at[STEP]
                 at[OLDEST] = at[STEP]
             fill(plan, queue, block, width)
@@ -129,7 +131,7 @@ def _variant(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> int:
     out_of_line()
     words = words_of(width)
     # Places of moves that are given are those of the first variant.
-    if not block.at[FRESH]:
+    if not block.at[FRESH] and not block.at[STRAY]:
         playing = load(block.masks, 0, width)
         for v in range(len(plan.phases)):
             other = splat(np.uint64(0), width)

@@ -49,6 +49,9 @@ class PlayoutPlan(NamedTuple):
         row_of: `[F]` row of each fluent, -1 for those that do not matter.
         matter: `[ceil(F / 64)]` the bits of those that do.
         state_rows: `[K]` rows of the fluents that matter.
+        within: `[T, 2, ceil(F / 64)]` of T steps which fluents must not hold, and which must, of
+            those that matter. A state that is so in none of them is in no phase; T is 0 where any
+            may be in one.
         phase_rows: `[S]` rows of the fluents that say the phase.
         phases: `[V - 1, S]` all ones or zeros: what they are in each phase. Of the V variants the
             first is for any state, and each of the others for a phase: parts of `look` and `act`,
@@ -78,6 +81,7 @@ class PlayoutPlan(NamedTuple):
     row_of: I32
     matter: U64
     state_rows: I32
+    within: U64
     phase_rows: I32
     phases: U64
     act_parts: NDArray[np.int64]
@@ -170,12 +174,15 @@ class Block(NamedTuple):
     at: NDArray[np.int64]
 
 
-NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED, RUN, LAST, MADE = range(11)
+NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED, RUN, LAST, MADE, STRAY, LIKELY = range(
+    13
+)
 """Places in `Block.at`: entry that is being filled in, how many of its lanes are; end of the
 entries of the run; steps of the block in it; earliest step at which a lane began, perhaps one that
 has ended; step at which all lanes began together; whether lanes are to make their first moves;
 lanes stepped in all runs; the run that is played, and the end of the runs; whether the last moves
-were made in a phase."""
+were made in a phase; whether some lane is in no phase, and the step that the last state was found
+to belong to, see `PlayoutPlan.within`."""
 
 MOST_RUNS = 64
 """That a block is told of at once."""
@@ -197,7 +204,7 @@ def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
         aligned_words(64),
         aligned_words(MOST_RUNS + 1).view(np.int64),
         aligned_words(MOST_RUNS),
-        aligned_words(11).view(np.int64),
+        aligned_words(13).view(np.int64),
     )
 
 
@@ -229,7 +236,7 @@ def begin_run(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, .
         given[k] = np.uint64(0)
     seed_words(block.keys[at[RUN]], block.rng)
     at[NEXT], at[END] = block.bounds[at[RUN]], block.bounds[at[RUN] + 1]
-    at[PLACED] = at[OLDEST] = at[TOGETHER] = at[FRESH] = 0
+    at[PLACED] = at[OLDEST] = at[TOGETHER] = at[FRESH] = at[STRAY] = 0
     fill(plan, queue, block, width)
 
 
@@ -312,6 +319,8 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
                 break
             at[NEXT] += 1
             at[PLACED] = 0
+        if not _is_within(plan, packed, state, at):
+            at[STRAY] = 1
         last_word = word if word < words else words - 1
         for i in range(num_words):
             bits = packed[state, i] & matter[i]
@@ -322,6 +331,24 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
                     rows[row + w] |= filled[w]
         for w in range(first_word, last_word + 1):
             masks[w] |= filled[w]
+
+
+@inlined
+def _is_within(plan: PlayoutPlan, packed: U64, state: int, at: NDArray[np.int64]) -> bool:
+    """Whether a state may be in a phase."""
+    out_of_line()
+    steps = len(plan.within)
+    for _ in range(steps):
+        differ = np.uint64(0)
+        for i in range(packed.shape[1]):
+            differ |= packed[state, i] & plan.within[at[LIKELY], 0, i]
+            differ |= ~packed[state, i] & plan.within[at[LIKELY], 1, i]
+            if differ:
+                break
+        if not differ:
+            return True
+        at[LIKELY] = (at[LIKELY] + 1) % steps
+    return steps == 0
 
 
 @inlined

@@ -7,6 +7,8 @@ one for each turn, where the fluents that say so are constants:
     legal white (move 1 2)  =  control white and pawn 1 and free 2
     while it is black's turn:   never; and no effect of this move is possible
 
+And fluents that cannot hold in any step of a game are constants, too (see `reach`).
+
 A *clock* is a set of fluents whose next values depend on nothing but themselves: it goes through
 the same values in every match. Clocks that repeat themselves after a few steps say the phase.
 """
@@ -24,6 +26,7 @@ from ggp.machine.arrays import offsets_of
 from ggp.machine.jit import inlined, kernel
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Literals
 from ggp.machine.propnet.play.cones import I64, suited, touched_by
+from ggp.machine.propnet.play.reach import reachable
 
 MIN_LITERALS = 4000
 """Smaller circuits are not worth it: what they cost is mostly something else."""
@@ -32,14 +35,17 @@ MAX_PERIOD = 4
 
 
 class Phases(NamedTuple):
-    """P phases.
+    """P phases; one of no clock if something else is constant.
 
     Attributes:
+        within: `[T, 2, F]` what may be false, and what may hold, of states that are played in
+            phases, see `reachable`; none for any.
         fluents: `[S]` the clock.
         values: `[P, S]` what it says in each phase.
         circuits: of each phase; the same inputs and outputs as the whole circuit.
     """
 
+    within: NDArray[np.bool_]
     fluents: NDArray[np.int64]
     values: NDArray[np.bool_]
     circuits: tuple[Circuit, ...]
@@ -48,9 +54,28 @@ class Phases(NamedTuple):
 def phases_of(circuit: Circuit) -> Phases:
     """The phases of a game that starts in its initial state; none if it has no such clock."""
     fluents, values = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.bool_)
+    within = np.zeros((0, 2, len(circuit.fluents)), dtype=np.bool_)
+    bounded = circuit
     if circuit.num_literals >= MIN_LITERALS and not circuit.loops:
         fluents, values = _clock(circuit)
-    return Phases(fluents, values, tuple(_within(circuit, fluents, held) for held in values))
+        within = reachable(circuit)
+    if len(within):
+        bounded = _bounded(circuit, within)
+        if not len(values):
+            values = np.zeros((1, 0), dtype=np.bool_)
+    circuits = tuple(_within(bounded, fluents, held) for held in values)
+    return Phases(within, fluents, values, circuits)
+
+
+def _bounded(circuit: Circuit, within: NDArray[np.bool_]) -> Circuit:
+    """A circuit that says the same of all states that are within what may hold in some step."""
+    false, holds = np.logical_or.reduce(within, axis=0)
+    constant = np.flatnonzero(false != holds)
+    values = holds[constant].tolist()
+    assumed = _assuming(circuit, dict(zip((1 + constant).tolist(), values, strict=True)))
+    following = assumed.next.copy()
+    following[constant] = 2 * (1 + constant)
+    return replace(assumed, next=following)
 
 
 def _clock(circuit: Circuit) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

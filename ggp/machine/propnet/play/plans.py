@@ -28,9 +28,9 @@ from ggp.machine.propnet.play.blocks import PlayoutPlan
 from ggp.machine.propnet.play.choice import GROUP, SPARSE, Groups
 from ggp.machine.propnet.play.cones import cone
 from ggp.machine.propnet.play.layout import Stage, lay_out
-from ggp.machine.propnet.play.packed import pack
+from ggp.machine.propnet.play.packed import pack, pack_rows, words_for
 from ggp.machine.propnet.play.phases import phases_of
-from ggp.machine.propnet.play.tapes import I32, Tape, Wires
+from ggp.machine.propnet.play.tapes import I32, U64, Tape, Wires
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -68,6 +68,7 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
         row_of=row_of,
         matter=pack(row_of >= 0),
         state_rows=row_of[matter],
+        within=_packed_bounds(phases.within, row_of >= 0),
         phase_rows=row_of[phases.fluents],
         phases=np.where(phases.values, _ALL, np.uint64(0)),
         act_parts=np.cumsum([0, *(len(each.act.parts) for each in variants)]),
@@ -175,6 +176,13 @@ class _Variant(NamedTuple):
             move_rows,
             judged,
         )
+
+
+def _packed_bounds(within: NDArray[np.bool_], matter: NDArray[np.bool_]) -> U64:
+    """`PlayoutPlan.within`: what may not hold, and what may not be false."""
+    steps, _, num_fluents = within.shape
+    outside = (~within[:, ::-1] & matter).reshape(2 * steps, num_fluents)
+    return pack_rows(outside).reshape(steps, 2, words_for(num_fluents))
 
 
 def _always_counted(
