@@ -6,10 +6,22 @@ import numpy as np
 import pytest
 
 from benchmarks.generated import turning_stones
+from ggp.gdl.normalize import normalize
+from ggp.gdl.parser import parse
 from ggp.machine.abilities import TrialBatch
-from ggp.machine.base import IntArray
+from ggp.machine.base import IntArray, States
+from ggp.machine.propnet.build.gates import build_circuit
+from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.circuit import Circuit, Literals
-from ggp.machine.propnet.play import cones, fusing, order, phases, updates
+from ggp.machine.propnet.play import (
+    cones,
+    fusing,
+    order,
+    phases,
+    plans,
+    reach,
+    updates,
+)
 from ggp.machine.propnet.play.blocks import PlayoutPlan
 from ggp.machine.propnet.play.cones import cone
 from ggp.machine.propnet.play.layout import Stage, lay_out
@@ -20,9 +32,39 @@ from ggp.machine.propnet.play.plain import run_plainly
 from ggp.machine.propnet.play.plans import playout_plan
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.queries import Queries
+from ggp.machine.propnet.play.tapes import WHOLE
 from ggp.machine.propnet.play.vectors import aligned_words
+from ggp.search.moves import random_moves
 from tests.machine.propnet.circuits import circuit_of, random_circuit
 from tests.machine.propnet.evaluate import Bits, evaluate, read
+
+DEALING = """
+(role dealer) (role player)
+(card red) (card blue)
+(succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5) (succ 5 6) (succ 6 7) (succ 7 8) (succ 8 9)
+(<= (number ?n) (succ ?m ?n))
+(init (step 0)) (init (hand red 0)) (init (hand blue 0))
+(<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
+(<= dealing (true (step ?n)) (succ ?n 4))
+(<= dealing (true (step ?n)) (succ ?n ?m) (succ ?m 4))
+(<= dealing (true (step ?n)) (succ ?n ?l) (succ ?l ?m) (succ ?m 4))
+(<= dealing (true (step 0)))
+(<= (legal dealer (deal ?c)) (card ?c) dealing)
+(<= (legal dealer noop) (not dealing))
+(<= (legal player noop) dealing)
+(<= (legal player (lose ?c ?n)) (not dealing) (true (hand ?c ?n)) (number ?n))
+(<= (legal player (keep ?c)) (not dealing) (card ?c))
+(<= (next (hand ?c ?n)) (does dealer (deal ?c)) (true (hand ?c ?m)) (succ ?m ?n))
+(<= (next (hand ?c ?n)) (true (hand ?c ?n)) (not (does dealer (deal ?c))) (not (lost ?c)))
+(<= (lost ?c) (does player (lose ?c ?n)))
+(<= (next (hand ?c ?m)) (does player (lose ?c ?n)) (succ ?m ?n))
+(<= terminal (true (step 8)))
+(<= (goal dealer 0) (role dealer))
+(<= (goal player 100) (true (hand red 2)))
+(<= (goal player 50) (true (hand red ?n)) (distinct ?n 2) (true (hand blue 1)))
+(<= (goal player 0) (true (hand red ?n)) (distinct ?n 2) (not (true (hand blue 1))))
+"""
+"""Four cards are dealt, of nine that a hand could have."""
 
 LANES = (1, FEW, FEW + 1, NARROW, NARROW + 1)
 
@@ -82,24 +124,88 @@ def test_few_and_many_states_say_what_gates_say(
 
 
 @pytest.mark.parametrize("lanes", [1, 2000])
+@pytest.mark.parametrize("dealt", [False, True])
 def test_playouts_are_the_same_whatever_is_put_together(
-    lanes: int, monkeypatch: pytest.MonkeyPatch
+    lanes: int, dealt: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the longest runs of gates, and nothing put inside others or left out in phases."""
-    circuit = turning_stones(6)
+    """With the longest runs of gates, and nothing put inside others, left out, or written early."""
+    circuit = build_circuit(ground(normalize(parse(DEALING)))) if dealt else turning_stones(6)
+    rng = np.random.default_rng(5)
+    # Some that no match comes to.
+    stray = np.repeat(circuit.initial[None], 200, axis=0)
+    stray[::3] ^= rng.random((67, stray.shape[1])) < 0.1
+    monkeypatch.setattr(reach, "MIN_LITERALS", 0)
+    monkeypatch.setattr(phases, "MIN_LITERALS", 0)
+    monkeypatch.setattr(plans, "SPARSE", 8)
     played = []
     for plain in (False, True):
         if plain:
             monkeypatch.setattr(order, "PIECE", 1 << 30)
             monkeypatch.setattr(order, "SMALL_PIECE", 1 << 30)
+            monkeypatch.setattr(order, "written_straight", written_nowhere)
             monkeypatch.setattr(phases, "MIN_LITERALS", 1 << 30)
             monkeypatch.setattr(fusing, "INSIDE", 0)
             monkeypatch.setattr(updates, "TOGETHER", 1 << 30)
+            monkeypatch.setattr(plans, "SPARSE", 1 << 30)
         machine = PropnetMachine(circuit, is_gdl2=False)
-        assert (len(machine.playout_plan.phases) > 0) != plain
-        found = machine.playout(machine.initial(lanes), np.random.default_rng(3))
-        played.append([each.tolist() for each in found])
-    assert played[0] == played[1]
+        plan = machine.playout_plan
+        assert (len(plan.phases) > 0) != plain
+        assert (len(plan.within) > 0) == (dealt and not plain)
+        assert plan.always.all() == plain
+        assert (plan.act.segments[:, 8] == WHOLE).all() == plain
+        for states in (machine.initial(lanes), machine.from_fluent_bits(stray)):
+            found = machine.playout(states, np.random.default_rng(3), 40)
+            played.append([each.tolist() for each in found])
+    assert played[:2] == played[2:]
+
+
+def written_nowhere(*arguments: object) -> Bits:
+    """No target is written straight."""
+    targets = arguments[3]
+    assert isinstance(targets, np.ndarray)
+    return np.zeros(len(targets), dtype=np.bool_)
+
+
+@pytest.mark.parametrize("name", [None, "tic_tac_toe", "krieg_tic_tac_toe", "exploding_bomb"])
+def test_what_matches_come_to_is_reachable(
+    name: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reach, "MIN_LITERALS", 0)
+    monkeypatch.setattr(reach, "WORTH", 1)
+    circuit = build_circuit(ground(normalize(parse(DEALING)))) if name is None else circuit_of(name)
+    machine = PropnetMachine(circuit, is_gdl2=True)
+    within = reach.reachable(circuit)
+    assert len(within) > 0
+    rng = np.random.default_rng(0)
+    states: States = machine.initial(200)
+    for step in range(20):
+        assert isinstance(states, PropnetStates)
+        held = unpack(states.packed, len(circuit.fluents))
+        fits = [(may[1] | ~held) & (may[0] | held) for may in within]
+        assert np.any([each.all(axis=1) for each in fits], axis=0).all()
+        if step < len(within):
+            assert fits[step].all()
+        states = states.take(np.flatnonzero(~machine.terminal(states)))
+        if not len(states):
+            break
+        drawn = [random_moves(machine, states, role, rng) for role in range(len(machine.roles))]
+        states = machine.step(states, np.stack(drawn, axis=1)).states
+
+
+def test_cards_that_are_never_dealt_are_left_out() -> None:
+    circuit = build_circuit(ground(normalize(parse(DEALING))))
+    assert len(reach.reachable(circuit)) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reach, "MIN_LITERALS", 0)
+        within = reach.reachable(circuit)
+        patch.setattr(phases, "MIN_LITERALS", 0)
+        found = phases_of(circuit)
+    holds = within[:, 1].any(axis=0)
+    hands = {circuit.fluents[f] for f in np.flatnonzero(holds)}
+    assert "(hand red 4)" in hands
+    assert "(hand red 5)" not in hands
+    assert len(found.circuits) == 1
+    assert found.circuits[0].num_literals < 0.6 * circuit.num_literals
 
 
 def test_given_moves_are_made_in_phases_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,8 +425,11 @@ def test_fluents_are_overwritten_when_nobody_reads_them(
     assert most > 1 or together > 1
 
 
-def test_large_states_are_overwritten_part_by_part() -> None:
-    plan = playout_plan(turning_stones(12))
+def test_large_states_are_overwritten_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    circuit = turning_stones(12)
+    assert (playout_plan(circuit).act.segments[:, 8] != WHOLE).any()
+    monkeypatch.setattr(order, "written_straight", written_nowhere)
+    plan = playout_plan(circuit)
     sizes = np.diff(plan.change_ends)
     assert len(sizes) == len(plan.act.parts) == plan.act_parts[-1] > 3
     first = slice(*plan.change_ends[plan.act_parts[:2]])

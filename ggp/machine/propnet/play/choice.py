@@ -274,9 +274,7 @@ def make_all(
 
 
 @inlined
-def clear_left(
-    rows: U64, outputs: I32, group: int, groups: Groups, width: tuple[int, ...]
-) -> None:
+def clear_left(rows: U64, outputs: I32, group: int, groups: Groups, width: tuple[int, ...]) -> None:
     """Clear the rows of a group if anything is left in them."""
     if groups[group] != IDLE:
         for k in range(GROUP * group, GROUP * group + GROUP):

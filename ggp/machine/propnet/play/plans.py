@@ -185,9 +185,7 @@ def _packed_bounds(within: NDArray[np.bool_], matter: NDArray[np.bool_]) -> U64:
     return pack_rows(outside).reshape(steps, 2, words_for(num_fluents))
 
 
-def _always_counted(
-    role_moves: Sequence[NDArray[np.int64]], move_rows: I32, unread: int
-) -> Groups:
+def _always_counted(role_moves: Sequence[NDArray[np.int64]], move_rows: I32, unread: int) -> Groups:
     """`PlayoutPlan.always`.
 
     Args:

@@ -51,7 +51,7 @@ def reachable(circuit: Circuit) -> Bools:
         if np.count_nonzero(ever) > WORTH * len(ever):
             break
         following = _following(circuit, held)
-        if following is None or np.array_equal(following, held):
+        if following is None or any(np.array_equal(following, each) for each in steps):
             return np.stack(steps)
         held = following
     return np.zeros((0, *held.shape), dtype=np.bool_)
