@@ -66,6 +66,27 @@ DEALING = """
 """
 """Four cards are dealt, of nine that a hand could have."""
 
+WRITING = """
+(role a) (role random)
+(init (line 1))
+(succ 1 2) (succ 2 3) (succ 3 4)
+(value 1) (value 2) (value 3) (value 4) (value 5) (value 6)
+(<= writing (true (line ?n)))
+(<= (legal a (write ?x)) (value ?x) writing)
+(<= (legal a noop) (not writing))
+(<= (legal random noop) writing)
+(<= (legal random (draw ?x)) (value ?x) (not writing))
+(<= (next (line ?m)) (true (line ?n)) (succ ?n ?m))
+(<= (next (written ?n ?x)) (true (line ?n)) (does a (write ?x)))
+(<= (next (written ?n ?x)) (true (written ?n ?x)))
+(<= (next (drawn ?x)) (does random (draw ?x)))
+(<= terminal (true (drawn ?x)) (true (written 2 ?x)))
+(<= won (true (drawn ?x)) (true (written 1 ?x)))
+(<= (goal a 100) won)
+(<= (goal a 0) (not won))
+"""
+"""Four values are written, then some are drawn until the second is met."""
+
 LANES = (1, FEW, FEW + 1, NARROW, NARROW + 1)
 
 
@@ -204,8 +225,30 @@ def test_cards_that_are_never_dealt_are_left_out() -> None:
     hands = {circuit.fluents[f] for f in np.flatnonzero(holds)}
     assert "(hand red 4)" in hands
     assert "(hand red 5)" not in hands
-    assert len(found.circuits) == 1
-    assert found.circuits[0].num_literals < 0.6 * circuit.num_literals
+    assert found.asked.tolist() == [True, False]
+    assert found.circuits[0].num_literals < 0.8 * found.circuits[1].num_literals
+    assert found.circuits[1].num_literals < 0.6 * circuit.num_literals
+
+
+def test_lanes_play_on_after_an_opening_until_few_are_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reach, "MIN_LITERALS", 0)
+    monkeypatch.setattr(phases, "MIN_LITERALS", 0)
+    circuit = build_circuit(ground(normalize(parse(WRITING))))
+    machine = PropnetMachine(circuit, is_gdl2=False)
+    plan = machine.playout_plan
+    opening = phases_of(circuit).fluents
+    assert {circuit.fluents[f] for f in opening} == {f"(line {n})" for n in range(1, 5)}
+    assert plan.asked.all()
+    assert 0 < plan.refill[1] < plan.refill[0] == plans.REFILL
+    size = 20_000
+    played = machine.playout(machine.initial(size), np.random.default_rng(0))
+    assert played.finished.all()
+    assert (played.steps > 4).all()
+    # After four steps, one of six ends it. What is drawn last was written first by one of six.
+    assert abs(played.steps.mean() - 10) < 5 * np.sqrt(30 / size)
+    assert abs((played.goals[:, 0] == 100).mean() - 1 / 6) < 5 * np.sqrt(5 / 36 / size)
 
 
 def test_given_moves_are_made_in_phases_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,9 +54,6 @@ from ggp.machine.propnet.play.vectors import (
     words_of,
 )
 
-_REFILL = 7, 8
-"""New lanes are let in when no more than this share of a block plays on."""
-
 
 @kernel
 def play(
@@ -98,7 +95,8 @@ def play(
         # Where roles take turns, those with one legal move cost least if all lanes agree whose
         # turn it is: new lanes wait for that.
         in_turn = (at[STEP] + 1 - at[TOGETHER]) % plan.turns == 0
-        tidy = alive == 0 or (waiting and in_turn and _REFILL[1] * alive <= _REFILL[0] * 64 * words)
+        few = 1024 * alive <= plan.refill[variant] * 64 * words
+        tidy = alive == 0 or (waiting and in_turn and few)
         # Lanes that ended earlier still hold their last states, so that one evaluation judges all.
         if tidy and not len(plan.phases):
             run_tape(plan.judge, 0, block.rows, block.masks, width)
@@ -138,6 +136,7 @@ def _variant(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> int:
             for k in range(len(plan.phase_rows)):
                 held = load(block.rows, item(plan.phase_rows, k) * words, width)
                 other = bor(other, bxor(held, splat(plan.phases[v, k], width)))
+            other = band(other, splat(plan.asked[v], width))
             if not reduce_or(band(other, playing)):
                 return v + 1
     return 0

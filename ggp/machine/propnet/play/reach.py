@@ -50,15 +50,19 @@ def reachable(circuit: Circuit) -> Bools:
         ever |= held[1]
         if np.count_nonzero(ever) > WORTH * len(ever):
             break
-        following = _following(circuit, held)
-        if following is None or any(np.array_equal(following, each) for each in steps):
+        after = following(circuit, held)
+        if after is None or any(np.array_equal(after, each) for each in steps):
             return np.stack(steps)
-        held = following
+        held = after
     return np.zeros((0, *held.shape), dtype=np.bool_)
 
 
-def _following(circuit: Circuit, held: Bools) -> Bools | None:
-    """What may be false and may hold after one that was `held`; None if that is surely over."""
+def following(circuit: Circuit, held: Bools) -> Bools | None:
+    """`[2, F]` what may be false and may hold one step later; None if the game is surely over.
+
+    Args:
+        held: `[2, F]` what may be false and may hold now.
+    """
     base, num_fluents = 1 + circuit.num_inputs, len(circuit.fluents)
     may = np.zeros((2, base + circuit.num_gates), dtype=np.bool_)
     may[0, 0] = True
