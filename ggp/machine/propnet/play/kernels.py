@@ -39,113 +39,126 @@ def run_tape(tape: Tape, part: int, rows: U64, playing: U64, width: tuple[int, .
     Rows of inputs change only in lanes of the mask `playing`; anything where none is written into.
 
     Most gates have two or three inputs, or up to four pairs. Those have loops of their own, because
-    what it takes to find out how many inputs a gate has, and which are inverted, takes longer than
-    to read them.
+    what it takes to find out how many inputs a gate has takes longer than to read them.
     """
     out_of_line()
     at = tape.parts[part, 2]
     for s in range(tape.parts[part, 0], tape.parts[part, 1]):
-        shape = 0
-        for k in range(5):
-            # Digits, none of which says less than there are.
-            shape = 10 * shape + min(9, tape.segments[s, 3 + k])
+        singles = tape.segments[s, 3] + tape.segments[s, 4]
+        pairs = tape.segments[s, 5] + tape.segments[s, 6]
         if tape.segments[s, 2]:
             first, end = tape.segments[s, 0], tape.segments[s, 1]
             at = _run_loop(tape, first, end, at, rows, width)
-        elif shape == 20000:
-            at = _run_exactly(tape, s, at, rows, playing, (0, 0), (), (), (), width)
-        elif shape == 11000:
-            at = _run_exactly(tape, s, at, rows, playing, (0,), (0,), (), (), width)
-        elif shape == 2000:
-            at = _run_exactly(tape, s, at, rows, playing, (), (0, 0), (), (), width)
-        elif shape == 30000:
-            at = _run_exactly(tape, s, at, rows, playing, (0, 0, 0), (), (), (), width)
-        elif shape == 21000:
-            at = _run_exactly(tape, s, at, rows, playing, (0, 0), (0,), (), (), width)
-        elif shape == 12000:
-            at = _run_exactly(tape, s, at, rows, playing, (0,), (0, 0), (), (), width)
-        elif shape == 3000:
-            at = _run_exactly(tape, s, at, rows, playing, (), (0, 0, 0), (), (), width)
-        elif shape == 10100:
-            at = _run_exactly(tape, s, at, rows, playing, (0,), (), (0,), (), width)
-        elif shape == 10010:
-            at = _run_exactly(tape, s, at, rows, playing, (0,), (), (), (0,), width)
-        elif shape == 1100:
-            at = _run_exactly(tape, s, at, rows, playing, (), (0,), (0,), (), width)
-        elif shape == 1010:
-            at = _run_exactly(tape, s, at, rows, playing, (), (0,), (), (0,), width)
-        elif shape == 200:
-            at = _run_exactly(tape, s, at, rows, playing, (), (), (0, 0), (), width)
-        elif shape == 110:
-            at = _run_exactly(tape, s, at, rows, playing, (), (), (0,), (0,), width)
-        elif shape == 20:
-            at = _run_exactly(tape, s, at, rows, playing, (), (), (), (0, 0), width)
-        elif shape == 300:
-            at = _run_exactly(tape, s, at, rows, playing, (), (), (0, 0, 0), (), width)
-        elif shape == 210:
-            at = _run_exactly(tape, s, at, rows, playing, (), (), (0, 0), (0,), width)
-        elif shape == 120:
-            at = _run_exactly(tape, s, at, rows, playing, (), (), (0,), (0, 0), width)
-        elif shape == 30:
-            at = _run_exactly(tape, s, at, rows, playing, (), (), (), (0, 0, 0), width)
-        elif shape == 400:
-            at = _run_exactly(tape, s, at, rows, playing, (), (), (0, 0, 0, 0), (), width)
-        elif shape == 310:
-            at = _run_exactly(tape, s, at, rows, playing, (), (), (0, 0, 0), (0,), width)
-        elif shape == 220:
-            at = _run_exactly(tape, s, at, rows, playing, (), (), (0, 0), (0, 0), width)
-        elif shape == 130:
-            at = _run_exactly(tape, s, at, rows, playing, (), (), (0,), (0, 0, 0), width)
-        elif shape == 40:
-            at = _run_exactly(tape, s, at, rows, playing, (), (), (), (0, 0, 0, 0), width)
+        elif tape.segments[s, 7]:
+            at = _run_any(tape, s, at, rows, playing, width)
+        elif singles == 2 and pairs == 0:
+            at = _run_singles(tape, s, at, rows, playing, (0, 0), width)
+        elif singles == 3 and pairs == 0:
+            at = _run_singles(tape, s, at, rows, playing, (0, 0, 0), width)
+        elif singles == 1 and pairs == 1:
+            at = _run_pairs(tape, s, at, rows, playing, (0,), (0,), width)
+        elif singles == 0 and pairs == 2:
+            at = _run_pairs(tape, s, at, rows, playing, (), (0, 0), width)
+        elif singles == 0 and pairs == 3:
+            at = _run_pairs(tape, s, at, rows, playing, (), (0, 0, 0), width)
+        elif singles == 0 and pairs == 4:
+            at = _run_pairs(tape, s, at, rows, playing, (), (0, 0, 0, 0), width)
         else:
             at = _run_any(tape, s, at, rows, playing, width)
 
 
 @inlined
-def _run_exactly(
+def _run_singles(
     tape: Tape,
     s: int,
     start: int,
     rows: U64,
     playing: U64,
-    plus: tuple[int, ...],
-    minus: tuple[int, ...],
-    both: tuple[int, ...],
-    one: tuple[int, ...],
+    singles: tuple[int, ...],
     width: tuple[int, ...],
 ) -> int:
-    """Evaluate gates of one shape.
+    """Evaluate gates of two or three single inputs.
 
     Args:
-        plus, minus, both, one: as many zeros as the shape says: code is made for each.
+        singles: as many zeros as a gate has: code is made for each number.
 
     Returns:
         where the inputs of the next gate are.
     """
     out_of_line()
     words = words_of(width)
-    first, end = tape.segments[s, 0], tape.segments[s, 1]
+    first, end, plus = tape.segments[s, 0], tape.segments[s, 1], tape.segments[s, 3]
     written, lanes = tape.segments[s, 8], load(playing, 0, width)
+    left, middle = _inversion(plus, 0, width), _inversion(plus, 1, width)
+    right = _inversion(plus, 2, width)
     at = start
     for g in range(first, end):
-        value = splat(_ALL, width)
-        for k in range(len(plus)):
-            value = band(value, _row(tape, at + k, rows, width))
-        at += len(plus)
-        for k in range(len(minus)):
-            value = but_not(value, _row(tape, at + k, rows, width))
-        at += len(minus)
-        for k in range(len(both)):
-            a, b = _row(tape, at + 2 * k, rows, width), _row(tape, at + 2 * k + 1, rows, width)
-            value = but_not(value, band(a, b))
-        at += 2 * len(both)
-        for k in range(len(one)):
-            a, b = _row(tape, at + 2 * k, rows, width), _row(tape, at + 2 * k + 1, rows, width)
-            value = but_not(value, but_not(a, b))
-        at += 2 * len(one)
+        a = bxor(_row(tape, at, rows, width), left)
+        b = bxor(_row(tape, at + 1, rows, width), middle)
+        value = band(a, b)
+        if len(singles) > 2:
+            value = band(value, bxor(_row(tape, at + 2, rows, width), right))
+        at += len(singles)
         _write(rows, item(tape.outputs, g) * words, value, written, lanes, width)
     return at
+
+
+@inlined
+def _run_pairs(
+    tape: Tape,
+    s: int,
+    start: int,
+    rows: U64,
+    playing: U64,
+    singles: tuple[int, ...],
+    pairs: tuple[int, ...],
+    width: tuple[int, ...],
+) -> int:
+    """Evaluate gates of up to one single input, and one to four pairs whose first row must hold.
+
+    Args:
+        singles, pairs: as many zeros as a gate has: code is made for each number.
+
+    Returns:
+        where the inputs of the next gate are.
+    """
+    out_of_line()
+    words = words_of(width)
+    first, end, both = tape.segments[s, 0], tape.segments[s, 1], tape.segments[s, 5]
+    written, lanes = tape.segments[s, 8], load(playing, 0, width)
+    single = _inversion(tape.segments[s, 4], 0, width)
+    # Of which pairs the second row is inverted.
+    b, d = _inversion(both, 0, width), _inversion(both, 1, width)
+    f, h = _inversion(both, 2, width), _inversion(both, 3, width)
+    at = start
+    for g in range(first, end):
+        wrong = splat(np.uint64(0), width)
+        if len(singles):
+            wrong = bxor(_row(tape, at, rows, width), single)
+            at += 1
+        wrong = bor(wrong, _as_wanted(tape, at, rows, b, width))
+        if len(pairs) > 1:
+            wrong = bor(wrong, _as_wanted(tape, at + 2, rows, d, width))
+        if len(pairs) > 2:
+            wrong = bor(wrong, _as_wanted(tape, at + 4, rows, f, width))
+        if len(pairs) > 3:
+            wrong = bor(wrong, _as_wanted(tape, at + 6, rows, h, width))
+        at += 2 * len(pairs)
+        value = bxor(wrong, splat(_ALL, width))
+        _write(rows, item(tape.outputs, g) * words, value, written, lanes, width)
+    return at
+
+
+@inlined
+def _inversion(straight: int, number: int, width: tuple[int, ...]) -> Any:
+    """All ones for an input that is inverted; the first `straight` are not."""
+    return splat(np.uint64(0) if number < straight else _ALL, width)
+
+
+@inlined
+def _as_wanted(tape: Tape, at: int, rows: U64, b: Any, width: tuple[int, ...]) -> Any:
+    """Where the first row of a pair holds, and the second is as the pair wants it."""
+    return band(_row(tape, at, rows, width), bxor(_row(tape, at + 1, rows, width), b))
 
 
 @inlined
