@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 from benchmarks.generated import turning_stones
-from ggp.gdl.normalize import normalize
-from ggp.gdl.parser import parse
 from ggp.machine.abilities import TrialBatch
-from ggp.machine.base import IntArray, States
-from ggp.machine.propnet.build.gates import build_circuit
-from ggp.machine.propnet.build.grounding import ground
+from ggp.machine.base import IntArray
 from ggp.machine.propnet.circuit import Circuit, Literals
 from ggp.machine.propnet.play import (
     cones,
@@ -34,58 +30,8 @@ from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.queries import Queries
 from ggp.machine.propnet.play.tapes import WHOLE
 from ggp.machine.propnet.play.vectors import aligned_words
-from ggp.search.moves import random_moves
-from tests.machine.propnet.circuits import circuit_of, random_circuit
+from tests.machine.propnet.circuits import circuit_of, dealing, random_circuit
 from tests.machine.propnet.evaluate import Bits, evaluate, read
-
-DEALING = """
-(role dealer) (role player)
-(card red) (card blue)
-(succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5) (succ 5 6) (succ 6 7) (succ 7 8) (succ 8 9)
-(<= (number ?n) (succ ?m ?n))
-(init (step 0)) (init (hand red 0)) (init (hand blue 0))
-(<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
-(<= dealing (true (step ?n)) (succ ?n 4))
-(<= dealing (true (step ?n)) (succ ?n ?m) (succ ?m 4))
-(<= dealing (true (step ?n)) (succ ?n ?l) (succ ?l ?m) (succ ?m 4))
-(<= dealing (true (step 0)))
-(<= (legal dealer (deal ?c)) (card ?c) dealing)
-(<= (legal dealer noop) (not dealing))
-(<= (legal player noop) dealing)
-(<= (legal player (lose ?c ?n)) (not dealing) (true (hand ?c ?n)) (number ?n))
-(<= (legal player (keep ?c)) (not dealing) (card ?c))
-(<= (next (hand ?c ?n)) (does dealer (deal ?c)) (true (hand ?c ?m)) (succ ?m ?n))
-(<= (next (hand ?c ?n)) (true (hand ?c ?n)) (not (does dealer (deal ?c))) (not (lost ?c)))
-(<= (lost ?c) (does player (lose ?c ?n)))
-(<= (next (hand ?c ?m)) (does player (lose ?c ?n)) (succ ?m ?n))
-(<= terminal (true (step 8)))
-(<= (goal dealer 0) (role dealer))
-(<= (goal player 100) (true (hand red 2)))
-(<= (goal player 50) (true (hand red ?n)) (distinct ?n 2) (true (hand blue 1)))
-(<= (goal player 0) (true (hand red ?n)) (distinct ?n 2) (not (true (hand blue 1))))
-"""
-"""Four cards are dealt, of nine that a hand could have."""
-
-WRITING = """
-(role a) (role random)
-(init (line 1))
-(succ 1 2) (succ 2 3) (succ 3 4)
-(value 1) (value 2) (value 3) (value 4) (value 5) (value 6)
-(<= writing (true (line ?n)))
-(<= (legal a (write ?x)) (value ?x) writing)
-(<= (legal a noop) (not writing))
-(<= (legal random noop) writing)
-(<= (legal random (draw ?x)) (value ?x) (not writing))
-(<= (next (line ?m)) (true (line ?n)) (succ ?n ?m))
-(<= (next (written ?n ?x)) (true (line ?n)) (does a (write ?x)))
-(<= (next (written ?n ?x)) (true (written ?n ?x)))
-(<= (next (drawn ?x)) (does random (draw ?x)))
-(<= terminal (true (drawn ?x)) (true (written 2 ?x)))
-(<= won (true (drawn ?x)) (true (written 1 ?x)))
-(<= (goal a 100) won)
-(<= (goal a 0) (not won))
-"""
-"""Four values are written, then some are drawn until the second is met."""
 
 LANES = (1, FEW, FEW + 1, NARROW, NARROW + 1)
 
@@ -150,7 +96,7 @@ def test_playouts_are_the_same_whatever_is_put_together(
     lanes: int, dealt: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the longest runs of gates, and nothing put inside others, left out, or written early."""
-    circuit = build_circuit(ground(normalize(parse(DEALING)))) if dealt else turning_stones(6)
+    circuit = dealing() if dealt else turning_stones(6)
     rng = np.random.default_rng(5)
     # Some that no match comes to.
     stray = np.repeat(circuit.initial[None], 200, axis=0)
@@ -185,70 +131,6 @@ def written_nowhere(*arguments: object) -> Bits:
     targets = arguments[3]
     assert isinstance(targets, np.ndarray)
     return np.zeros(len(targets), dtype=np.bool_)
-
-
-@pytest.mark.parametrize("name", [None, "tic_tac_toe", "krieg_tic_tac_toe", "exploding_bomb"])
-def test_what_matches_come_to_is_reachable(
-    name: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reach, "MIN_LITERALS", 0)
-    monkeypatch.setattr(reach, "WORTH", 1)
-    circuit = build_circuit(ground(normalize(parse(DEALING)))) if name is None else circuit_of(name)
-    machine = PropnetMachine(circuit, is_gdl2=True)
-    within = reach.reachable(circuit)
-    assert len(within) > 0
-    rng = np.random.default_rng(0)
-    states: States = machine.initial(200)
-    for step in range(20):
-        assert isinstance(states, PropnetStates)
-        held = unpack(states.packed, len(circuit.fluents))
-        fits = [(may[1] | ~held) & (may[0] | held) for may in within]
-        assert np.any([each.all(axis=1) for each in fits], axis=0).all()
-        if step < len(within):
-            assert fits[step].all()
-        states = states.take(np.flatnonzero(~machine.terminal(states)))
-        if not len(states):
-            break
-        drawn = [random_moves(machine, states, role, rng) for role in range(len(machine.roles))]
-        states = machine.step(states, np.stack(drawn, axis=1)).states
-
-
-def test_cards_that_are_never_dealt_are_left_out() -> None:
-    circuit = build_circuit(ground(normalize(parse(DEALING))))
-    assert len(reach.reachable(circuit)) == 0
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reach, "MIN_LITERALS", 0)
-        within = reach.reachable(circuit)
-        patch.setattr(phases, "MIN_LITERALS", 0)
-        found = phases_of(circuit)
-    holds = within[:, 1].any(axis=0)
-    hands = {circuit.fluents[f] for f in np.flatnonzero(holds)}
-    assert "(hand red 4)" in hands
-    assert "(hand red 5)" not in hands
-    assert found.asked.tolist() == [True, False]
-    assert found.circuits[0].num_literals < 0.8 * found.circuits[1].num_literals
-    assert found.circuits[1].num_literals < 0.6 * circuit.num_literals
-
-
-def test_lanes_play_on_after_an_opening_until_few_are_left(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(reach, "MIN_LITERALS", 0)
-    monkeypatch.setattr(phases, "MIN_LITERALS", 0)
-    circuit = build_circuit(ground(normalize(parse(WRITING))))
-    machine = PropnetMachine(circuit, is_gdl2=False)
-    plan = machine.playout_plan
-    opening = phases_of(circuit).fluents
-    assert {circuit.fluents[f] for f in opening} == {f"(line {n})" for n in range(1, 5)}
-    assert plan.asked.all()
-    assert 0 < plan.refill[1] < plan.refill[0] == plans.REFILL
-    size = 20_000
-    played = machine.playout(machine.initial(size), np.random.default_rng(0))
-    assert played.finished.all()
-    assert (played.steps > 4).all()
-    # After four steps, one of six ends it. What is drawn last was written first by one of six.
-    assert abs(played.steps.mean() - 10) < 5 * np.sqrt(30 / size)
-    assert abs((played.goals[:, 0] == 100).mean() - 1 / 6) < 5 * np.sqrt(5 / 36 / size)
 
 
 def test_given_moves_are_made_in_phases_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ class Phases(NamedTuple):
 
 
 def phases_of(circuit: Circuit) -> Phases:
-    """The phases of a game that starts in its initial state; none if it has no such clock."""
+    """The phases of a game that starts in its initial state; none if nothing can be left out."""
     fluents, values = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.bool_)
     within = np.zeros((0, 2, len(circuit.fluents)), dtype=np.bool_)
     if circuit.num_literals < MIN_LITERALS or circuit.loops:
