@@ -28,7 +28,7 @@ MIN_LITERALS = 10_000
 
 MAX_STEPS = 100
 
-MAX_LITERALS = 40_000_000
+MAX_LITERALS = 15_000_000
 """That may be evaluated: a tenth of a second."""
 
 WORTH = 0.8
