@@ -40,7 +40,7 @@ def repeat_tape(tape: Tape, parts: int, rows: U64, times: int, width: tuple[int,
     """Run the first parts of a tape several times."""
     for _ in range(times):
         for part in range(parts):
-            run_tape(tape, part, rows, width)
+            run_tape(tape, part, rows, rows, width)
 
 
 _repeat = kernel(repeat_tape)

@@ -27,6 +27,7 @@ FILES = (
                 "narrow",
                 "order",
                 "phases",
+                "reach",
                 "tapes",
                 "vectors",
             ),

@@ -188,7 +188,7 @@ def test_warming_up_calls_every_kernel_of_the_machine() -> None:
         "from ggp.gdl.normalize import load; from ggp.machine import build_machine, jit\n"
         "build_machine(load('kuhn_poker'), 'propnet', ready=True)\n"
         # Large circuits are laid out by kernels, which have done their work then.
-        "modules = 'cones fusing order layout phases'.split()\n"
+        "modules = 'cones fusing order layout phases reach'.split()\n"
         "found = [each for each in jit._kernels if each.__module__.split('.')[-1] not in modules]\n"
         "print(*(each.__name__ for each in found if not each.dispatcher.signatures))"
     )

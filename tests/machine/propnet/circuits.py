@@ -9,12 +9,47 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.gdl.normalize import load
+from ggp.gdl import parse
+from ggp.gdl.normalize import load, normalize
 from ggp.machine.propnet.build.gates import build_circuit
 from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.circuit import TRUE, Circuit, Loop, Outputs
 from tests.machine.propnet.evaluate import Bits, evaluate, read
 from tests.support.games import path_of_shared
+
+DEALING = """
+(role dealer) (role player)
+(card red) (card blue)
+(succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5) (succ 5 6) (succ 6 7) (succ 7 8) (succ 8 9)
+(<= (number ?n) (succ ?m ?n))
+(init (step 0)) (init (hand red 0)) (init (hand blue 0))
+(<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
+(<= dealing (true (step ?n)) (succ ?n 4))
+(<= dealing (true (step ?n)) (succ ?n ?m) (succ ?m 4))
+(<= dealing (true (step ?n)) (succ ?n ?l) (succ ?l ?m) (succ ?m 4))
+(<= dealing (true (step 0)))
+(<= (legal dealer (deal ?c)) (card ?c) dealing)
+(<= (legal dealer noop) (not dealing))
+(<= (legal player noop) dealing)
+(<= (legal player (lose ?c ?n)) (not dealing) (true (hand ?c ?n)) (number ?n))
+(<= (legal player (keep ?c)) (not dealing) (card ?c))
+(<= (next (hand ?c ?n)) (does dealer (deal ?c)) (true (hand ?c ?m)) (succ ?m ?n))
+(<= (next (hand ?c ?n)) (true (hand ?c ?n)) (not (does dealer (deal ?c))) (not (lost ?c)))
+(<= (lost ?c) (does player (lose ?c ?n)))
+(<= (next (hand ?c ?m)) (does player (lose ?c ?n)) (succ ?m ?n))
+(<= terminal (true (step 8)))
+(<= (goal dealer 0) (role dealer))
+(<= (goal player 100) (true (hand red 2)))
+(<= (goal player 50) (true (hand red ?n)) (distinct ?n 2) (true (hand blue 1)))
+(<= (goal player 0) (true (hand red ?n)) (distinct ?n 2) (not (true (hand blue 1))))
+"""
+"""Four cards are dealt, of nine that a hand could have."""
+
+
+@cache
+def dealing() -> Circuit:
+    """The circuit of `DEALING`."""
+    return build_circuit(ground(normalize(parse(DEALING))))
 
 
 @cache

@@ -9,7 +9,15 @@ from benchmarks.generated import turning_stones
 from ggp.machine.abilities import TrialBatch
 from ggp.machine.base import IntArray
 from ggp.machine.propnet.circuit import Circuit, Literals
-from ggp.machine.propnet.play import cones, fusing, order, phases, updates
+from ggp.machine.propnet.play import (
+    cones,
+    fusing,
+    order,
+    phases,
+    plans,
+    reach,
+    updates,
+)
 from ggp.machine.propnet.play.blocks import PlayoutPlan
 from ggp.machine.propnet.play.cones import cone
 from ggp.machine.propnet.play.layout import Stage, lay_out
@@ -20,8 +28,9 @@ from ggp.machine.propnet.play.plain import run_plainly
 from ggp.machine.propnet.play.plans import playout_plan
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.machine.propnet.play.queries import Queries
+from ggp.machine.propnet.play.tapes import WHOLE
 from ggp.machine.propnet.play.vectors import aligned_words
-from tests.machine.propnet.circuits import circuit_of, random_circuit
+from tests.machine.propnet.circuits import circuit_of, dealing, random_circuit
 from tests.machine.propnet.evaluate import Bits, evaluate, read
 
 LANES = (1, FEW, FEW + 1, NARROW, NARROW + 1)
@@ -82,24 +91,46 @@ def test_few_and_many_states_say_what_gates_say(
 
 
 @pytest.mark.parametrize("lanes", [1, 2000])
+@pytest.mark.parametrize("dealt", [False, True])
 def test_playouts_are_the_same_whatever_is_put_together(
-    lanes: int, monkeypatch: pytest.MonkeyPatch
+    lanes: int, dealt: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the longest runs of gates, and nothing put inside others or left out in phases."""
-    circuit = turning_stones(6)
+    """With the longest runs of gates, and nothing put inside others, left out, or written early."""
+    circuit = dealing() if dealt else turning_stones(6)
+    rng = np.random.default_rng(5)
+    # Some that no match comes to.
+    stray = np.repeat(circuit.initial[None], 200, axis=0)
+    stray[::3] ^= rng.random((67, stray.shape[1])) < 0.1
+    monkeypatch.setattr(reach, "MIN_LITERALS", 0)
+    monkeypatch.setattr(phases, "MIN_LITERALS", 0)
+    monkeypatch.setattr(plans, "SPARSE", 8)
     played = []
     for plain in (False, True):
         if plain:
             monkeypatch.setattr(order, "PIECE", 1 << 30)
             monkeypatch.setattr(order, "SMALL_PIECE", 1 << 30)
+            monkeypatch.setattr(order, "written_straight", written_nowhere)
             monkeypatch.setattr(phases, "MIN_LITERALS", 1 << 30)
             monkeypatch.setattr(fusing, "INSIDE", 0)
             monkeypatch.setattr(updates, "TOGETHER", 1 << 30)
+            monkeypatch.setattr(plans, "SPARSE", 1 << 30)
         machine = PropnetMachine(circuit, is_gdl2=False)
-        assert (len(machine.playout_plan.phases) > 0) != plain
-        found = machine.playout(machine.initial(lanes), np.random.default_rng(3))
-        played.append([each.tolist() for each in found])
-    assert played[0] == played[1]
+        plan = machine.playout_plan
+        assert (len(plan.phases) > 0) != plain
+        assert (len(plan.within) > 0) == (dealt and not plain)
+        assert plan.always.all() == plain
+        assert (plan.act.segments[:, 8] == WHOLE).all() == plain
+        for states in (machine.initial(lanes), machine.from_fluent_bits(stray)):
+            found = machine.playout(states, np.random.default_rng(3), 40)
+            played.append([each.tolist() for each in found])
+    assert played[:2] == played[2:]
+
+
+def written_nowhere(*arguments: object) -> Bits:
+    """No target is written straight."""
+    targets = arguments[3]
+    assert isinstance(targets, np.ndarray)
+    return np.zeros(len(targets), dtype=np.bool_)
 
 
 def test_given_moves_are_made_in_phases_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,8 +350,11 @@ def test_fluents_are_overwritten_when_nobody_reads_them(
     assert most > 1 or together > 1
 
 
-def test_large_states_are_overwritten_part_by_part() -> None:
-    plan = playout_plan(turning_stones(12))
+def test_large_states_are_overwritten_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    circuit = turning_stones(12)
+    assert (playout_plan(circuit).act.segments[:, 8] != WHOLE).any()
+    monkeypatch.setattr(order, "written_straight", written_nowhere)
+    plan = playout_plan(circuit)
     sizes = np.diff(plan.change_ends)
     assert len(sizes) == len(plan.act.parts) == plan.act_parts[-1] > 3
     first = slice(*plan.change_ends[plan.act_parts[:2]])

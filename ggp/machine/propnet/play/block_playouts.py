@@ -12,10 +12,12 @@ from ggp.machine.propnet.play.blocks import (
     END,
     FRESH,
     LAST,
+    MADE,
     NEXT,
     OLDEST,
     RUN,
     STEP,
+    STRAY,
     TOGETHER,
     VISITED,
     Block,
@@ -25,9 +27,13 @@ from ggp.machine.propnet.play.blocks import (
     fill,
 )
 from ggp.machine.propnet.play.choice import (
+    GROUP,
+    POSSIBLE,
+    clear_left,
     count_legal,
     draw_below,
     literal,
+    make_all,
     pick,
 )
 from ggp.machine.propnet.play.kernels import run_tape
@@ -48,9 +54,6 @@ from ggp.machine.propnet.play.vectors import (
     words_of,
 )
 
-_REFILL = 7, 8
-"""New lanes are let in when no more than this share of a block plays on."""
-
 
 @kernel
 def play(
@@ -68,7 +71,7 @@ def play(
         if at[STEP] == 0:
             begin_run(plan, queue, block, width)
         variant = _variant(plan, block, width)
-        run_tape(plan.look, variant, block.rows, width)
+        run_tape(plan.look, variant, block.rows, block.masks, width)
         some_ended = _end_lanes(block.masks, block.rows, plan.terminal, variant, width)
         if some_ended and queue.spread.shape[1]:
             _stop(
@@ -92,19 +95,18 @@ def play(
         # Where roles take turns, those with one legal move cost least if all lanes agree whose
         # turn it is: new lanes wait for that.
         in_turn = (at[STEP] + 1 - at[TOGETHER]) % plan.turns == 0
-        tidy = alive == 0 or (waiting and in_turn and _REFILL[1] * alive <= _REFILL[0] * 64 * words)
+        few = 1024 * alive <= plan.refill[variant] * 64 * words
+        tidy = alive == 0 or (waiting and in_turn and few)
         # Lanes that ended earlier still hold their last states, so that one evaluation judges all.
-        if tidy and variant == 0:
-            run_tape(plan.judge, 0, block.rows, width)
+        if tidy and not len(plan.phases):
+            run_tape(plan.judge, 0, block.rows, block.masks, width)
             _judge(plan, queue, block, words)
         if alive:
             move_lanes(plan, queue, block, variant, width)
             at[VISITED] += _count(block.masks, words)
         at[STEP] += 1
-        if tidy and variant:
-            # They may have ended in another phase.
-            run_tape(plan.look, 0, block.rows, width)
-            run_tape(plan.judge, 0, block.rows, width)
+        if tidy and len(plan.phases):
+            run_tape(plan.judge, 0, block.rows, block.masks, width)
             _judge(plan, queue, block, words)
         if tidy:
             if alive == 0:
@@ -114,6 +116,7 @@ def play(
                         return True
                     at[STEP] = 0
                     continue
+                at[STRAY] = 0
                 at[TOGETHER] = at[STEP]
                 at[OLDEST] = at[STEP]
             fill(plan, queue, block, width)
@@ -126,13 +129,14 @@ def _variant(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> int:
     out_of_line()
     words = words_of(width)
     # Places of moves that are given are those of the first variant.
-    if not block.at[FRESH]:
+    if not block.at[FRESH] and not block.at[STRAY]:
         playing = load(block.masks, 0, width)
         for v in range(len(plan.phases)):
             other = splat(np.uint64(0), width)
             for k in range(len(plan.phase_rows)):
                 held = load(block.rows, item(plan.phase_rows, k) * words, width)
                 other = bor(other, bxor(held, splat(plan.phases[v, k], width)))
+            other = band(other, splat(plan.asked[v], width))
             if not reduce_or(band(other, playing)):
                 return v + 1
     return 0
@@ -357,6 +361,9 @@ def move_lanes(
     """Make a move in the lanes that play on; the others stay as they are."""
     words = words_of(width)
     rows, masks, at = block.rows, block.masks, block.at
+    if at[MADE] != (variant > 0):
+        _clear_moves(plan, block, width)
+        at[MADE] = variant > 0
     for role in range(plan.role_moves.shape[1] - 1):
         first = plan.role_moves[variant, role]
         end = plan.role_moves[variant, role + 1]
@@ -366,16 +373,23 @@ def move_lanes(
             at[FRESH] = 0
             lanes = but_not(lanes, _legal_given(plan.legal, rows, block.given, first, end, width))
         store(masks, 2 * words, lanes)
-        stuck = _draw_moves(
-            rows, plan.legal, plan.move_rows, first, end, masks, block.planes, block.rng, width
-        )
+        stuck = _draw_moves(plan, block, first, end, width)
         if stuck:
             _lose(queue, block, words)
         if given:
+            block.groups[first // GROUP : end // GROUP] = POSSIBLE
             _make_given(plan.move_rows, rows, block.given, first, end, width)
     for part in range(plan.act_parts[variant], plan.act_parts[variant + 1]):
-        run_tape(plan.act, part, rows, width)
+        run_tape(plan.act, part, rows, masks, width)
         _update(plan, part, rows, load(masks, 0, width), width)
+
+
+@inlined
+def _clear_moves(plan: PlayoutPlan, block: Block, width: tuple[int, ...]) -> None:
+    """Clear the rows of all moves: groups of a phase are not those of any state."""
+    out_of_line()
+    for group in range(len(block.groups)):
+        clear_left(block.rows, plan.move_rows, group, block.groups, width)
 
 
 @inlined
@@ -424,15 +438,7 @@ def _make_given(
 
 @inlined
 def _draw_moves(
-    rows: U64,
-    legal: Wires,
-    move_rows: I32,
-    first: int,
-    end: int,
-    masks: U64,
-    planes: U64,
-    rng: U64,
-    width: tuple[int, ...],
+    plan: PlayoutPlan, block: Block, first: int, end: int, width: tuple[int, ...]
 ) -> bool:
     """Make random moves of a role in the lanes of the third mask, and anything in others.
 
@@ -441,8 +447,10 @@ def _draw_moves(
     """
     out_of_line()
     words = words_of(width)
+    rows, masks, planes, groups = block.rows, block.masks, block.planes, block.groups
+    legal, move_rows = plan.legal, plan.move_rows
     lanes = load(masks, 2 * words, width)
-    used = count_legal(rows, legal, first, end, planes, width)
+    used = count_legal(rows, legal, first, end, lanes, plan.always, groups, planes, width)
     any_move = load(planes, 0, width)
     for j in range(1, used):
         any_move = bor(any_move, load(planes, j * words, width))
@@ -454,11 +462,10 @@ def _draw_moves(
         used -= 1
     # At most one legal move in every lane: what is legal is what is made.
     if used == 1:
-        for m in range(first, end):
-            store(rows, item(move_rows, m) * words, literal(rows, legal, m, width))
+        make_all(rows, legal, first, end, move_rows, groups, width)
     else:
-        draw_below(planes, used, lanes, rng, width)
-        pick(rows, legal, first, end, move_rows, planes, used, width)
+        draw_below(planes, used, lanes, block.rng, width)
+        pick(rows, legal, first, end, move_rows, groups, planes, used, width)
     if not reduce_or(stuck):
         return False
     store(masks, 2 * words, stuck)

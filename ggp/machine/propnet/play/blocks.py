@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.jit import by_reference, inlined
-from ggp.machine.propnet.play.choice import MAX_PLANES, seed_words
+from ggp.machine.propnet.play.choice import MAX_PLANES, Groups, seed_words
 from ggp.machine.propnet.play.tapes import I32, U64, Tape, Wires
 from ggp.machine.propnet.play.vectors import (
     aligned_words,
@@ -44,12 +44,17 @@ class PlayoutPlan(NamedTuple):
         look: terminal and legal, from the state.
         act: the next state, from state and moves, after `look`. After each part, some fluents are
             overwritten that later parts do not read (see `updates`).
-        judge: goals, after `look`.
+        judge: goals, after `look` and before `act`; where there are phases, between two steps.
         num_rows: rows of all.
         row_of: `[F]` row of each fluent, -1 for those that do not matter.
         matter: `[ceil(F / 64)]` the bits of those that do.
         state_rows: `[K]` rows of the fluents that matter.
+        within: `[T, 2, ceil(F / 64)]` of T steps which fluents must not hold, and which must, of
+            those that matter. A state that is so in none of them is in no phase; T is 0 where any
+            may be in one.
         phase_rows: `[S]` rows of the fluents that say the phase.
+        asked: `[V - 1]` all ones or zeros: whether a phase is one of these fluents at all.
+        refill: `[V]` new lanes are let in when no more than this number of 1,024 play on.
         phases: `[V - 1, S]` all ones or zeros: what they are in each phase. Of the V variants the
             first is for any state, and each of the others for a phase: parts of `look` and `act`,
             and what follows.
@@ -63,6 +68,8 @@ class PlayoutPlan(NamedTuple):
             moves that may be legal then.
         legal: all roles' moves.
         move_rows: the row each move drives; one that nobody reads for fillers.
+        always: `[len(move_rows) / GROUP]` whether a group of moves is counted even if no lane has
+            one of them. In phases that are those groups that drive a row that other phases drive.
         role_goals: `[R + 1]` where the goal values of each role begin.
         goals: literals.
         goal_values: the number each counts as.
@@ -76,7 +83,10 @@ class PlayoutPlan(NamedTuple):
     row_of: I32
     matter: U64
     state_rows: I32
+    within: U64
     phase_rows: I32
+    asked: U64
+    refill: NDArray[np.int64]
     phases: U64
     act_parts: NDArray[np.int64]
     changed: I32
@@ -86,6 +96,7 @@ class PlayoutPlan(NamedTuple):
     role_moves: NDArray[np.int64]
     legal: Wires
     move_rows: I32
+    always: Groups
     role_goals: I32
     goals: Wires
     goal_values: NDArray[np.float64]
@@ -145,6 +156,7 @@ class Block(NamedTuple):
         rng: `[2, W]`.
         planes: `[3 * MAX_PLANES, W]` scratch.
         given: rows of the first moves that are given.
+        groups: what each group of moves is, see `choice.IDLE`.
         square: `[64]` scratch.
         bounds: `[MOST_RUNS + 1]` where the runs begin that are played one after the other, as
             entries of the queue.
@@ -159,17 +171,22 @@ class Block(NamedTuple):
     rng: U64
     planes: U64
     given: U64
+    groups: Groups
     square: U64
     bounds: NDArray[np.int64]
     keys: U64
     at: NDArray[np.int64]
 
 
-NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED, RUN, LAST = range(10)
+NEXT, PLACED, END, STEP, OLDEST, TOGETHER, FRESH, VISITED, RUN, LAST, MADE, STRAY, LIKELY = range(
+    13
+)
 """Places in `Block.at`: entry that is being filled in, how many of its lanes are; end of the
 entries of the run; steps of the block in it; earliest step at which a lane began, perhaps one that
 has ended; step at which all lanes began together; whether lanes are to make their first moves;
-lanes stepped in all runs; the run that is played, and the end of the runs."""
+lanes stepped in all runs; the run that is played, and the end of the runs; whether the last moves
+were made in a phase; whether some lane is in no phase, and the step that the last state was found
+to belong to, see `PlayoutPlan.within`."""
 
 MOST_RUNS = 64
 """That a block is told of at once."""
@@ -187,10 +204,11 @@ def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
         aligned_words(2 * words),
         aligned_words(3 * MAX_PLANES * words),
         aligned_words(moves * words),
+        aligned_words(-(-len(plan.always) // 8)).view(np.uint8),
         aligned_words(64),
         aligned_words(MOST_RUNS + 1).view(np.int64),
         aligned_words(MOST_RUNS),
-        aligned_words(10).view(np.int64),
+        aligned_words(13).view(np.int64),
     )
 
 
@@ -203,7 +221,10 @@ def begin(block: Block, bounds: Sequence[int], keys: Sequence[int]) -> None:
     """
     block.bounds[: len(bounds)] = bounds
     block.keys[: len(keys)] = keys
+    # What is left in the rows of moves stays there.
+    made = block.at[MADE]
     block.at[:] = 0
+    block.at[MADE] = made
     block.at[NEXT] = block.at[END] = bounds[0]
     block.at[LAST] = len(keys)
 
@@ -219,7 +240,7 @@ def begin_run(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, .
         given[k] = np.uint64(0)
     seed_words(block.keys[at[RUN]], block.rng)
     at[NEXT], at[END] = block.bounds[at[RUN]], block.bounds[at[RUN] + 1]
-    at[PLACED] = at[OLDEST] = at[TOGETHER] = at[FRESH] = 0
+    at[PLACED] = at[OLDEST] = at[TOGETHER] = at[FRESH] = at[STRAY] = 0
     fill(plan, queue, block, width)
 
 
@@ -302,6 +323,8 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
                 break
             at[NEXT] += 1
             at[PLACED] = 0
+        if not _is_within(plan, packed, state, at):
+            at[STRAY] = 1
         last_word = word if word < words else words - 1
         for i in range(num_words):
             bits = packed[state, i] & matter[i]
@@ -312,6 +335,24 @@ def fill(plan: PlayoutPlan, queue: Queue, block: Block, width: tuple[int, ...]) 
                     rows[row + w] |= filled[w]
         for w in range(first_word, last_word + 1):
             masks[w] |= filled[w]
+
+
+@inlined
+def _is_within(plan: PlayoutPlan, packed: U64, state: int, at: NDArray[np.int64]) -> bool:
+    """Whether a state may be in a phase."""
+    out_of_line()
+    steps = len(plan.within)
+    for _ in range(steps):
+        differ = np.uint64(0)
+        for i in range(packed.shape[1]):
+            differ |= packed[state, i] & plan.within[at[LIKELY], 0, i]
+            differ |= ~packed[state, i] & plan.within[at[LIKELY], 1, i]
+            if differ:
+                break
+        if not differ:
+            return True
+        at[LIKELY] = (at[LIKELY] + 1) % steps
+    return steps == 0
 
 
 @inlined

@@ -15,6 +15,9 @@ An example of four lanes, written from the left, and three moves:
     0 and choose a. b: lane 0 goes from 1 to 0, lane 1 was at 0 and chooses b. c: lane 0 chooses it.
 
 A lane "was at 0" if the borrow runs through all its planes, which is what is left in `x` below.
+
+Of many moves most are legal in no lane of a block. They are told by groups, which are not counted,
+and whose rows are written only if something was left in them.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggp.machine.jit import inlined
 from ggp.machine.propnet.play.tapes import I32, U64, Wires
@@ -46,6 +50,17 @@ MAX_PLANES = 24
 
 GROUP = 4
 """Moves that are counted and picked at once; each role's are filled up to a multiple of it."""
+
+Groups = NDArray[np.uint8]
+"""Something of each group of moves."""
+
+SPARSE = 256
+"""Moves of a role from which on groups are left out where no lane has one: few moves are counted
+in less time than it takes to tell."""
+
+IDLE, POSSIBLE, LEFT = range(3)
+"""Of a group of moves: no lane has one, and the rows that they drive are 0; some lane has one; no
+lane has one, but what was made before is left in the rows."""
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -74,26 +89,47 @@ def literal(rows: U64, wires: Wires, k: int, width: tuple[int, ...]) -> Any:
 
 @inlined
 def count_legal(
-    rows: U64, wires: Wires, first: int, end: int, planes: U64, width: tuple[int, ...]
+    rows: U64,
+    wires: Wires,
+    first: int,
+    end: int,
+    lanes: Any,
+    always: Groups,
+    groups: Groups,
+    planes: U64,
+    width: tuple[int, ...],
 ) -> int:
-    """Count the literals `first .. end` of each lane in sliced numbers; returns the planes used.
+    """Count the literals `first .. end` of some lanes in sliced numbers; returns the planes used.
 
-    Their number is a multiple of `GROUP`. `planes`: `[MAX_PLANES, W]`; those above are undefined.
+    Both ends are multiples of `GROUP`. Other lanes have any numbers.
+
+    Args:
+        always: whether a group is counted even if no lane has one of its literals.
+        groups: what each is, filled in from `first` on; see `IDLE`.
+        planes: `[MAX_PLANES, W]`, filled in; those above are undefined.
     """
     words = words_of(width)
     ones = splat(np.uint64(0), width)
     twos = ones
     used = 2
     for m in range(first, end, GROUP):
+        group = m // GROUP
+        w, x = literal(rows, wires, m, width), literal(rows, wires, m + 1, width)
+        y, z = literal(rows, wires, m + 2, width), literal(rows, wires, m + 3, width)
+        if not always[group] and not reduce_or(band(lanes, bor(bor(w, x), bor(y, z)))):
+            groups[group] = LEFT if groups[group] else IDLE
+            if m + GROUP - first >= 1 << used:
+                store(planes, used * words, splat(np.uint64(0), width))
+                used += 1
+            continue
+        groups[group] = POSSIBLE
         # Four moves are added up before a carry goes on to the planes in memory.
-        x, y = literal(rows, wires, m, width), literal(rows, wires, m + 1, width)
-        half = bxor(ones, x)
-        left = bor(band(ones, x), band(half, y))
-        ones = bxor(half, y)
-        x, y = literal(rows, wires, m + 2, width), literal(rows, wires, m + 3, width)
-        half = bxor(ones, x)
-        right = bor(band(ones, x), band(half, y))
-        ones = bxor(half, y)
+        half = bxor(ones, w)
+        left = bor(band(ones, w), band(half, x))
+        ones = bxor(half, x)
+        half = bxor(ones, y)
+        right = bor(band(ones, y), band(half, z))
+        ones = bxor(half, z)
         half = bxor(twos, left)
         carry = bor(band(twos, left), band(half, right))
         twos = bxor(half, right)
@@ -168,13 +204,15 @@ def pick(
     first: int,
     end: int,
     outputs: I32,
+    groups: Groups,
     planes: U64,
     used: int,
     width: tuple[int, ...],
 ) -> None:
     """Set the row of the n-th legal move, n the sliced numbers in `planes` (used up).
 
-    The number of moves is a multiple of `GROUP`, and at least two planes are used.
+    Both ends are multiples of `GROUP`, and at least two planes are used. Groups are those that were
+    counted.
     """
     words = words_of(width)
     ones, twos = load(planes, 0, width), load(planes, words, width)
@@ -182,6 +220,9 @@ def pick(
         # Subtract 1 for each legal move. A borrow that no plane stops means the number was 0: that
         # is the move. The number is then below 0, and no later move can meet it again.
         # Of two moves at most one borrows from the twos: of four, one from the planes above.
+        if groups[m // GROUP] != POSSIBLE:
+            clear_left(rows, outputs, m // GROUP, groups, width)
+            continue
         w = literal(rows, wires, m, width)
         w_borrows = but_not(w, ones)
         ones = bxor(ones, w)
@@ -210,3 +251,32 @@ def pick(
         store(rows, item(outputs, m + 1) * words, band(first_pair, x_borrows))
         store(rows, item(outputs, m + 2) * words, band(second_pair, y_borrows))
         store(rows, item(outputs, m + 3) * words, band(second_pair, z_borrows))
+
+
+@inlined
+def make_all(
+    rows: U64,
+    wires: Wires,
+    first: int,
+    end: int,
+    outputs: I32,
+    groups: Groups,
+    width: tuple[int, ...],
+) -> None:
+    """Set the rows of all legal moves, of which no lane has several."""
+    words = words_of(width)
+    for m in range(first, end, GROUP):
+        if groups[m // GROUP] != POSSIBLE:
+            clear_left(rows, outputs, m // GROUP, groups, width)
+            continue
+        for k in range(m, m + GROUP):
+            store(rows, item(outputs, k) * words, literal(rows, wires, k, width))
+
+
+@inlined
+def clear_left(rows: U64, outputs: I32, group: int, groups: Groups, width: tuple[int, ...]) -> None:
+    """Clear the rows of a group if anything is left in them."""
+    if groups[group] != IDLE:
+        for k in range(GROUP * group, GROUP * group + GROUP):
+            store(rows, item(outputs, k) * words_of(width), splat(np.uint64(0), width))
+        groups[group] = IDLE

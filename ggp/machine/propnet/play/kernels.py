@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ggp.machine.jit import inlined, kernel
-from ggp.machine.propnet.play.tapes import I32, U64, Query, Tape, Wires
+from ggp.machine.propnet.play.tapes import I32, TURNED, U64, WHOLE, Query, Tape, Wires
 from ggp.machine.propnet.play.vectors import (
     band,
     bor,
@@ -33,49 +33,74 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @inlined
-def run_tape(tape: Tape, part: int, rows: U64, width: tuple[int, ...]) -> None:
+def run_tape(tape: Tape, part: int, rows: U64, playing: U64, width: tuple[int, ...]) -> None:
     """Evaluate the gates of a part of a tape in every lane of a block.
+
+    Rows of inputs change only in lanes of the mask `playing`; anything where none is written into.
 
     Most gates have two or three inputs, or up to four pairs. Those have loops of their own, because
     what it takes to find out how many inputs a gate has takes longer than to read them.
     """
     out_of_line()
-    words = words_of(width)
     at = tape.parts[part, 2]
     for s in range(tape.parts[part, 0], tape.parts[part, 1]):
-        first, end = tape.segments[s, 0], tape.segments[s, 1]
-        plus, minus = tape.segments[s, 3], tape.segments[s, 4]
-        pairs = tape.segments[s, 5] + tape.segments[s, 6] + tape.segments[s, 7]
+        singles = tape.segments[s, 3] + tape.segments[s, 4]
+        pairs = tape.segments[s, 5] + tape.segments[s, 6]
         if tape.segments[s, 2]:
+            first, end = tape.segments[s, 0], tape.segments[s, 1]
             at = _run_loop(tape, first, end, at, rows, width)
-        elif plus + minus == 2 and pairs == 0:
-            left = splat(_ALL if plus == 0 else np.uint64(0), width)
-            right = splat(_ALL if plus < 2 else np.uint64(0), width)
-            for g in range(first, end):
-                a = bxor(load(rows, item(tape.inputs, at) * words, width), left)
-                b = bxor(load(rows, item(tape.inputs, at + 1) * words, width), right)
-                at += 2
-                store(rows, item(tape.outputs, g) * words, band(a, b))
-        elif plus + minus == 3 and pairs == 0:
-            left = splat(_ALL if plus == 0 else np.uint64(0), width)
-            middle = splat(_ALL if plus < 2 else np.uint64(0), width)
-            right = splat(_ALL if plus < 3 else np.uint64(0), width)
-            for g in range(first, end):
-                a = bxor(load(rows, item(tape.inputs, at) * words, width), left)
-                b = bxor(load(rows, item(tape.inputs, at + 1) * words, width), middle)
-                c = bxor(load(rows, item(tape.inputs, at + 2) * words, width), right)
-                at += 3
-                store(rows, item(tape.outputs, g) * words, band(band(a, b), c))
-        elif plus + minus == 1 and pairs == 1:
-            at = _run_pairs(tape, s, at, rows, (0,), (0,), width)
-        elif plus + minus == 0 and pairs == 2:
-            at = _run_pairs(tape, s, at, rows, (), (0, 0), width)
-        elif plus + minus == 0 and pairs == 3:
-            at = _run_pairs(tape, s, at, rows, (), (0, 0, 0), width)
-        elif plus + minus == 0 and pairs == 4:
-            at = _run_pairs(tape, s, at, rows, (), (0, 0, 0, 0), width)
+        elif tape.segments[s, 7]:
+            at = _run_any(tape, s, at, rows, playing, width)
+        elif singles == 2 and pairs == 0:
+            at = _run_singles(tape, s, at, rows, playing, (0, 0), width)
+        elif singles == 3 and pairs == 0:
+            at = _run_singles(tape, s, at, rows, playing, (0, 0, 0), width)
+        elif singles == 1 and pairs == 1:
+            at = _run_pairs(tape, s, at, rows, playing, (0,), (0,), width)
+        elif singles == 0 and pairs == 2:
+            at = _run_pairs(tape, s, at, rows, playing, (), (0, 0), width)
+        elif singles == 0 and pairs == 3:
+            at = _run_pairs(tape, s, at, rows, playing, (), (0, 0, 0), width)
+        elif singles == 0 and pairs == 4:
+            at = _run_pairs(tape, s, at, rows, playing, (), (0, 0, 0, 0), width)
         else:
-            at = _run_any(tape, s, at, rows, width)
+            at = _run_any(tape, s, at, rows, playing, width)
+
+
+@inlined
+def _run_singles(
+    tape: Tape,
+    s: int,
+    start: int,
+    rows: U64,
+    playing: U64,
+    singles: tuple[int, ...],
+    width: tuple[int, ...],
+) -> int:
+    """Evaluate gates of two or three single inputs.
+
+    Args:
+        singles: as many zeros as a gate has: code is made for each number.
+
+    Returns:
+        where the inputs of the next gate are.
+    """
+    out_of_line()
+    words = words_of(width)
+    first, end, plus = tape.segments[s, 0], tape.segments[s, 1], tape.segments[s, 3]
+    written, lanes = tape.segments[s, 8], load(playing, 0, width)
+    left, middle = _inversion(plus, 0, width), _inversion(plus, 1, width)
+    right = _inversion(plus, 2, width)
+    at = start
+    for g in range(first, end):
+        a = bxor(_row(tape, at, rows, width), left)
+        b = bxor(_row(tape, at + 1, rows, width), middle)
+        value = band(a, b)
+        if len(singles) > 2:
+            value = band(value, bxor(_row(tape, at + 2, rows, width), right))
+        at += len(singles)
+        _write(rows, item(tape.outputs, g) * words, value, written, lanes, width)
+    return at
 
 
 @inlined
@@ -84,11 +109,12 @@ def _run_pairs(
     s: int,
     start: int,
     rows: U64,
+    playing: U64,
     singles: tuple[int, ...],
     pairs: tuple[int, ...],
     width: tuple[int, ...],
 ) -> int:
-    """Evaluate gates of up to one single input, and one to four pairs.
+    """Evaluate gates of up to one single input, and one to four pairs whose first row must hold.
 
     Args:
         singles, pairs: as many zeros as a gate has: code is made for each number.
@@ -98,37 +124,56 @@ def _run_pairs(
     """
     out_of_line()
     words = words_of(width)
-    first, end = tape.segments[s, 0], tape.segments[s, 1]
-    both, one = tape.segments[s, 5], tape.segments[s, 6]
-    # Which single is inverted, and the first and the second row of which pairs.
-    single = splat(_ALL if tape.segments[s, 4] else np.uint64(0), width)
-    a, b = _inversion(both + one, 0, width), _inversion(both, 0, width)
-    c, d = _inversion(both + one, 1, width), _inversion(both, 1, width)
-    e, f = _inversion(both + one, 2, width), _inversion(both, 2, width)
-    h, i = _inversion(both + one, 3, width), _inversion(both, 3, width)
+    first, end, both = tape.segments[s, 0], tape.segments[s, 1], tape.segments[s, 5]
+    written, lanes = tape.segments[s, 8], load(playing, 0, width)
+    single = _inversion(tape.segments[s, 4], 0, width)
+    # Of which pairs the second row is inverted.
+    b, d = _inversion(both, 0, width), _inversion(both, 1, width)
+    f, h = _inversion(both, 2, width), _inversion(both, 3, width)
     at = start
     for g in range(first, end):
         wrong = splat(np.uint64(0), width)
         if len(singles):
             wrong = bxor(_row(tape, at, rows, width), single)
-            wrong = bxor(wrong, splat(_ALL, width))
             at += 1
-        wrong = bor(wrong, _as_wanted(tape, at, rows, a, b, width))
+        wrong = bor(wrong, _as_wanted(tape, at, rows, b, width))
         if len(pairs) > 1:
-            wrong = bor(wrong, _as_wanted(tape, at + 2, rows, c, d, width))
+            wrong = bor(wrong, _as_wanted(tape, at + 2, rows, d, width))
         if len(pairs) > 2:
-            wrong = bor(wrong, _as_wanted(tape, at + 4, rows, e, f, width))
+            wrong = bor(wrong, _as_wanted(tape, at + 4, rows, f, width))
         if len(pairs) > 3:
-            wrong = bor(wrong, _as_wanted(tape, at + 6, rows, h, i, width))
+            wrong = bor(wrong, _as_wanted(tape, at + 6, rows, h, width))
         at += 2 * len(pairs)
-        store(rows, item(tape.outputs, g) * words, bxor(wrong, splat(_ALL, width)))
+        value = bxor(wrong, splat(_ALL, width))
+        _write(rows, item(tape.outputs, g) * words, value, written, lanes, width)
     return at
 
 
 @inlined
 def _inversion(straight: int, number: int, width: tuple[int, ...]) -> Any:
-    """All ones for a pair with a row that is inverted; of the first `straight` pairs it is not."""
+    """All ones for an input that is inverted; the first `straight` are not."""
     return splat(np.uint64(0) if number < straight else _ALL, width)
+
+
+@inlined
+def _as_wanted(tape: Tape, at: int, rows: U64, b: Any, width: tuple[int, ...]) -> Any:
+    """Where the first row of a pair holds, and the second is as the pair wants it."""
+    return band(_row(tape, at, rows, width), bxor(_row(tape, at + 1, rows, width), b))
+
+
+@inlined
+def _write(
+    rows: U64, at: int, value: Any, written: int, lanes: Any, width: tuple[int, ...]
+) -> None:
+    """Write what a gate says, see `WHOLE`."""
+    if written == WHOLE:
+        store(rows, at, value)
+    else:
+        old = load(rows, at, width)
+        changed = bxor(old, value)
+        if written == TURNED:
+            changed = bxor(changed, splat(_ALL, width))
+        store(rows, at, bxor(old, band(lanes, changed)))
 
 
 @inlined
@@ -138,13 +183,9 @@ def _row(tape: Tape, at: int, rows: U64, width: tuple[int, ...]) -> Any:
 
 
 @inlined
-def _as_wanted(tape: Tape, at: int, rows: U64, a: Any, b: Any, width: tuple[int, ...]) -> Any:
-    """Where both rows of a pair are as the pair wants them."""
-    return band(bxor(_row(tape, at, rows, width), a), bxor(_row(tape, at + 1, rows, width), b))
-
-
-@inlined
-def _run_any(tape: Tape, s: int, start: int, rows: U64, width: tuple[int, ...]) -> int:
+def _run_any(
+    tape: Tape, s: int, start: int, rows: U64, playing: U64, width: tuple[int, ...]
+) -> int:
     """Evaluate gates of any one shape; returns where the inputs of the next gate are."""
     out_of_line()
     words = words_of(width)
@@ -152,6 +193,7 @@ def _run_any(tape: Tape, s: int, start: int, rows: U64, width: tuple[int, ...]) 
     plus, minus = tape.segments[s, 3], tape.segments[s, 4]
     both, one = tape.segments[s, 5], tape.segments[s, 6]
     none = tape.segments[s, 7]
+    written, lanes = tape.segments[s, 8], load(playing, 0, width)
     at = start
     for g in range(first, end):
         value = splat(_ALL, width)
@@ -177,7 +219,7 @@ def _run_any(tape: Tape, s: int, start: int, rows: U64, width: tuple[int, ...]) 
             b = load(rows, item(tape.inputs, at + 1) * words, width)
             value = band(value, bor(a, b))
             at += 2
-        store(rows, item(tape.outputs, g) * words, value)
+        _write(rows, item(tape.outputs, g) * words, value, written, lanes, width)
     return at
 
 
@@ -319,7 +361,7 @@ def query(
             for role in range(moves.shape[1]):
                 row = np.int64(moves[first + lane, role])
                 rows[row * words + (lane >> 6)] |= np.uint64(1) << np.uint64(lane & 63)
-        run_tape(asked.tape, 0, rows, width)
+        run_tape(asked.tape, 0, rows, rows, width)
         store_lanes(rows, asked.wires, count, out, first, words, square)
 
 

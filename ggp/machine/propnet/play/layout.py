@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from ggp.machine.jit import kernel
 from ggp.machine.propnet.circuit import Circuit, Literals
 from ggp.machine.propnet.play.cones import I64, cone, suited
-from ggp.machine.propnet.play.fusing import FusedGates, Shape, fuse
-from ggp.machine.propnet.play.order import in_order
-from ggp.machine.propnet.play.tapes import I32, Tape, Wires
+from ggp.machine.propnet.play.fusing import Shape, fuse
+from ggp.machine.propnet.play.order import Ordered, in_order
+from ggp.machine.propnet.play.tapes import I32, WHOLE, Tape, Wires
 from ggp.machine.propnet.play.updates import Updates, cut, updates_of
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -37,8 +37,9 @@ class Stage(NamedTuple):
         targets: the literals. They can be read from the end of the stage until the next stage
             begins that is not optional.
         optional: whether the stage is left out now and then; others then cannot rely on its gates.
-        into: `[K]` inputs that take over the targets; none if they do not. Each does so between
-            two parts of the tape, or after the last, and the target can be read until then.
+        into: `[K]` inputs that take over the targets, of the last stage; none if they do not. Each
+            does so between two parts of the tape, or after the last, and the target can be read
+            until then; or a gate writes it straight into the row of the input.
         apart: `[K]` whether a target must not be in the row of an input.
     """
 
@@ -54,7 +55,8 @@ class Laid(NamedTuple):
     Attributes:
         tapes: one for each stage.
         wires: where the targets of each stage are.
-        part_of: of each stage, `[K]` the part of its tape after which a target is taken over.
+        part_of: of each stage, `[K]` the part of its tape after which a target is taken over, see
+            `Updates`.
         num_rows: of all.
     """
 
@@ -83,16 +85,16 @@ def lay_out(circuit: Circuit, inputs: Sequence[int], stages: Sequence[Stage]) ->
             known[base + cones[-1]] = True
     planned: list[_Planned] = []
     for stage, gates in zip(stages, fuse(circuit, cones, [s.targets for s in stages]), strict=True):
-        ordered, segments = in_order(circuit, gates, stage.targets, stage.into)
+        ordered = in_order(circuit, gates, stage.targets, stage.into, stage.apart)
         begin = planned[-1].end if planned else 0
-        planned.append(_Planned(circuit, stage, ordered, segments, begin))
+        planned.append(_Planned(circuit, stage, ordered, begin))
     for number, each in enumerate(planned):
         later = [other.begin for other in planned[number + 1 :] if not other.stage.optional]
         each.resumed = later[0] if later else planned[-1].end
-    outputs, num_rows = _rows(circuit, planned, len(inputs) + 1)
     row = np.full(base + circuit.num_gates, -1, dtype=np.int32)
     row[0] = 0
     row[list(inputs)] = np.arange(1, len(inputs) + 1)
+    outputs, num_rows = _rows(circuit, planned, row)
     made = [_tape(circuit, *each, row) for each in zip(planned, outputs, strict=True)]
     parts = [each.updates.part_of for each in planned]
     return Laid([tape for tape, _ in made], [wires for _, wires in made], parts, num_rows)
@@ -106,7 +108,8 @@ class _Planned:
     Attributes:
         stage: the stage.
         gates: `[G]` its gates.
-        segments: `[S, 8]` see `Tape`.
+        segments: `[S, 9]` see `Tape`.
+        into: `[G]` input into whose row a gate writes straight, -1 for none.
         copied: targets that are copied, as gates of one input, those that are inverted last.
         updates: when targets are taken over.
         begin, end: moment when the stage begins, and when the next one does.
@@ -115,18 +118,22 @@ class _Planned:
         read: `[G]` moment at which it has surely read its inputs.
     """
 
-    def __init__(
-        self, circuit: Circuit, stage: Stage, gates: FusedGates, segments: I64, begin: int
-    ) -> None:
+    def __init__(self, circuit: Circuit, stage: Stage, ordered: Ordered, begin: int) -> None:
         self.stage = stage
-        self.gates = gates
+        self.gates = gates = ordered.gates
+        segments = ordered.segments
+        self.into = np.full(len(gates.gates), -1)
         self.copied = np.flatnonzero([] if stage.apart is None else stage.apart)
         self.copied = self.copied[np.argsort(stage.targets[self.copied] & 1, kind="stable")]
         self.updates = Updates(np.zeros(0, np.int64), np.zeros(len(stage.targets), np.int64))
         if stage.into is not None:
             self.updates = updates_of(
-                circuit, gates, segments, stage.targets, stage.into, self.copied
+                *(circuit, gates, segments, stage.targets, stage.into),
+                *(self.copied, ordered.straight),
             )
+            taker = np.full(1 + circuit.num_inputs + circuit.num_gates, -1)
+            taker[stage.targets[ordered.straight] >> 1] = stage.into[ordered.straight]
+            self.into = taker[1 + circuit.num_inputs + gates.gates]
         self.segments = cut(segments, self.updates.cuts) if len(segments) else segments
         self.begin = begin
         self.end = self.resumed = begin + 1 + len(gates.gates)
@@ -170,23 +177,29 @@ def _deaths(circuit: Circuit, planned: Sequence[_Planned]) -> I64:
     return dies
 
 
-def _rows(circuit: Circuit, planned: Sequence[_Planned], num_rows: int) -> tuple[list[I64], int]:
+def _rows(circuit: Circuit, planned: Sequence[_Planned], row: I32) -> tuple[list[I64], int]:
     """The rows that gates drive, and then copies, of each stage; how many rows there are.
 
     Args:
-        num_rows: those that are not given to any gate.
+        row: of inputs and false; they are given to no gate but those that write straight into them.
     """
-    taken, dies = [], []
+    taken, dies, found = [], [], []
     ends = np.cumsum([len(each.gates.gates) for each in planned])[:-1]
     for each, its_deaths in zip(planned, np.split(_deaths(circuit, planned), ends), strict=True):
         # Copies are the last to take rows, and nothing else is ever in these again.
         taken += [each.taken, np.full(len(each.copied), each.end - 1)]
         dies += [its_deaths, np.full(len(each.copied), _NEVER)]
-    all_dies = np.concatenate(dies)
-    rows, free = np.empty_like(all_dies), np.empty_like(all_dies)
+        found += [np.where(each.into < 0, -1, row[each.into]), np.full(len(each.copied), -1)]
+    rows = np.concatenate(found)
+    own = rows < 0
+    all_dies = np.concatenate(dies)[own]
+    given, free = np.empty_like(all_dies), np.empty_like(all_dies)
     num_rows = suited(_give_rows, circuit)(
-        np.concatenate(taken), all_dies, np.argsort(all_dies, kind="stable"), free, rows, num_rows
+        np.concatenate(taken)[own],
+        *(all_dies, np.argsort(all_dies, kind="stable"), free, given),
+        int(row.max()) + 1,
     )
+    rows[own] = given
     ends = np.cumsum([len(each.gates.gates) + len(each.copied) for each in planned])[:-1]
     return np.split(rows, ends), num_rows
 
@@ -236,7 +249,7 @@ def _tape(circuit: Circuit, planned: _Planned, outputs: I64, row: I32) -> tuple[
     inverted = (targets[copied] & 1).astype(np.int32)
     first, end = len(gates.gates), len(outputs)
     straight = end - int(inverted.sum())
-    copies = [(first, straight, 0, *Shape(1, 0)), (straight, end, 0, *Shape(0, 1))]
+    copies = [(first, straight, 0, *Shape(1, 0), WHOLE), (straight, end, 0, *Shape(0, 1), WHOLE)]
     segments = np.concatenate([planned.segments, copies])
     inputs = np.concatenate([row[gates.nets], row[targets[copied] >> 1]])
     wires.rows[copied] = outputs[first:]

@@ -65,7 +65,7 @@ def advance_matching(
             for role in range(moves.shape[1]):
                 row = np.int64(move_rows[role, moves[first + lane, role]])
                 rows[row * words + (lane >> 6)] |= np.uint64(1) << np.uint64(lane & 63)
-        run_tape(tape, 0, rows, width)
+        run_tape(tape, 0, rows, rows, width)
         for word in range((count + 63) >> 6):
             agree = _agreeing(lanes, first, count, word, seen, wanted, told, rows, words)
             if not agree:

@@ -8,13 +8,14 @@ Two things make kernels fast, and they pull in different directions:
 So gates are first put in the order in which they are reached depth first: a gate comes right after
 the last of its inputs, and the one that drives the next value of a fluent after those that read its
 old value, as far as they do not go round in circles. That order is cut into pieces, and within a
-piece gates of the same shape are put side by side, as far as inputs allow. Cones no larger than a
-piece have the longest runs there can be.
+piece gates of the same shape are put side by side, as far as inputs allow, and fluents that are
+overwritten by gates. Cones no larger than a piece have the longest runs there can be.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ from ggp.machine.jit import inlined, kernel
 from ggp.machine.propnet.circuit import Circuit, Literals
 from ggp.machine.propnet.play.cones import I64, is_large, suited
 from ggp.machine.propnet.play.fusing import FusedGates, Shape
+from ggp.machine.propnet.play.tapes import STRAIGHT, TURNED, WHOLE
+from ggp.machine.propnet.play.updates import written_straight
 
 PIECE = 2048
 """Gates that are ordered by shape: what they drive fits the second cache."""
@@ -41,31 +44,56 @@ _MET, _FIRST, _LAST, _SIZE, _SINCE, _SHAPES = range(4, 10)
 how many they are, since when there are some. And the shapes that were met in a piece."""
 
 
+class Ordered(NamedTuple):
+    """G gates in the order in which to evaluate them.
+
+    Attributes:
+        gates: the gates.
+        segments: `[S, 9]` see `Tape`.
+        straight: `[K]` which targets gates write straight into the rows of inputs.
+    """
+
+    gates: FusedGates
+    segments: I64
+    straight: NDArray[np.bool_]
+
+
 def in_order(
-    circuit: Circuit, gates: FusedGates, targets: Literals, into: I64 | None = None
-) -> tuple[FusedGates, I64]:
+    circuit: Circuit,
+    gates: FusedGates,
+    targets: Literals,
+    into: I64 | None = None,
+    copied: NDArray[np.bool_] | None = None,
+) -> Ordered:
     """Gates in the order in which to evaluate them.
 
     Args:
         gates: in circuit order; all others that they need are there already.
         targets: what they are needed for.
         into: `[K]` inputs that take over the targets, see `Stage`.
-
-    Returns:
-        the gates, and `[S, 8]` segments, see `Tape`.
+        copied: `[K]` targets that are copied after all gates.
     """
     sorter = _Sorter(circuit, gates, targets, into)
-    segments = [np.zeros((0, 8), dtype=np.int64)]
-    for first, end, loop in _split_at_loops(circuit, gates.gates):
+    parts = list(_split_at_loops(circuit, gates.gates))
+    for first, end, loop in parts:
+        if not loop:
+            sorter.put_depth_first(first, end)
+    straight = np.zeros(len(targets), dtype=np.bool_)
+    if into is not None and copied is not None:
+        place = np.argsort(sorter.order)
+        straight = written_straight(circuit, gates, place, targets, into, copied)
+        sorter.write_straight(targets[straight], into[straight])
+    segments = [np.zeros((0, 9), dtype=np.int64)]
+    for first, end, loop in parts:
         if loop:
-            segments.append(np.array([(first, end, 1, *Shape(0, 0))]))
+            segments.append(np.array([(first, end, 1, *Shape(0, 0), WHOLE)]))
         else:
-            segments.append(sorter.put_in_order(first, end))
+            segments.append(sorter.put_side_by_side(first, end))
     starts, taken = take_segments(gates.first, sorter.order)
     ordered = FusedGates(
         gates.gates[sorter.order], gates.shapes[sorter.order], starts, gates.nets[taken]
     )
-    return ordered, np.concatenate(segments)
+    return Ordered(ordered, np.concatenate(segments), straight)
 
 
 class _Sorter:
@@ -78,29 +106,30 @@ class _Sorter:
     def __init__(
         self, circuit: Circuit, gates: FusedGates, targets: Literals, into: I64 | None
     ) -> None:
-        size, reads = len(gates.gates), len(gates.nets)
+        size = len(gates.gates)
         base = 1 + circuit.num_inputs
+        self._circuit = circuit
         self._gates = gates
-        gate_of = np.full(base + circuit.num_gates, -1, dtype=np.int64)
-        gate_of[base + gates.gates] = np.arange(size)
+        self._gate_of = np.full(base + circuit.num_gates, -1, dtype=np.int64)
+        self._gate_of[base + gates.gates] = np.arange(size)
         # The gate that drives each net that is read, or wanted.
-        self._sources = gate_of[gates.nets]
-        self._wanted = gate_of[targets >> 1]
-        self._shape_of = _numbers(circuit, gates.shapes)
+        self._sources = self._gate_of[gates.nets]
+        self._wanted = self._gate_of[targets >> 1]
+        # The shape of each, and how it is written.
+        self._kinds = np.pad(gates.shapes, ((0, 0), (0, 1)), constant_values=WHOLE)
         self._depth_first = suited(_depth_first, circuit)
         self._side_by_side = suited(_side_by_side, circuit)
+        self.order = np.arange(size)
         self._readers = np.repeat(np.arange(size), np.diff(gates.first))
-        self._after = gates.first, self._sources
+        self._after = self._needs = gates.first, self._sources
         self._piece = PIECE if into is None else min(PIECE, SMALL_PIECE)
         if into is not None:
             taker = np.full(base + circuit.num_gates, -1, dtype=np.int64)
             taker[into] = self._wanted
             self._after = self._after_readers(taker[gates.nets])
-        self._before = np.empty(reads, dtype=np.int64)
         self._stack = np.empty(len(self._after[1]) + size + 1, dtype=np.int64)
         self._work = np.zeros((10, size), dtype=np.int64)
         self._work[[_PLACE, _MET]] = -1
-        self.order = np.arange(size)
 
     def _after_readers(self, takers: I64) -> tuple[I64, I64]:
         """What gates come after in depth-first order, as offsets and gates.
@@ -114,29 +143,51 @@ class _Sorter:
         some = takers >= 0
         later = np.concatenate([self._readers, takers[some]])
         earlier = np.concatenate([self._sources, self._readers[some]])
-        counts = np.bincount(later, minlength=len(self._shape_of))
+        counts = np.bincount(later, minlength=len(self.order))
         return offsets_of(counts), earlier[np.argsort(later, kind="stable")]
 
-    def put_in_order(self, first: int, end: int) -> I64:
-        """Order some gates that follow each other; their segments."""
-        order, gates = self.order, self._gates
+    def put_depth_first(self, first: int, end: int) -> None:
+        """Order some gates that follow each other; few stay where they are."""
         if end - first > self._piece:
-            waiting = np.ones(len(order), dtype=np.bool_)
+            waiting = np.ones(len(self.order), dtype=np.bool_)
             self._depth_first(
                 *(first, end, *self._after, self._wanted),
-                *(waiting, self._stack, order),
+                *(waiting, self._stack, self.order),
             )
+
+    def write_straight(self, targets: Literals, into: I64) -> None:
+        """Keep gates that read some inputs before those that overwrite them.
+
+        Args:
+            targets: what gates drive that overwrite inputs.
+            into: the input that each overwrites.
+        """
+        base = 1 + self._circuit.num_inputs
+        writers = self._gate_of[targets >> 1]
+        self._kinds[writers, -1] = np.where(targets & 1, TURNED, STRAIGHT)
+        taker = np.full(base, -1, dtype=np.int64)
+        taker[into] = writers
+        nets = self._gates.nets
+        takers = np.where(nets < base, taker[np.minimum(nets, base - 1)], -1)
+        takers[takers == self._readers] = -1
+        self._needs = self._after_readers(takers)
+
+    def put_side_by_side(self, first: int, end: int) -> I64:
+        """Put gates of one shape side by side, of some that follow each other; their segments."""
+        order, kinds = self.order, self._kinds
+        starts, sources = self._needs
+        readers = np.repeat(np.arange(len(order)), np.diff(starts))
         before = order.copy()
         ends = np.empty(end - first, dtype=np.int64)
         size = min(self._piece, end - first)
         num_runs = self._side_by_side(
-            *(first, end, size, gates.first, self._sources, self._shape_of, self._readers),
-            *(self._before, self._work, before, order, ends),
+            *(first, end, size, starts, sources, _numbers(self._circuit, kinds), readers),
+            *(np.empty_like(readers), self._work, before, order, ends),
         )
         bounds = np.concatenate([[first], ends[:num_runs]])
-        segments = np.zeros((num_runs, 8), dtype=np.int64)
+        segments = np.zeros((num_runs, 9), dtype=np.int64)
         segments[:, 0], segments[:, 1] = bounds[:-1], bounds[1:]
-        segments[:, 3:] = gates.shapes[order[bounds[:-1]]]
+        segments[:, 3:] = kinds[order[bounds[:-1]]]
         return segments
 
 

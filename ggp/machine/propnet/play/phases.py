@@ -7,6 +7,9 @@ one for each turn, where the fluents that say so are constants:
     legal white (move 1 2)  =  control white and pawn 1 and free 2
     while it is black's turn:   never; and no effect of this move is possible
 
+And fluents that cannot hold in any step of a game are constants, too (see `reach`), and those of an
+opening that is over (see `openings`).
+
 A *clock* is a set of fluents whose next values depend on nothing but themselves: it goes through
 the same values in every match. Clocks that repeat themselves after a few steps say the phase.
 """
@@ -24,33 +27,80 @@ from ggp.machine.arrays import offsets_of
 from ggp.machine.jit import inlined, kernel
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Literals
 from ggp.machine.propnet.play.cones import I64, suited, touched_by
+from ggp.machine.propnet.play.openings import openings
+from ggp.machine.propnet.play.reach import reachable
 
 MIN_LITERALS = 4000
 """Smaller circuits are not worth it: what they cost is mostly something else."""
 
 MAX_PERIOD = 4
 
+WORTH = 0.8
+"""Literals after an opening, as a share of all, below which it has a circuit of its own."""
+
 
 class Phases(NamedTuple):
-    """P phases.
+    """P phases: those of a clock, or what comes after an opening, or any state within reach.
 
     Attributes:
-        fluents: `[S]` the clock.
-        values: `[P, S]` what it says in each phase.
+        within: `[T, 2, F]` what may be false, and what may hold, of states that are played in
+            phases, see `reachable`; none for any.
+        fluents: `[S]` the clock, or the opening.
+        values: `[P, S]` what they are in each phase.
+        asked: `[P]` whether that is asked for.
+        clock: whether the phases follow each other again and again.
         circuits: of each phase; the same inputs and outputs as the whole circuit.
     """
 
+    within: NDArray[np.bool_]
     fluents: NDArray[np.int64]
     values: NDArray[np.bool_]
+    asked: NDArray[np.bool_]
+    clock: bool
     circuits: tuple[Circuit, ...]
 
 
 def phases_of(circuit: Circuit) -> Phases:
-    """The phases of a game that starts in its initial state; none if it has no such clock."""
+    """The phases of a game that starts in its initial state; none if nothing can be left out."""
     fluents, values = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.bool_)
-    if circuit.num_literals >= MIN_LITERALS and not circuit.loops:
-        fluents, values = _clock(circuit)
-    return Phases(fluents, values, tuple(_within(circuit, fluents, held) for held in values))
+    within = np.zeros((0, 2, len(circuit.fluents)), dtype=np.bool_)
+    if circuit.num_literals < MIN_LITERALS or circuit.loops:
+        return Phases(within, fluents, values, np.zeros(0, dtype=np.bool_), False, ())
+    fluents, values = _clock(circuit)
+    within = reachable(circuit)
+    bounded = _bounded(circuit, within) if len(within) else circuit
+    circuits = [_within(bounded, fluents, held) for held in values]
+    clock = len(circuits) > 0
+    if not clock:
+        fluents, circuits = _after_opening(bounded)
+        values = np.zeros((len(circuits), len(fluents)), dtype=np.bool_)
+    asked = np.ones(len(circuits), dtype=np.bool_)
+    if len(within) and not clock:
+        circuits.append(_within(bounded, fluents[:0], np.zeros(0, dtype=np.bool_)))
+        values = np.zeros((len(circuits), len(fluents)), dtype=np.bool_)
+        asked = np.append(asked, False)
+    return Phases(within, fluents, values, asked, clock, tuple(circuits))
+
+
+def _after_opening(circuit: Circuit) -> tuple[NDArray[np.int64], list[Circuit]]:
+    """An opening, and the circuit for after it, if that is much smaller."""
+    least, best, found = WORTH * circuit.num_literals, np.zeros(0, dtype=np.int64), []
+    for fluents in openings(circuit):
+        after = _within(circuit, fluents, np.zeros(len(fluents), dtype=np.bool_))
+        if after.num_literals < least:
+            least, best, found = after.num_literals, fluents, [after]
+    return best, found
+
+
+def _bounded(circuit: Circuit, within: NDArray[np.bool_]) -> Circuit:
+    """A circuit that says the same of all states that are within what may hold in some step."""
+    false, holds = np.logical_or.reduce(within, axis=0)
+    constant = np.flatnonzero(false != holds)
+    values = holds[constant].tolist()
+    assumed = _assuming(circuit, dict(zip((1 + constant).tolist(), values, strict=True)))
+    following = assumed.next.copy()
+    following[constant] = 2 * (1 + constant)
+    return replace(assumed, next=following)
 
 
 def _clock(circuit: Circuit) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.machine.propnet.play.packed import Packed, unpack
-from ggp.machine.propnet.play.tapes import Query, Tape
+from ggp.machine.propnet.play.tapes import TURNED, Query, Tape
 
 
 def evaluate(asked: Query, packed: Packed) -> Packed:
@@ -28,11 +28,11 @@ def _rows(asked: Query, held: list[bool]) -> list[bool]:
 
 
 def run_plainly(tape: Tape, rows: list[bool]) -> None:
-    """Evaluate the gates of a tape of one part."""
+    """Evaluate the gates of a tape of one part, in a lane that plays on."""
     plus, minus, outputs = tape.plus.tolist(), tape.minus.tolist(), tape.outputs.tolist()
     inputs, initial = tape.inputs.tolist(), (tape.initial != 0).tolist()
     at = 0
-    for first, end, loop, _, _, both, one, none in tape.segments.tolist():
+    for first, end, loop, _, _, both, one, none, written in tape.segments.tolist():
         if loop:
             for gate in range(first, end):
                 rows[outputs[gate]] = initial[gate]
@@ -50,4 +50,4 @@ def run_plainly(tape: Tape, rows: list[bool]) -> None:
                     value = value and (rows[inputs[at]], rows[inputs[at + 1]]) != pair
                     at += 2
                 changes |= bool(loop) and value != rows[outputs[gate]]
-                rows[outputs[gate]] = value
+                rows[outputs[gate]] = value != (written == TURNED)

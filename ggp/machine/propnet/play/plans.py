@@ -3,7 +3,8 @@
 They stay in one set of rows from the first step to the last:
 
     look    is it over, and what is legal?       each step
-    judge   goals, from gates of `look`          when enough lanes have ended
+    judge   goals, from gates of `look`          when enough lanes have ended; of games with
+                                                 phases from the state alone, after `act`
     act     the next state, from gates of `look` and the moves just made     each step
 
 and have no rows for fluents that neither `look` nor `judge` depends on, now or in a later state,
@@ -24,12 +25,15 @@ from ggp.machine.arrays import offsets_of
 from ggp.machine.goal_values import NO_NUMBER, number_or_nan
 from ggp.machine.propnet.circuit import FALSE, Circuit, Literals
 from ggp.machine.propnet.play.blocks import PlayoutPlan
-from ggp.machine.propnet.play.choice import GROUP
+from ggp.machine.propnet.play.choice import GROUP, SPARSE, Groups
 from ggp.machine.propnet.play.cones import cone
 from ggp.machine.propnet.play.layout import Stage, lay_out
-from ggp.machine.propnet.play.packed import pack
-from ggp.machine.propnet.play.phases import phases_of
-from ggp.machine.propnet.play.tapes import I32, Tape, Wires
+from ggp.machine.propnet.play.packed import pack, pack_rows, words_for
+from ggp.machine.propnet.play.phases import Phases, phases_of
+from ggp.machine.propnet.play.tapes import I32, U64, Tape, Wires
+
+REFILL = 896
+"""New lanes are let in when no more than this number of 1,024 play on."""
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -45,23 +49,32 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
     row_of = np.full(num_fluents, -1, dtype=np.int32)
     row_of[matter] = np.arange(1, 1 + len(matter))
     phases = phases_of(circuit)
-    whole = _Variant.of(circuit, matter, goals, every_move=True)
+    whole = _Variant.of(circuit, matter, None if phases.circuits else goals, every_move=True)
     some = [_Variant.of(each, matter, None, every_move=False) for each in phases.circuits]
     variants = [whole, *some]
-    num_rows = max(each.num_rows for each in variants)
+    judge, goal_wires, num_rows = whole.judge, whole.goals, whole.num_rows
+    if some:
+        # What `look` of a phase says is not enough.
+        laid = lay_out(circuit, whole.inputs, [Stage(goals)])
+        judge, goal_wires, num_rows = laid.tapes[0], laid.wires[0], laid.num_rows
+    num_rows = max(num_rows, *(each.num_rows for each in variants))
     move_rows = np.concatenate([each.move_rows for each in variants])
     move_rows[move_rows < 0] = num_rows
+    always = _always_counted([each.role_moves for each in variants], move_rows, num_rows)
     values = [number_or_nan(name) for outputs in circuit.goals for name in outputs.names]
     ends = np.cumsum([0, *(int(each.role_moves[-1]) for each in variants)])
     return PlayoutPlan(
         look=_joined([each.look for each in variants]),
         act=_joined([each.act for each in variants]),
-        judge=whole.judge,
+        judge=judge,
         num_rows=num_rows + 1,
         row_of=row_of,
         matter=pack(row_of >= 0),
         state_rows=row_of[matter],
+        within=_packed_bounds(phases.within, row_of >= 0),
         phase_rows=row_of[phases.fluents],
+        asked=np.where(phases.asked, _ALL, np.uint64(0)),
+        refill=_refill(phases, variants),
         phases=np.where(phases.values, _ALL, np.uint64(0)),
         act_parts=np.cumsum([0, *(len(each.act.parts) for each in variants)]),
         changed=np.concatenate([row_of[matter][each.changed] for each in variants]),
@@ -73,8 +86,9 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
         ),
         legal=_together([each.legal for each in variants]),
         move_rows=move_rows,
+        always=always,
         role_goals=np.cumsum([0, *(len(each.names) for each in circuit.goals)]).astype(np.int32),
-        goals=whole.goals,
+        goals=goal_wires,
         goal_values=np.nan_to_num(np.array(values, dtype=np.float64), nan=NO_NUMBER),
         turns=max(1, sum(role != RANDOM for role in circuit.roles)),
     )
@@ -83,10 +97,11 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
 class _Variant(NamedTuple):
     """Tapes of one circuit, and wires, as in `PlayoutPlan`.
 
-    Rows of fillers are -1, and fluents that change are places among those that matter, so many
-    after each part of `act`.
+    `inputs` are the nets that have the first rows. Rows of fillers are -1, and fluents that change
+    are places among those that matter, so many after each part of `act`.
     """
 
+    inputs: Sequence[int]
     look: Tape
     act: Tape
     judge: Tape
@@ -138,7 +153,7 @@ class _Variant(NamedTuple):
         laid = lay_out(circuit, inputs, stages)
         seen, judged, after = laid.wires
         part_of = laid.part_of[2]
-        by_part = np.argsort(part_of, kind="stable")
+        by_part = np.argsort(part_of, kind="stable")[np.count_nonzero(part_of < 0) :]
         # Moves of a role are worked on in groups. What fills the last one up is never legal.
         counts = np.bincount(role_of[kept], minlength=len(circuit.legal))
         role_moves = np.concatenate([[0], np.cumsum(-(-counts // GROUP) * GROUP)])
@@ -152,12 +167,13 @@ class _Variant(NamedTuple):
         move_rows = np.full(role_moves[-1], -1, dtype=np.int32)
         move_rows[place] = 1 + len(matter) + kept
         return cls(
+            inputs,
             laid.tapes[0],
             laid.tapes[2],
             laid.tapes[1],
             laid.num_rows,
             changed[by_part],
-            np.bincount(part_of, minlength=len(laid.tapes[2].parts)),
+            np.bincount(part_of[by_part], minlength=len(laid.tapes[2].parts)),
             Wires(after.rows[by_part], after.inverted[by_part]),
             Wires(seen.rows[:1], seen.inverted[:1]),
             role_moves,
@@ -167,12 +183,49 @@ class _Variant(NamedTuple):
         )
 
 
+def _refill(phases: Phases, variants: Sequence[_Variant]) -> NDArray[np.int64]:
+    """`PlayoutPlan.refill`: after an opening later, because it begins anew with new lanes.
+
+    As long as the share of lanes that play on is larger than that of literals, that is cheaper.
+    """
+    sizes = np.array([len(each.look.inputs) + len(each.act.inputs) for each in variants])
+    refill = np.full(len(variants), REFILL)
+    if not phases.clock:
+        whole = sizes[0] if phases.asked.all() else sizes[-1]
+        refill[1:] = np.where(phases.asked, np.minimum(REFILL, 1024 * sizes[1:] // whole), REFILL)
+    return refill
+
+
+def _packed_bounds(within: NDArray[np.bool_], matter: NDArray[np.bool_]) -> U64:
+    """`PlayoutPlan.within`: what may not hold, and what may not be false."""
+    steps, _, num_fluents = within.shape
+    outside = (~within[:, ::-1] & matter).reshape(2 * steps, num_fluents)
+    return pack_rows(outside).reshape(steps, 2, words_for(num_fluents))
+
+
+def _always_counted(role_moves: Sequence[NDArray[np.int64]], move_rows: I32, unread: int) -> Groups:
+    """`PlayoutPlan.always`.
+
+    Args:
+        role_moves: of each variant, where the moves of each role begin.
+        move_rows: of all variants.
+        unread: row of fillers.
+    """
+    sizes = np.concatenate([np.diff(each) for each in role_moves])
+    always = np.repeat(sizes < SPARSE, sizes)
+    in_phases = move_rows[role_moves[0][-1] :]
+    shared = np.bincount(in_phases, minlength=unread + 1) > 1
+    shared[unread] = False
+    always[role_moves[0][-1] :] |= shared[in_phases]
+    return np.asarray(always.reshape(-1, GROUP).any(axis=1), dtype=np.uint8)
+
+
 def _joined(tapes: Sequence[Tape]) -> Tape:
     """One tape with the parts of several."""
     segments, parts = [], []
     num_segments = num_gates = num_inputs = 0
     for tape in tapes:
-        segments.append(tape.segments + np.array([num_gates] * 2 + [0] * 6))
+        segments.append(tape.segments + np.array([num_gates] * 2 + [0] * 7))
         parts.append(tape.parts + np.array([num_segments, num_segments, num_inputs]))
         num_segments += len(tape.segments)
         num_gates += len(tape.outputs)

@@ -24,13 +24,19 @@ I32 = NDArray[np.int32]
 U64 = NDArray[np.uint64]
 
 
+WHOLE, STRAIGHT, TURNED = range(3)
+"""How a gate is written: to a row of its own, in all lanes; or into the row of an input, which
+takes it over as it is or inverted, in those lanes that play on."""
+
+
 @by_reference
 class Tape(NamedTuple):
     """G gates of a cone, inputs before what needs them, gates of the same shape side by side.
 
     Attributes:
-        segments: `[S, 8]` first gate, end, whether it is a loop (evaluated until nothing
-            changes), and, of others, the shape of its gates (see `fusing.Shape`).
+        segments: `[S, 9]` first gate, end, whether it is a loop (evaluated until nothing
+            changes), and, of others, the shape of its gates (see `fusing.Shape`), and if they
+            write into rows of inputs, see below.
         parts: `[P, 3]` a tape may have several parts, which are run one at a time: the first
             segment of each, the end, and where its inputs begin.
         plus: `[G]` how many rows each gate takes as they are.

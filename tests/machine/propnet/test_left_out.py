@@ -1,0 +1,103 @@
+"""What playouts leave out cannot matter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
+from ggp.machine.base import States
+from ggp.machine.propnet.build.gates import build_circuit
+from ggp.machine.propnet.build.grounding import ground
+from ggp.machine.propnet.play import phases, plans, reach
+from ggp.machine.propnet.play.packed import PropnetStates, unpack
+from ggp.machine.propnet.play.phases import phases_of
+from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+from ggp.search.moves import random_moves
+from tests.machine.propnet.circuits import circuit_of, dealing
+
+WRITING = """
+(role a) (role random)
+(init (line 1))
+(succ 1 2) (succ 2 3) (succ 3 4)
+(value 1) (value 2) (value 3) (value 4) (value 5) (value 6)
+(<= writing (true (line ?n)))
+(<= (legal a (write ?x)) (value ?x) writing)
+(<= (legal a noop) (not writing))
+(<= (legal random noop) writing)
+(<= (legal random (draw ?x)) (value ?x) (not writing))
+(<= (next (line ?m)) (true (line ?n)) (succ ?n ?m))
+(<= (next (written ?n ?x)) (true (line ?n)) (does a (write ?x)))
+(<= (next (written ?n ?x)) (true (written ?n ?x)))
+(<= (next (drawn ?x)) (does random (draw ?x)))
+(<= terminal (true (drawn ?x)) (true (written 2 ?x)))
+(<= won (true (drawn ?x)) (true (written 1 ?x)))
+(<= (goal a 100) won)
+(<= (goal a 0) (not won))
+"""
+"""Four values are written, then some are drawn until the second is met."""
+
+
+@pytest.mark.parametrize("name", [None, "tic_tac_toe", "krieg_tic_tac_toe", "exploding_bomb"])
+def test_what_matches_come_to_is_reachable(
+    name: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reach, "MIN_LITERALS", 0)
+    monkeypatch.setattr(reach, "WORTH", 1)
+    circuit = dealing() if name is None else circuit_of(name)
+    machine = PropnetMachine(circuit, is_gdl2=True)
+    within = reach.reachable(circuit)
+    assert len(within) > 0
+    rng = np.random.default_rng(0)
+    states: States = machine.initial(200)
+    for step in range(20):
+        assert isinstance(states, PropnetStates)
+        held = unpack(states.packed, len(circuit.fluents))
+        fits = [(may[1] | ~held) & (may[0] | held) for may in within]
+        assert np.any([each.all(axis=1) for each in fits], axis=0).all()
+        if step < len(within):
+            assert fits[step].all()
+        states = states.take(np.flatnonzero(~machine.terminal(states)))
+        if not len(states):
+            break
+        drawn = [random_moves(machine, states, role, rng) for role in range(len(machine.roles))]
+        states = machine.step(states, np.stack(drawn, axis=1)).states
+
+
+def test_cards_that_are_never_dealt_are_left_out() -> None:
+    circuit = dealing()
+    assert len(reach.reachable(circuit)) == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reach, "MIN_LITERALS", 0)
+        within = reach.reachable(circuit)
+        patch.setattr(phases, "MIN_LITERALS", 0)
+        found = phases_of(circuit)
+    holds = within[:, 1].any(axis=0)
+    hands = {circuit.fluents[f] for f in np.flatnonzero(holds)}
+    assert "(hand red 4)" in hands
+    assert "(hand red 5)" not in hands
+    assert found.asked.tolist() == [True, False]
+    assert found.circuits[0].num_literals < 0.8 * found.circuits[1].num_literals
+    assert found.circuits[1].num_literals < 0.6 * circuit.num_literals
+
+
+def test_lanes_play_on_after_an_opening_until_few_are_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reach, "MIN_LITERALS", 0)
+    monkeypatch.setattr(phases, "MIN_LITERALS", 0)
+    circuit = build_circuit(ground(normalize(parse(WRITING))))
+    machine = PropnetMachine(circuit, is_gdl2=False)
+    plan = machine.playout_plan
+    opening = phases_of(circuit).fluents
+    assert {circuit.fluents[f] for f in opening} == {f"(line {n})" for n in range(1, 5)}
+    assert plan.asked.all()
+    assert 0 < plan.refill[1] < plan.refill[0] == plans.REFILL
+    size = 20_000
+    played = machine.playout(machine.initial(size), np.random.default_rng(0))
+    assert played.finished.all()
+    assert (played.steps > 4).all()
+    # After four steps, one of six ends it. What is drawn last was written first by one of six.
+    assert abs(played.steps.mean() - 10) < 5 * np.sqrt(30 / size)
+    assert abs((played.goals[:, 0] == 100).mean() - 1 / 6) < 5 * np.sqrt(5 / 36 / size)
