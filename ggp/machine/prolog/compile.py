@@ -24,6 +24,7 @@ from ggp.gdl.program import (
 )
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
 from ggp.gdl.unchanging import unchanging, with_unchanging
+from ggp.machine.prolog.linear import LinearRule, linear_rules
 from ggp.machine.prolog.symbols import SymbolTable
 
 _PREDICATES: dict[Signature, str] = {
@@ -110,6 +111,7 @@ class _Compiler:
         self._fluents = _fluent_signatures(program)
         self._growing = terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
         self._ranks = iter(program.goal_ranks)
+        self._linear: dict[Signature, tuple[list[NormalRule], list[LinearRule]]] = {}
         self._rule_defined = {
             signature(rule.head)
             for rule in program.rules
@@ -118,7 +120,12 @@ class _Compiler:
 
     def compile(self) -> CompiledGame:
         program = self._program
-        clauses = [self._clause(rule) for rule in program.rules]
+        remembered = list(self._remembered())
+        clauses = [
+            self._clause(rule) for rule in program.rules if signature(rule.head) not in self._linear
+        ]
+        for base, recursive in self._linear.values():
+            clauses += self._linear_clauses(base, recursive)
         defined = {signature(rule.head) for rule in program.rules}
         # A rule of `goal` becomes one of `ranked`, which tells the rules apart.
         clauses.append(f"({_RANKED}(_,_,_) :- fail)" if GOAL not in defined else _ANY_RANK)
@@ -136,7 +143,7 @@ class _Compiler:
         return CompiledGame(
             clauses=f"[{','.join(clauses)}]",
             static=f"[{','.join(self._static_groups())}]",
-            remembered=f"[{','.join(self._remembered())}]",
+            remembered=f"[{','.join(remembered)}]",
             fluents=f"[{','.join(names)}]",
             growing=str(self._growing).lower(),
             unchanging=f"[{','.join(map(self._pattern, self._functions))}]",
@@ -182,8 +189,52 @@ class _Compiler:
                 kind = "moves" if by_moves.intersection(group) else "state"
                 watched = str(self._growing or self._calls_grow(group)).lower()
                 listed = ",".join(map(self._indicator, group))
-                remembered.append(f"kept({kind},{watched},[{listed}])")
+                how = "plain"
+                if not any(sig in _PREDICATES for sig in group):
+                    linear = linear_rules(group, program.by_head)
+                    if linear is not None and any(rules for _, rules in linear.values()):
+                        self._linear.update(linear)
+                        how = "linear"
+                remembered.append(f"kept({kind},{watched},{how},[{listed}])")
         return remembered
+
+    def _linear_clauses(
+        self, base: Sequence[NormalRule], recursive: Sequence[LinearRule]
+    ) -> list[str]:
+        """Clauses of a relation's walk from call to call, and from answer to answer."""
+        clauses = []
+        for rule in base:
+            goals = self._body(rule)
+            for kind, more in (("b", ()), ("w", ("_", "_"))):
+                clauses.append(_clause_text(self._variant(kind, rule.head, *more), goals))
+        for linear in recursive:
+            rule = linear.walk
+            head, call = rule.head, rule.body[-1].atom
+            goals = self._body(rule)[:-1]
+            goals.append(f"ggp_runtime:unseen(V_S,{self._call(call)},V_T)")
+            goals.append(self._variant("w", call, "V_S", "V_T"))
+            bound = {v.name for x in rule.body[:-1] if x.binds for v in variables(x.atom)}
+            if _repeats(call, {v.name for v in variables(call)} - bound):
+                goals.append("ggp_runtime:not_last")
+            clauses.append(_clause_text(self._variant("w", head, "V_S", "V_T"), goals))
+            back = f"{self._call(head)},{self._call(call)}"
+            clauses.append(
+                _clause_text(
+                    f"{self._variant_name('l', head)}({back})", self._body(linear.back)[1:]
+                )
+            )
+            clauses.append(f"{self._variant_name('c', head)}({back})")
+        return clauses
+
+    def _variant_name(self, kind: str, atom: Atom) -> str:
+        return f"{kind}_{self._predicate(signature(atom))}"
+
+    def _variant(self, kind: str, atom: Atom, *more: str) -> str:
+        """An atom of a predicate that belongs to a relation, with more arguments."""
+        args = map(self._symbols.encode, atom.args) if isinstance(atom, Compound) else ()
+        listed = ",".join([*args, *more])
+        name = self._variant_name(kind, atom)
+        return f"{name}({listed})" if listed else name
 
     def _calls_grow(self, group: Sequence[Signature]) -> bool:
         """Whether relations call each other with terms that they make for the call."""
@@ -218,7 +269,7 @@ class _Compiler:
             head = f"{_RANKED}({next(self._ranks)},{role},{value})"
         else:
             head = self._call(rule.head)
-        return f"({head} :- {','.join(goals)})" if goals else head
+        return _clause_text(head, goals)
 
     def _body(self, rule: NormalRule) -> list[str]:
         goals = []
@@ -272,6 +323,10 @@ class _Compiler:
     def _fluent(self, fluent: Term) -> str:
         text = self._symbols.encode(fluent)
         return text if isinstance(fluent, Compound) else f"k({text})"
+
+
+def _clause_text(head: str, goals: Sequence[str]) -> str:
+    return f"({head} :- {','.join(goals)})" if goals else head
 
 
 def _repeats(atom: Term, names: set[str]) -> bool:

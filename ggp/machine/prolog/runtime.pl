@@ -57,7 +57,8 @@ forget_all :-
 unload(M) :-
     forall(catch(M:ggp_fluent(Head), _, fail), retractall(M:Head)),
     retractall(M:d(_, _)),
-    forall(kind(Kind), forget(M, Kind)),
+    forall(M:ggp_memory(_, Memory), ( drop_memory(Memory), empty(Memory) )),
+    forall(kind(Kind), forget_tables(M, Kind)),
     nb_setval(M, []).
 
 set_limit(Name, Value) :- retractall(limit(Name, _)), assertz(limit(Name, Value)).
@@ -84,7 +85,7 @@ not_last.
 %   Unchanging: what fluents look like that are not part of states, because all states have them.
 new(M, Clauses, Static, Remembered, Fluents, Growing, Unchanging) :-
     set_module(M:class(user)),
-    dynamic([M:d/2, M:ggp_state/2, M:ggp_hash/2, M:ggp_fluent/1, M:ggp_tables/1, M:ggp_remembers/2,
+    dynamic([M:d/2, M:ggp_state/2, M:ggp_hash/2, M:ggp_fluent/1, M:ggp_tables/1, M:ggp_remembers/2, M:ggp_memory/2,
              M:ggp_growing/0, M:ggp_unchanging/1, M:ggp_move/2, M:ggp_percepts/2]),
     ( Growing == true -> assertz(M:ggp_growing) ; true ),
     forall(member(F, Unchanging), assertz(M:ggp_unchanging(F))),
@@ -96,9 +97,8 @@ new(M, Clauses, Static, Remembered, Fluents, Growing, Unchanging) :-
     forall(member(C, Clauses), assertz(M:C)),
     foldl(evaluate(M), Static, [], Kept),
     append(Remembered, Kept, AllRemembered),
-    forall(kind(Kind), ( memory(M, Kind, Memory), empty(Memory) )),
-    forall(member(kept(Kind, Watched, Group), AllRemembered),
-           remember(M, Kind, Watched, Group)),
+    forall(member(kept(Kind, Watched, How, Group), AllRemembered),
+           remember(M, Kind, Watched, How, Group)),
     % Without clauses a predicate must stay dynamic, or calling it is an error.
     findall(M:N/A, ( member(N/A, Heads), \+ ( M:ggp_remembers(_, Group), memberchk(N/A, Group) ),
                      functor(H, N, A), once(clause(M:H, _)) ), Plain),
@@ -128,7 +128,7 @@ evaluate(M, group(Recursive, Ps), Kept0, Kept) :-
         forall(( member(Fs, Facts), member(F, Fs) ), assertz(M:F)),
         Kept = Kept0
     ;   ( Recursive == true -> Ps1 = Ps ; subtract(Ps, [legal/2], Ps1) ),
-        Kept = [kept(game, true, Ps1)|Kept0]
+        Kept = [kept(game, true, plain, Ps1)|Kept0]
     ).
 
 too_much(error(resource_error(_), _)).
@@ -149,7 +149,7 @@ count(State, Max) :-
 drop(M) :-
     nb_setval(M, []),
     catch(abolish_module_tables(M), _, true),
-    forall(kind(Kind), ( memory(M, Kind, Memory), drop_memory(Memory) )),
+    forall(M:ggp_memory(_, Memory), drop_memory(Memory)),
     forall(( M:ggp_tries(T1, T2), member(T, [T1, T2]) ), trie_destroy(T)),
     forall(( predicate_property(M:H, dynamic), \+ predicate_property(M:H, tabled),
              \+ predicate_property(M:H, imported_from(_)) ),
@@ -193,70 +193,120 @@ play_([R|Rs], [Move|Moves], M) :- assertz(M:d(R, Move)), play_(Rs, Moves, M).
 
 % Answers of relations that recur, or would be derived again and again, are remembered in a trie
 % until the state changes, or the joint move if they depend on it. All answers of a call are found
-% before the first is used, so this is no good for recursion in a circle: when a call needs itself,
-% the relation gets the tables of SWI-Prolog for good, which take ten times as long, and what was
-% being done begins anew.
+% before the first is used. Linear recursion (linear.py) is walked, from call to call or from answer
+% to answer, and what was seen on the way is kept in a trie of its own. Any other recursion must not
+% go in a circle: when a call needs itself, the relation gets the tables of SWI-Prolog for good,
+% which take ten times as long, and what was being done begins anew.
 
 kind(moves).
 kind(state).
 kind(game).
 
-memory(M, Kind, Memory) :- atomic_list_concat([M, Kind], '_', Memory).
-
-remember(M, Kind, Watched, Group) :-
+remember(M, Kind, Watched, How, Group) :-
     assertz(M:ggp_remembers(Kind, Group)),
-    memory(M, Kind, Memory),
+    ( M:ggp_memory(Kind, Memory) -> true
+    ; atomic_list_concat([M, Kind], '_', Memory),
+      assertz(M:ggp_memory(Kind, Memory)), empty(Memory) ),
     ( Watched == true -> Known = known_small ; Known = known ),
-    forall(member(P, Group), remember_(M, Memory, Known, P)).
+    forall(member(P, Group), remember_(How, M, Memory, Known, P)).
 
 % What a relation says itself moves to a predicate of another name, which its own calls.
-remember_(M, Memory, Known, N/A) :-
-    functor(Head, N, A), derivation(Head, Derive),
+remember_(plain, M, Memory, Known, N/A) :-
+    functor(Head, N, A), variant(q_, Head, [], Derive),
     findall((Derive :- Body), clause(M:Head, Body), Clauses),
     functor(Derive, DeriveN, _), dynamic(M:DeriveN/A),
     forall(member(C, Clauses), assertz(M:C)),
     retractall(M:Head),
-    Body =.. [Known, Head, Memory, M, M:Derive],
+    Body =.. [Known, Head, Memory, M, plain(M:Derive)],
+    assertz(M:(Head :- ggp_runtime:Body)).
+remember_(linear, M, Memory, Known, N/A) :-
+    functor(Head, N, A),
+    variant(w_, Head, [Seen, Top], Walk), variant(b_, Head, [], Base),
+    atom_concat(l_, N, Back), atom_concat(c_, N, Calls),
+    forall(member(P, [Back/2, Calls/2]), dynamic(M:P)),
+    functor(Base, BaseN, _), dynamic(M:BaseN/A),
+    Body =.. [Known, Head, Memory, M, linear(M:Walk, Seen, Top, M:Base, Back, Calls)],
     assertz(M:(Head :- ggp_runtime:Body)).
 
-derivation(Head, Derive) :- Head =.. [N|Args], atom_concat(q_, N, DeriveN), Derive =.. [DeriveN|Args].
+variant(Prefix, Head, More, Variant) :-
+    Head =.. [N|Args], atom_concat(Prefix, N, VariantN),
+    append(Args, More, VariantArgs), Variant =.. [VariantN|VariantArgs].
 
 known_small(Goal, Memory, M, Derive) :- small(Goal), known(Goal, Memory, M, Derive).
 
-known(Goal, Memory, M, Derive) :-
+known(Goal, Memory, M, How) :-
     nb_getval(Memory, Store), arg(1, Store, Trie),
-    ( trie_lookup(Trie, Goal, Known) -> true ; derive(Goal, Store, Trie, M, Derive, Known) ),
+    ( trie_lookup(Trie, Goal, Known) -> true ; derive(How, Goal, Store, Trie, M, Known) ),
     answer(Known, Goal, M).
 
 answer(true, _, _).
 answer(all(Goals), Goal, _) :- member(Goal, Goals).
 answer(open, Goal, M) :- functor(Goal, N, A), throw(ggp_circular(M, N/A)).
 
-derive(Goal, Store, Trie, M, Derive, Known) :-
+derive(plain(Derive), Goal, Store, Trie, M, Known) :-
     trie_insert(Trie, Goal, open),
     ( ground(Goal)
     -> ( call(Derive) -> Known = true ; Known = false )
-    ;  solutions(M, Goal, Derive, Goals0), sort(Goals0, Goals),
-       ( Goals == [] -> Known = false ; Known = all(Goals) ) ),
+    ;  solutions(M, Goal, Derive, Goals) , all(Goals, Known) ),
     trie_update(Trie, Goal, Known),
-    term_size(Goal-Known, Cells),
+    spend(Goal-Known, Store).
+derive(linear(Walk, Seen, Top, Base, Back, Calls), Goal, Store, Trie, M, Known) :-
+    trie_new(Tried), Seen = seen(Tried, Store),
+    ( ground(Goal)
+    -> Top = [], ( call(Walk) -> Known = true ; Known = false )
+    ;  asks_itself(Goal, M, Calls)
+    -> copy_term(Goal, Any),
+       solutions(M, Answer, ( call(Base), unseen(Seen, Goal, []),
+                              reached(Goal, Any, Seen, M:Back, Answer) ), Goals),
+       all(Goals, Known)
+    ;  term_variables(Goal, Free), Top =.. [v|Free],
+       solutions(M, Goal, Walk, Goals), all(Goals, Known) ),
+    trie_destroy(Tried),
+    trie_insert(Trie, Goal, Known),
+    spend(Goal-Known, Store).
+
+all([], false) :- !.
+all(Goals0, all(Goals)) :- sort(Goals0, Goals).
+
+% Whether all calls that the rules for a call make ask for no more than it does itself.
+asks_itself(Goal, M, Calls) :-
+    copy_term(Goal, Same),
+    \+ ( call(M:Calls, Same, Call), \+ subsumes_term(Goal, Call) ).
+
+% The answer itself, and what comes from it.
+reached(Answer, _, _, _, Answer).
+reached(Answer, Any, Seen, Back, Last) :-
+    copy_term(Any, Next),
+    call(Back, Next, Answer),
+    unseen(Seen, Next, []),
+    reached(Next, Any, Seen, Back, Last).
+
+% unseen(!Seen, +Call, +Top): a call that may bring answers for Top and is seen for the first time.
+unseen(seen(Trie, Store), Call, Top) :-
+    trie_insert(Trie, Call-Top),
+    spend(Call-Top, Store).
+
+spend(Term, Store) :-
+    term_size(Term, Cells),
     arg(2, Store, Left0), Left is Left0 - Cells, nb_setarg(2, Store, Left),
     ( Left < 0 -> throw(ggp_limit(tables)) ; true ).
 
 empty(Memory) :-
-    limit(remembered, Left), trie_new(Trie), nb_setval(Memory, store(Trie, Left)).
+    limit(remembered, Left), trie_new(Trie), nb_setval(Memory, store(Trie, Left, Left)).
 
-drop_memory(Memory) :- nb_getval(Memory, store(Trie, _)), trie_destroy(Trie).
+drop_memory(Memory) :- nb_getval(Memory, store(Trie, _, _)), trie_destroy(Trie).
 
+% Where nothing was spent nothing is remembered.
 forget(M, Kind) :-
-    ( M:ggp_remembers(Kind, _)
-    -> memory(M, Kind, Memory), drop_memory(Memory), empty(Memory)
+    ( M:ggp_memory(Kind, Memory)
+    -> ( nb_getval(Memory, store(_, Left, Left)) -> true ; drop_memory(Memory), empty(Memory) )
     ; true ),
-    ( M:ggp_tables(Kind) -> abolish_all_tables ; true ).
+    forget_tables(M, Kind).
+
+forget_tables(M, Kind) :- ( M:ggp_tables(Kind) -> abolish_all_tables ; true ).
 
 forget_if_full(M, Kind) :-
-    ( M:ggp_remembers(Kind, _), memory(M, Kind, Memory), nb_getval(Memory, store(_, Left)),
-      limit(remembered, Max), Left * 2 < Max
+    ( M:ggp_memory(Kind, Memory), nb_getval(Memory, store(_, Left, Max)), Left * 2 < Max
     -> forget(M, Kind)
     ; true ).
 
@@ -268,7 +318,7 @@ table_instead(M, P) :-
     ( Kind0 == game -> Kind = state ; Kind = Kind0 ),
     assertz(M:ggp_tables(Kind)),
     forall(member(N/A, Group),
-           ( functor(Head, N, A), derivation(Head, Derive), functor(Derive, DeriveN, _),
+           ( functor(Head, N, A), variant(q_, Head, [], Derive), functor(Derive, DeriveN, _),
              retractall(M:Head),
              table(M:DeriveN/A),
              assertz(M:(Head :- Derive)) )).
@@ -410,9 +460,9 @@ write_percepts([Ps|Pss], M) :-
 % finished, then the goals as in goals/3 if finished. Chance is uniform, and so are the players.
 % After Seconds (`inf` for no limit) what is not finished stays so.
 playouts(M, Roles, Seed, MaxSteps, Seconds, Ids) :-
-    set_random(seed(Seed)),
+    seeded(Seed, Rng),
     ( Seconds == inf -> Until = inf ; get_time(Now), Until is Now + Seconds ),
-    playouts_(Ids, bounds(MaxSteps, Until), Roles, M).
+    playouts_(Ids, bounds(MaxSteps, Until, Rng), Roles, M).
 
 playouts_([], _, _, _).
 playouts_([Id|Ids], Bounds, Roles, M) :-
@@ -431,21 +481,40 @@ playout(Steps, Bounds, Roles, M) :-
     ; write(Steps), put_char(' '), write(Outcome), put_char(' '),
       ( Outcome == 1 -> bounded(write_goals(Roles, M)) ; true ), nl ).
 
-playout_step(Steps, bounds(MaxSteps, Until), Roles, M, Outcome) :-
+playout_step(Steps, bounds(MaxSteps, Until, Rng), Roles, M, Outcome) :-
     ( Until \== inf, get_time(Now), Now >= Until -> Outcome = 0
     ; M:terminal -> Outcome = 1
     ; Steps >= MaxSteps -> Outcome = 0
-    ; random_moves(Roles, M, Moves)
+    ; random_moves(Roles, M, Rng, Moves)
     -> play(M, Roles, Moves), next_state(M, Next), load(M, Next), Outcome = on
     ; Outcome = 0 ).
 
-random_moves([], _, []).
-random_moves([R|Rs], M, [Move|Moves]) :-
-    legal_moves(M, R, Legal),
-    Legal = [First|Rest],
-    ( Rest == [] -> Move = First
-    ; Choices =.. [c|Legal], functor(Choices, _, N), I is random(N) + 1, arg(I, Choices, Move) ),
-    random_moves(Rs, M, Moves).
+random_moves([], _, _, []).
+random_moves([R|Rs], M, Rng, [Move|Moves]) :-
+    random_move(R, M, Rng, Move), random_moves(Rs, M, Rng, Moves).
+
+% Undone but for the move, so that what was found on the way is no garbage.
+random_move(R, M, Rng, Move) :-
+    Drawn = drawn(_),
+    \+ \+ ( legal_moves(M, R, Legal), draw(Legal, Rng, Any), nb_setarg(1, Drawn, Any) ),
+    arg(1, Drawn, Move).
+
+draw([Move], _, Move) :- !.
+draw(Legal, Rng, Move) :-
+    Choices =.. [c|Legal], functor(Choices, _, N),
+    below(N, Rng, I0), I is I0 + 1, arg(I, Choices, Move).
+
+% Two combined generators (L'Ecuyer 1988), as the library's takes 0.3 ms to seed.
+seeded(Seed, rng(X, Y)) :-
+    X is 1 + Seed mod 2147483562,
+    Y is 1 + Seed // 2147483562 mod 2147483398.
+
+% below(+N, !Rng, -I): I from 0 to N - 1, where N is far less than 2 ** 31.
+below(N, Rng, I) :-
+    Rng = rng(X0, Y0),
+    X is X0 * 40014 mod 2147483563, Y is Y0 * 40692 mod 2147483399,
+    nb_setarg(1, Rng, X), nb_setarg(2, Rng, Y),
+    I is (X - Y) mod N.
 
 % ------------------------------------------------------------------ terms across the border
 
