@@ -51,7 +51,7 @@ MAX_UNCHECKED_DEPTH = 4
 
 @dataclass(frozen=True, slots=True)
 class CompiledGame:
-    """Arguments of `new/7` in runtime.pl, as Prolog text."""
+    """Arguments of `new/8` in runtime.pl, as Prolog text."""
 
     clauses: str
     static: str
@@ -59,10 +59,11 @@ class CompiledGame:
     fluents: str
     growing: str
     unchanging: str
+    names: str
 
     def goal(self, module: str) -> str:
         """The goal that builds the game's module."""
-        sets = self.remembered, self.fluents, self.growing, self.unchanging
+        sets = self.remembered, self.fluents, self.growing, self.unchanging, self.names
         return f"new({','.join((module, self.clauses, self.static, *sets))})"
 
 
@@ -147,6 +148,7 @@ class _Compiler:
             fluents=f"[{','.join(names)}]",
             growing=str(self._growing).lower(),
             unchanging=f"[{','.join(map(self._pattern, self._functions))}]",
+            names=str(self._symbols.bound),
         )
 
     def _pattern(self, function: Signature) -> str:

@@ -83,7 +83,7 @@ not_last.
 %   Fluents: Name/Arity of fluent facts.
 %   Growing: whether terms may grow without bound, so that their size must be watched.
 %   Unchanging: what fluents look like that are not part of states, because all states have them.
-new(M, Clauses, Static, Remembered, Fluents, Growing, Unchanging) :-
+new(M, Clauses, Static, Remembered, Fluents, Growing, Unchanging, Names) :-
     set_module(M:class(user)),
     dynamic([M:d/2, M:ggp_state/2, M:ggp_hash/2, M:ggp_fluent/1, M:ggp_tables/1, M:ggp_remembers/2, M:ggp_memory/2,
              M:ggp_growing/0, M:ggp_unchanging/1, M:ggp_move/2, M:ggp_percepts/2]),
@@ -96,6 +96,8 @@ new(M, Clauses, Static, Remembered, Fluents, Growing, Unchanging) :-
     forall(member(P, Heads), dynamic(M:P)),
     forall(member(C, Clauses), assertz(M:C)),
     foldl(evaluate(M), Static, [], Kept),
+    findall(N/A, ( member(N/A, Heads), hard_to_find(M, N/A, Names) ), Hard),
+    forall(member(P, Hard), find_by_number(M, P, Names)),
     append(Remembered, Kept, AllRemembered),
     forall(member(kept(Kind, Watched, How, Group), AllRemembered),
            remember(M, Kind, Watched, How, Group)),
@@ -130,6 +132,39 @@ evaluate(M, group(Recursive, Ps), Kept0, Kept) :-
     ;   ( Recursive == true -> Ps1 = Ps ; subtract(Ps, [legal/2], Ps1) ),
         Kept = [kept(game, true, plain, Ps1)|Kept0]
     ).
+
+% An index of SWI-Prolog looks at two arguments at most: with three or more, a call that only asks
+% whether a fact is there may try hundreds.
+hard_to_find(M, N/A, Names) :-
+    A > 2, Names ** A < 1 << 59,
+    functor(Head, N, A),
+    predicate_property(M:Head, number_of_clauses(Size)), Size >= 64,
+    \+ ( clause(M:Head, Body), \+ ( Body == true, Head =.. [_|Args], maplist(integer, Args) ) ),
+    findall(Number, ( between(1, A, I), findall(X, ( M:Head, arg(I, Head, X) ), Xs0),
+                      sort(Xs0, Xs), length(Xs, Number) ), Numbers),
+    msort(Numbers, Sorted), append(_, [Most1, Most2], Sorted),
+    Size >= 4 * Most1 * Most2.
+
+% find_by_number(+M, +Name/Arity, +Names): facts are also kept as numbers, made of those of their
+% arguments, which are below Names.
+find_by_number(M, N/A, Names) :-
+    functor(Head, N, A), Head =.. [_|Args],
+    variant(f_, Head, [], Fact), functor(Fact, FactN, _),
+    atom_concat(v_, N, KnownN), Known =.. [KnownN, Key],
+    dynamic([M:FactN/A, M:KnownN/1]),
+    numbered(Args, Names, 0, Expression), tests(Args, Tests),
+    forall(M:Head, ( assertz(M:Fact), Key is Expression, assertz(M:Known) )),
+    retractall(M:Head),
+    assertz(M:(Head :- Tests -> Key is Expression, Known ; Fact)),
+    compile_predicates([M:FactN/A, M:KnownN/1]).
+
+numbered([], _, Expression, Expression).
+numbered([Arg|Args], Names, Expression0, Expression) :-
+    ( Expression0 == 0 -> Expression1 = Arg ; Expression1 = Expression0 * Names + Arg ),
+    numbered(Args, Names, Expression1, Expression).
+
+tests([Arg], integer(Arg)) :- !.
+tests([Arg|Args], ( integer(Arg), Tests )) :- tests(Args, Tests).
 
 too_much(error(resource_error(_), _)).
 too_much(ggp_limit(What)) :- What \== seconds.
@@ -210,6 +245,9 @@ remember(M, Kind, Watched, How, Group) :-
     ( Watched == true -> Known = known_small ; Known = known ),
     forall(member(P, Group), remember_(How, M, Memory, Known, P)).
 
+% Calls a walk may make before those that were seen are kept: most walks along a row are shorter.
+short(16).
+
 % What a relation says itself moves to a predicate of another name, which its own calls.
 remember_(plain, M, Memory, Known, N/A) :-
     functor(Head, N, A), variant(q_, Head, [], Derive),
@@ -221,12 +259,28 @@ remember_(plain, M, Memory, Known, N/A) :-
     assertz(M:(Head :- ggp_runtime:Body)).
 remember_(linear, M, Memory, Known, N/A) :-
     functor(Head, N, A),
+    variant(w_, Head, [Few, []], Short),
     variant(w_, Head, [Seen, Top], Walk), variant(b_, Head, [], Base),
     atom_concat(l_, N, Back), atom_concat(c_, N, Calls),
-    forall(member(P, [Back/2, Calls/2]), dynamic(M:P)),
-    functor(Base, BaseN, _), dynamic(M:BaseN/A),
+    functor(Base, BaseN, _),
+    forall(member(P, [Back/2, Calls/2, BaseN/A]), dynamic(M:P)),
     Body =.. [Known, Head, Memory, M, linear(M:Walk, Seen, Top, M:Base, Back, Calls)],
-    assertz(M:(Head :- ggp_runtime:Body)).
+    short(Most),
+    changing(M, Calls, Head, Changing),
+    ( ( Known == known_small ; Changing == fail )
+    -> assertz(M:(Head :- ggp_runtime:Body))
+    ;  assertz(M:(Head :- Changing -> Few = few(Most), ( Short ; Few = few(-1), ggp_runtime:Body )
+                        ; ggp_runtime:Body)) ),
+    compile_predicates([M:N/A]).
+
+changing(M, Calls, Head, Test) :-
+    findall(I, ( call(M:Calls, Any, Call), arg(I, Any, A), \+ ( arg(I, Call, B), B == A ) ), Is0),
+    sort(Is0, Is),
+    foldl(or_nonvar(Head), Is, fail, Test).
+
+or_nonvar(Head, I, Test0, Test) :-
+    arg(I, Head, A),
+    ( Test0 == fail -> Test = nonvar(A) ; Test = ( Test0 ; nonvar(A) ) ).
 
 variant(Prefix, Head, More, Variant) :-
     Head =.. [N|Args], atom_concat(Prefix, N, VariantN),
@@ -281,10 +335,16 @@ reached(Answer, Any, Seen, Back, Last) :-
     unseen(Seen, Next, []),
     reached(Next, Any, Seen, Back, Last).
 
-% unseen(!Seen, +Call, +Top): a call that may bring answers for Top and is seen for the first time.
-unseen(seen(Trie, Store), Call, Top) :-
+% unseen(!Seen, +Call, +Top): a call that may bring answers for Top is seen for the first time; or
+% it is one of few whatever it is.
+unseen(Seen, Call, Top) :-
+    Seen = seen(Trie, Store), !,
     trie_insert(Trie, Call-Top),
     spend(Call-Top, Store).
+unseen(Few, _, _) :-
+    Few = few(Left0), Left0 >= 0,
+    Left is Left0 - 1, nb_setarg(1, Few, Left),
+    Left >= 0.
 
 spend(Term, Store) :-
     term_size(Term, Cells),
@@ -499,10 +559,10 @@ random_move(R, M, Rng, Move) :-
     \+ \+ ( legal_moves(M, R, Legal), draw(Legal, Rng, Any), nb_setarg(1, Drawn, Any) ),
     arg(1, Drawn, Move).
 
-draw([Move], _, Move) :- !.
-draw(Legal, Rng, Move) :-
-    Choices =.. [c|Legal], functor(Choices, _, N),
-    below(N, Rng, I0), I is I0 + 1, arg(I, Choices, Move).
+draw([First|Rest], Rng, Move) :-
+    ( Rest == [] -> Move = First
+    ; Choices =.. [c, First|Rest], functor(Choices, _, N),
+      below(N, Rng, I0), I is I0 + 1, arg(I, Choices, Move) ).
 
 % Two combined generators (L'Ecuyer 1988), as the library's takes 0.3 ms to seed.
 seeded(Seed, rng(X, Y)) :-
