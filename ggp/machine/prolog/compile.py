@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ggp.gdl.dependencies import relation_components, relations_reaching, static_relations
+from ggp.gdl.dependencies import (
+    relation_components,
+    relations_needed,
+    relations_reaching,
+    static_relations,
+)
 from ggp.gdl.growth import terms_grow
 from ggp.gdl.program import (
     DOES,
@@ -24,6 +29,7 @@ from ggp.gdl.program import (
 )
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
 from ggp.gdl.unchanging import unchanging, with_unchanging
+from ggp.machine.prolog.either import merged, tests_of
 from ggp.machine.prolog.linear import LinearRule, linear_rules
 from ggp.machine.prolog.symbols import SymbolTable
 
@@ -123,7 +129,10 @@ class _Compiler:
         program = self._program
         remembered = list(self._remembered())
         clauses = [
-            self._clause(rule) for rule in program.rules if signature(rule.head) not in self._linear
+            self._clause(rule)
+            for sig, rules in program.by_head.items()
+            if sig not in self._linear
+            for rule in (rules if sig == GOAL else merged(rules))
         ]
         for base, recursive in self._linear.values():
             clauses += self._linear_clauses(base, recursive)
@@ -141,6 +150,7 @@ class _Compiler:
             names.append(f"{functor}/{arity}")
             args = ",".join(f"V_{i}" for i in range(arity))
             clauses.append(f"(fl({functor}({args})) :- {functor}({args}))")
+        clauses += self._asked_by_legal()
         return CompiledGame(
             clauses=f"[{','.join(clauses)}]",
             static=f"[{','.join(self._static_groups())}]",
@@ -151,10 +161,23 @@ class _Compiler:
             names=str(self._symbols.bound),
         )
 
+    def _asked_by_legal(self) -> list[str]:
+        """Clauses that list the fluents which legal moves depend on, if it is only some of them."""
+        needed = relations_needed(self._program.rules, [LEGAL])
+        rules = [rule for rule in self._program.rules if signature(rule.head) in needed]
+        atoms = [x.atom for rule in rules for x in rule.body if signature(x.atom) == TRUE]
+        fluents = [atom.args[0] for atom in atoms if isinstance(atom, Compound)]
+        if DOES in needed or any(isinstance(fluent, Variable) for fluent in fluents):
+            return []
+        functions = dict.fromkeys(map(signature, fluents))
+        patterns = [self._pattern(function) for function in functions]
+        return [f"(ggp_asked({p}) :- {p})" for p in patterns] or ["(ggp_asked(_) :- fail)"]
+
     def _pattern(self, function: Signature) -> str:
         """What all fluents of a function match."""
         number, arity = self._symbols.number(function[0]), function[1]
-        return f"f{number}({','.join('_' * arity)})" if arity else f"k({number})"
+        args = ",".join(f"V_{i}" for i in range(arity))
+        return f"f{number}({args})" if arity else f"k({number})"
 
     def _static_groups(self) -> list[str]:
         program = self._program
@@ -297,6 +320,9 @@ class _Compiler:
         return goals
 
     def _goal(self, literal: Literal) -> str:
+        tests = tests_of(literal)
+        if len(tests) > 1:
+            return f"({';'.join(f'{self._goal(test)}->true' for test in tests)})"
         atom = literal.atom
         if literal.is_distinct and isinstance(atom, Compound):
             left, right = map(self._symbols.encode, atom.args)

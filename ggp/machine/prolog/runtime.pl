@@ -58,6 +58,7 @@ unload(M) :-
     forall(catch(M:ggp_fluent(Head), _, fail), retractall(M:Head)),
     retractall(M:d(_, _)),
     forall(M:ggp_memory(_, Memory), ( drop_memory(Memory), empty(Memory) )),
+    forall(M:ggp_choices(Choices), ( drop_choices(Choices), empty_choices(Choices) )),
     forall(kind(Kind), forget_tables(M, Kind)),
     nb_setval(M, []).
 
@@ -86,7 +87,7 @@ not_last.
 new(M, Clauses, Static, Remembered, Fluents, Growing, Unchanging, Names) :-
     set_module(M:class(user)),
     dynamic([M:d/2, M:ggp_state/2, M:ggp_hash/2, M:ggp_fluent/1, M:ggp_tables/1, M:ggp_remembers/2, M:ggp_memory/2,
-             M:ggp_growing/0, M:ggp_unchanging/1, M:ggp_move/2, M:ggp_percepts/2]),
+             M:ggp_growing/0, M:ggp_unchanging/1, M:ggp_choices/1, M:ggp_move/2, M:ggp_percepts/2]),
     ( Growing == true -> assertz(M:ggp_growing) ; true ),
     forall(member(F, Unchanging), assertz(M:ggp_unchanging(F))),
     forall(member(N/A, Fluents),
@@ -101,6 +102,10 @@ new(M, Clauses, Static, Remembered, Fluents, Growing, Unchanging, Names) :-
     append(Remembered, Kept, AllRemembered),
     forall(member(kept(Kind, Watched, How, Group), AllRemembered),
            remember(M, Kind, Watched, How, Group)),
+    ( memberchk(ggp_asked/1, Heads)
+    -> atomic_list_concat([M, choices], '_', Choices),
+       assertz(M:ggp_choices(Choices)), empty_choices(Choices)
+    ; true ),
     % Without clauses a predicate must stay dynamic, or calling it is an error.
     findall(M:N/A, ( member(N/A, Heads), \+ ( M:ggp_remembers(_, Group), memberchk(N/A, Group) ),
                      functor(H, N, A), once(clause(M:H, _)) ), Plain),
@@ -185,6 +190,7 @@ drop(M) :-
     nb_setval(M, []),
     catch(abolish_module_tables(M), _, true),
     forall(M:ggp_memory(_, Memory), drop_memory(Memory)),
+    forall(M:ggp_choices(Memory), drop_choices(Memory)),
     forall(( M:ggp_tries(T1, T2), member(T, [T1, T2]) ), trie_destroy(T)),
     forall(( predicate_property(M:H, dynamic), \+ predicate_property(M:H, tabled),
              \+ predicate_property(M:H, imported_from(_)) ),
@@ -195,9 +201,11 @@ drop(M) :-
 % load(+M, +New): make the fluent facts those of the sorted list New.
 load(M, New) :-
     nb_getval(M, Old),
-    ( Old == New -> true
-    ; change(Old, New, M), nb_setval(M, New),
-      forget(M, moves), forget(M, state), forget_if_full(M, game) ).
+    ( Old == New -> true ; change_to(M, Old, New), nb_setval(M, New) ).
+
+change_to(M, Old, New) :-
+    change(Old, New, M),
+    forget(M, moves), forget(M, state), forget_if_full(M, game).
 
 change([], New, M) :- !, add(New, M).
 change(Old, [], M) :- !, delete(Old, M).
@@ -215,14 +223,18 @@ add([F|Fs], M) :- assertz(M:F), add(Fs, M).
 delete([], _).
 delete([F|Fs], M) :- retract(M:F), !, delete(Fs, M).
 
-% play(+M, +Roles, +Moves): set the joint move.
+% play(+M, +Roles, +Moves): set the joint move, of all roles.
 play(M, Roles, Moves) :-
-    retractall(M:d(_, _)),
     play_(Roles, Moves, M),
     forget(M, moves).
 
 play_([], [], _).
-play_([R|Rs], [Move|Moves], M) :- assertz(M:d(R, Move)), play_(Rs, Moves, M).
+play_([R|Rs], [Move|Moves], M) :- set_move(R, Move, M), play_(Rs, Moves, M).
+
+set_move(R, Move, M) :- M:d(R, Old), !, ( Old == Move -> true ; replace_move(R, Move, M) ).
+set_move(R, Move, M) :- assertz(M:d(R, Move)).
+
+replace_move(R, Move, M) :- retract(M:d(R, _)), !, assertz(M:d(R, Move)).
 
 % ------------------------------------------------------------------ what is remembered
 
@@ -530,23 +542,25 @@ playouts_([Id|Ids], Bounds, Roles, M) :-
     \+ \+ playout(State, Bounds, Roles, M),
     playouts_(Ids, Bounds, Roles, M).
 
+% Which state is loaded is said at the end: saying it in every step would cost a copy.
 playout(State, Bounds, Roles, M) :-
     bounded(load(M, State)),
-    playout(0, Bounds, Roles, M).
+    playout(0, State, Bounds, Roles, M).
 
-playout(Steps, Bounds, Roles, M) :-
-    bounded(playout_step(Steps, Bounds, Roles, M, Outcome)),
-    ( Outcome == on
-    -> Steps1 is Steps + 1, playout(Steps1, Bounds, Roles, M)
-    ; write(Steps), put_char(' '), write(Outcome), put_char(' '),
+playout(Steps, State, Bounds, Roles, M) :-
+    bounded(playout_step(Steps, State, Bounds, Roles, M, Outcome)),
+    ( Outcome = on(Next)
+    -> Steps1 is Steps + 1, playout(Steps1, Next, Bounds, Roles, M)
+    ; nb_setval(M, State),
+      write(Steps), put_char(' '), write(Outcome), put_char(' '),
       ( Outcome == 1 -> bounded(write_goals(Roles, M)) ; true ), nl ).
 
-playout_step(Steps, bounds(MaxSteps, Until, Rng), Roles, M, Outcome) :-
+playout_step(Steps, State, bounds(MaxSteps, Until, Rng), Roles, M, Outcome) :-
     ( Until \== inf, get_time(Now), Now >= Until -> Outcome = 0
     ; M:terminal -> Outcome = 1
     ; Steps >= MaxSteps -> Outcome = 0
     ; random_moves(Roles, M, Rng, Moves)
-    -> play(M, Roles, Moves), next_state(M, Next), load(M, Next), Outcome = on
+    -> play(M, Roles, Moves), next_state(M, Next), change_to(M, State, Next), Outcome = on(Next)
     ; Outcome = 0 ).
 
 random_moves([], _, _, []).
@@ -556,13 +570,53 @@ random_moves([R|Rs], M, Rng, [Move|Moves]) :-
 % Undone but for the move, so that what was found on the way is no garbage.
 random_move(R, M, Rng, Move) :-
     Drawn = drawn(_),
-    \+ \+ ( legal_moves(M, R, Legal), draw(Legal, Rng, Any), nb_setarg(1, Drawn, Any) ),
+    \+ \+ ( drawn_move(R, M, Rng, Any), nb_setarg(1, Drawn, Any) ),
     arg(1, Drawn, Move).
 
-draw([First|Rest], Rng, Move) :-
+drawn_move(R, M, Rng, Move) :-
+    ( M:ggp_choices(Memory)
+    -> remembered_move(R, M, Memory, Rng, Move)
+    ; legal_moves(M, R, Legal), drawn_of(Legal, Rng, Move) ).
+
+drawn_of([First|Rest], Rng, Move) :-
     ( Rest == [] -> Move = First
     ; Choices =.. [c, First|Rest], functor(Choices, _, N),
       below(N, Rng, I0), I is I0 + 1, arg(I, Choices, Move) ).
+
+% Legal moves are remembered by the fluents they depend on, as long as that pays.
+remembered_move(R, M, Memory, Rng, Move) :-
+    findall(F, M:ggp_asked(F), Asked0), sort(Asked0, Asked),
+    nb_getval(Memory, Store), Store = choices(Lists, Moves, Hits0, _, _, _),
+    ( trie_lookup(Lists, R-Asked, list(First, N))
+    -> Hits is Hits0 + 1, nb_setarg(3, Store, Hits),
+       ( N =:= 1 -> I = First ; below(N, Rng, I0), I is First + I0 ),
+       trie_lookup(Moves, I, Move)
+    ; legal_moves(M, R, Legal), drawn_of(Legal, Rng, Move),
+      remember_moves(Legal, R-Asked, Store),
+      ( worth_it(Store) -> true ; retractall(M:ggp_choices(_)), drop_choices(Memory) ) ).
+
+remember_moves(Legal, Key, Store) :-
+    Store = choices(Lists, Moves, _, Misses0, First, Left0),
+    term_size(Key-Legal, Cells), Left is Left0 - Cells,
+    Misses is Misses0 + 1, nb_setarg(4, Store, Misses), nb_setarg(6, Store, Left),
+    number_moves(Legal, First, Next, Moves), nb_setarg(5, Store, Next),
+    N is Next - First, trie_insert(Lists, Key, list(First, N)).
+
+number_moves([], I, I, _).
+number_moves([Move|Legal], I, Last, Moves) :-
+    trie_insert(Moves, I, Move), I1 is I + 1, number_moves(Legal, I1, Last, Moves).
+
+worth_it(choices(_, _, Hits, Misses, _, Left)) :-
+    Left >= 0, ( Misses < 500 -> true ; Hits >= 2 * Misses ).
+
+empty_choices(Memory) :-
+    trie_new(Lists), trie_new(Moves),
+    limit(remembered, Max), Left is Max // 8,
+    nb_setval(Memory, choices(Lists, Moves, 0, 0, 0, Left)).
+
+drop_choices(Memory) :-
+    nb_getval(Memory, choices(Lists, Moves, _, _, _, _)),
+    trie_destroy(Lists), trie_destroy(Moves), nb_setval(Memory, []).
 
 % Two combined generators (L'Ecuyer 1988), as the library's takes 0.3 ms to seed.
 seeded(Seed, rng(X, Y)) :-
