@@ -1,7 +1,7 @@
 """Rules that differ in one test, as one rule: `or` in a rulesheet makes such rules.
 
-Where `(or (distinct ?m ?j) (distinct ?n ?k))` keeps a cell, each of the two rules that it stands for
-would list nearly all cells again.
+Where `(or (distinct ?m ?j) (distinct ?n ?k))` keeps a cell, each of the two rules that it stands
+for would list nearly all cells again.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from ggp.gdl.terms import Signature, signature, variables
 
 @dataclass(frozen=True, slots=True)
 class LinearRule:
-    """A rule with a recursive condition, which is the last one of `walk` and the first of `back`."""
+    """A rule with a recursive condition, the last one of `walk` and the first of `back`."""
 
     walk: NormalRule
     back: NormalRule

@@ -58,7 +58,7 @@ unload(M) :-
     forall(catch(M:ggp_fluent(Head), _, fail), retractall(M:Head)),
     retractall(M:d(_, _)),
     forall(M:ggp_memory(_, Memory), ( drop_memory(Memory), empty(Memory) )),
-    forall(M:ggp_choices(Choices), ( drop_choices(Choices), empty_choices(Choices) )),
+    forall(M:ggp_tree(Tree), ( drop_tree(Tree), empty_tree(Tree) )),
     forall(kind(Kind), forget_tables(M, Kind)),
     nb_setval(M, []).
 
@@ -87,7 +87,7 @@ not_last.
 new(M, Clauses, Static, Remembered, Fluents, Growing, Unchanging, Names) :-
     set_module(M:class(user)),
     dynamic([M:d/2, M:ggp_state/2, M:ggp_hash/2, M:ggp_fluent/1, M:ggp_tables/1, M:ggp_remembers/2, M:ggp_memory/2,
-             M:ggp_growing/0, M:ggp_unchanging/1, M:ggp_choices/1, M:ggp_move/2, M:ggp_percepts/2]),
+             M:ggp_growing/0, M:ggp_unchanging/1, M:ggp_by_asked/0, M:ggp_tree/1, M:ggp_move/2, M:ggp_percepts/2]),
     ( Growing == true -> assertz(M:ggp_growing) ; true ),
     forall(member(F, Unchanging), assertz(M:ggp_unchanging(F))),
     forall(member(N/A, Fluents),
@@ -102,10 +102,8 @@ new(M, Clauses, Static, Remembered, Fluents, Growing, Unchanging, Names) :-
     append(Remembered, Kept, AllRemembered),
     forall(member(kept(Kind, Watched, How, Group), AllRemembered),
            remember(M, Kind, Watched, How, Group)),
-    ( memberchk(ggp_asked/1, Heads)
-    -> atomic_list_concat([M, choices], '_', Choices),
-       assertz(M:ggp_choices(Choices)), empty_choices(Choices)
-    ; true ),
+    atomic_list_concat([M, tree], '_', Tree), assertz(M:ggp_tree(Tree)), empty_tree(Tree),
+    ( memberchk(ggp_asked/1, Heads) -> assertz(M:ggp_by_asked) ; true ),
     % Without clauses a predicate must stay dynamic, or calling it is an error.
     findall(M:N/A, ( member(N/A, Heads), \+ ( M:ggp_remembers(_, Group), memberchk(N/A, Group) ),
                      functor(H, N, A), once(clause(M:H, _)) ), Plain),
@@ -138,39 +136,6 @@ evaluate(M, group(Recursive, Ps), Kept0, Kept) :-
         Kept = [kept(game, true, plain, Ps1)|Kept0]
     ).
 
-% An index of SWI-Prolog looks at two arguments at most: with three or more, a call that only asks
-% whether a fact is there may try hundreds.
-hard_to_find(M, N/A, Names) :-
-    A > 2, Names ** A < 1 << 59,
-    functor(Head, N, A),
-    predicate_property(M:Head, number_of_clauses(Size)), Size >= 64,
-    \+ ( clause(M:Head, Body), \+ ( Body == true, Head =.. [_|Args], maplist(integer, Args) ) ),
-    findall(Number, ( between(1, A, I), findall(X, ( M:Head, arg(I, Head, X) ), Xs0),
-                      sort(Xs0, Xs), length(Xs, Number) ), Numbers),
-    msort(Numbers, Sorted), append(_, [Most1, Most2], Sorted),
-    Size >= 4 * Most1 * Most2.
-
-% find_by_number(+M, +Name/Arity, +Names): facts are also kept as numbers, made of those of their
-% arguments, which are below Names.
-find_by_number(M, N/A, Names) :-
-    functor(Head, N, A), Head =.. [_|Args],
-    variant(f_, Head, [], Fact), functor(Fact, FactN, _),
-    atom_concat(v_, N, KnownN), Known =.. [KnownN, Key],
-    dynamic([M:FactN/A, M:KnownN/1]),
-    numbered(Args, Names, 0, Expression), tests(Args, Tests),
-    forall(M:Head, ( assertz(M:Fact), Key is Expression, assertz(M:Known) )),
-    retractall(M:Head),
-    assertz(M:(Head :- Tests -> Key is Expression, Known ; Fact)),
-    compile_predicates([M:FactN/A, M:KnownN/1]).
-
-numbered([], _, Expression, Expression).
-numbered([Arg|Args], Names, Expression0, Expression) :-
-    ( Expression0 == 0 -> Expression1 = Arg ; Expression1 = Expression0 * Names + Arg ),
-    numbered(Args, Names, Expression1, Expression).
-
-tests([Arg], integer(Arg)) :- !.
-tests([Arg|Args], ( integer(Arg), Tests )) :- tests(Args, Tests).
-
 too_much(error(resource_error(_), _)).
 too_much(ggp_limit(What)) :- What \== seconds.
 
@@ -190,7 +155,7 @@ drop(M) :-
     nb_setval(M, []),
     catch(abolish_module_tables(M), _, true),
     forall(M:ggp_memory(_, Memory), drop_memory(Memory)),
-    forall(M:ggp_choices(Memory), drop_choices(Memory)),
+    forall(M:ggp_tree(Memory), drop_tree(Memory)),
     forall(( M:ggp_tries(T1, T2), member(T, [T1, T2]) ), trie_destroy(T)),
     forall(( predicate_property(M:H, dynamic), \+ predicate_property(M:H, tabled),
              \+ predicate_property(M:H, imported_from(_)) ),
@@ -236,164 +201,7 @@ set_move(R, Move, M) :- assertz(M:d(R, Move)).
 
 replace_move(R, Move, M) :- retract(M:d(R, _)), !, assertz(M:d(R, Move)).
 
-% ------------------------------------------------------------------ what is remembered
-
-% Answers of relations that recur, or would be derived again and again, are remembered in a trie
-% until the state changes, or the joint move if they depend on it. All answers of a call are found
-% before the first is used. Linear recursion (linear.py) is walked, from call to call or from answer
-% to answer, and what was seen on the way is kept in a trie of its own. Any other recursion must not
-% go in a circle: when a call needs itself, the relation gets the tables of SWI-Prolog for good,
-% which take ten times as long, and what was being done begins anew.
-
-kind(moves).
-kind(state).
-kind(game).
-
-remember(M, Kind, Watched, How, Group) :-
-    assertz(M:ggp_remembers(Kind, Group)),
-    ( M:ggp_memory(Kind, Memory) -> true
-    ; atomic_list_concat([M, Kind], '_', Memory),
-      assertz(M:ggp_memory(Kind, Memory)), empty(Memory) ),
-    ( Watched == true -> Known = known_small ; Known = known ),
-    forall(member(P, Group), remember_(How, M, Memory, Known, P)).
-
-% Calls a walk may make before those that were seen are kept: most walks along a row are shorter.
-short(16).
-
-% What a relation says itself moves to a predicate of another name, which its own calls.
-remember_(plain, M, Memory, Known, N/A) :-
-    functor(Head, N, A), variant(q_, Head, [], Derive),
-    findall((Derive :- Body), clause(M:Head, Body), Clauses),
-    functor(Derive, DeriveN, _), dynamic(M:DeriveN/A),
-    forall(member(C, Clauses), assertz(M:C)),
-    retractall(M:Head),
-    Body =.. [Known, Head, Memory, M, plain(M:Derive)],
-    assertz(M:(Head :- ggp_runtime:Body)).
-remember_(linear, M, Memory, Known, N/A) :-
-    functor(Head, N, A),
-    variant(w_, Head, [Few, []], Short),
-    variant(w_, Head, [Seen, Top], Walk), variant(b_, Head, [], Base),
-    atom_concat(l_, N, Back), atom_concat(c_, N, Calls),
-    functor(Base, BaseN, _),
-    forall(member(P, [Back/2, Calls/2, BaseN/A]), dynamic(M:P)),
-    Body =.. [Known, Head, Memory, M, linear(M:Walk, Seen, Top, M:Base, Back, Calls)],
-    short(Most),
-    changing(M, Calls, Head, Changing),
-    ( ( Known == known_small ; Changing == fail )
-    -> assertz(M:(Head :- ggp_runtime:Body))
-    ;  assertz(M:(Head :- Changing -> Few = few(Most), ( Short ; Few = few(-1), ggp_runtime:Body )
-                        ; ggp_runtime:Body)) ),
-    compile_predicates([M:N/A]).
-
-changing(M, Calls, Head, Test) :-
-    findall(I, ( call(M:Calls, Any, Call), arg(I, Any, A), \+ ( arg(I, Call, B), B == A ) ), Is0),
-    sort(Is0, Is),
-    foldl(or_nonvar(Head), Is, fail, Test).
-
-or_nonvar(Head, I, Test0, Test) :-
-    arg(I, Head, A),
-    ( Test0 == fail -> Test = nonvar(A) ; Test = ( Test0 ; nonvar(A) ) ).
-
-variant(Prefix, Head, More, Variant) :-
-    Head =.. [N|Args], atom_concat(Prefix, N, VariantN),
-    append(Args, More, VariantArgs), Variant =.. [VariantN|VariantArgs].
-
-known_small(Goal, Memory, M, Derive) :- small(Goal), known(Goal, Memory, M, Derive).
-
-known(Goal, Memory, M, How) :-
-    nb_getval(Memory, Store), arg(1, Store, Trie),
-    ( trie_lookup(Trie, Goal, Known) -> true ; derive(How, Goal, Store, Trie, M, Known) ),
-    answer(Known, Goal, M).
-
-answer(true, _, _).
-answer(all(Goals), Goal, _) :- member(Goal, Goals).
-answer(open, Goal, M) :- functor(Goal, N, A), throw(ggp_circular(M, N/A)).
-
-derive(plain(Derive), Goal, Store, Trie, M, Known) :-
-    trie_insert(Trie, Goal, open),
-    ( ground(Goal)
-    -> ( call(Derive) -> Known = true ; Known = false )
-    ;  solutions(M, Goal, Derive, Goals) , all(Goals, Known) ),
-    trie_update(Trie, Goal, Known),
-    spend(Goal-Known, Store).
-derive(linear(Walk, Seen, Top, Base, Back, Calls), Goal, Store, Trie, M, Known) :-
-    trie_new(Tried), Seen = seen(Tried, Store),
-    ( ground(Goal)
-    -> Top = [], ( call(Walk) -> Known = true ; Known = false )
-    ;  asks_itself(Goal, M, Calls)
-    -> copy_term(Goal, Any),
-       solutions(M, Answer, ( call(Base), unseen(Seen, Goal, []),
-                              reached(Goal, Any, Seen, M:Back, Answer) ), Goals),
-       all(Goals, Known)
-    ;  term_variables(Goal, Free), Top =.. [v|Free],
-       solutions(M, Goal, Walk, Goals), all(Goals, Known) ),
-    trie_destroy(Tried),
-    trie_insert(Trie, Goal, Known),
-    spend(Goal-Known, Store).
-
-all([], false) :- !.
-all(Goals0, all(Goals)) :- sort(Goals0, Goals).
-
-% Whether all calls that the rules for a call make ask for no more than it does itself.
-asks_itself(Goal, M, Calls) :-
-    copy_term(Goal, Same),
-    \+ ( call(M:Calls, Same, Call), \+ subsumes_term(Goal, Call) ).
-
-% The answer itself, and what comes from it.
-reached(Answer, _, _, _, Answer).
-reached(Answer, Any, Seen, Back, Last) :-
-    copy_term(Any, Next),
-    call(Back, Next, Answer),
-    unseen(Seen, Next, []),
-    reached(Next, Any, Seen, Back, Last).
-
-% unseen(!Seen, +Call, +Top): a call that may bring answers for Top is seen for the first time; or
-% it is one of few whatever it is.
-unseen(Seen, Call, Top) :-
-    Seen = seen(Trie, Store), !,
-    trie_insert(Trie, Call-Top),
-    spend(Call-Top, Store).
-unseen(Few, _, _) :-
-    Few = few(Left0), Left0 >= 0,
-    Left is Left0 - 1, nb_setarg(1, Few, Left),
-    Left >= 0.
-
-spend(Term, Store) :-
-    term_size(Term, Cells),
-    arg(2, Store, Left0), Left is Left0 - Cells, nb_setarg(2, Store, Left),
-    ( Left < 0 -> throw(ggp_limit(tables)) ; true ).
-
-empty(Memory) :-
-    limit(remembered, Left), trie_new(Trie), nb_setval(Memory, store(Trie, Left, Left)).
-
-drop_memory(Memory) :- nb_getval(Memory, store(Trie, _, _)), trie_destroy(Trie).
-
-% Where nothing was spent nothing is remembered.
-forget(M, Kind) :-
-    ( M:ggp_memory(Kind, Memory)
-    -> ( nb_getval(Memory, store(_, Left, Left)) -> true ; drop_memory(Memory), empty(Memory) )
-    ; true ),
-    forget_tables(M, Kind).
-
-forget_tables(M, Kind) :- ( M:ggp_tables(Kind) -> abolish_all_tables ; true ).
-
-forget_if_full(M, Kind) :-
-    ( M:ggp_memory(Kind, Memory), nb_getval(Memory, store(_, Left, Max)), Left * 2 < Max
-    -> forget(M, Kind)
-    ; true ).
-
-% The whole group: tables are not completed from within a search for all answers.
-table_instead(M, P) :-
-    M:ggp_remembers(Kind0, Group), memberchk(P, Group), !,
-    retract(M:ggp_remembers(Kind0, Group)),
-    % Tables cannot be dropped kind by kind, and must not grow for ever.
-    ( Kind0 == game -> Kind = state ; Kind = Kind0 ),
-    assertz(M:ggp_tables(Kind)),
-    forall(member(N/A, Group),
-           ( functor(Head, N, A), variant(q_, Head, [], Derive), functor(Derive, DeriveN, _),
-             retractall(M:Head),
-             table(M:DeriveN/A),
-             assertz(M:(Head :- Derive)) )).
+% ------------------------------------------------------------------ answers
 
 % Copying a term out of a proof costs its size as a tree, which may be exponential in the
 % number of inferences that made it.
@@ -527,108 +335,6 @@ percepts([R|Rs], M, [Ps|Pss]) :-
 write_percepts([], _).
 write_percepts([Ps|Pss], M) :-
     intern_percepts(M, Ps, Id), put_char(' '), write(Id), write_percepts(Pss, M).
-
-% playouts(+M, +Roles, +Seed, +MaxSteps, +Seconds, +Ids): for every state a line: steps,
-% finished, then the goals as in goals/3 if finished. Chance is uniform, and so are the players.
-% After Seconds (`inf` for no limit) what is not finished stays so.
-playouts(M, Roles, Seed, MaxSteps, Seconds, Ids) :-
-    seeded(Seed, Rng),
-    ( Seconds == inf -> Until = inf ; get_time(Now), Until is Now + Seconds ),
-    playouts_(Ids, bounds(MaxSteps, Until, Rng), Roles, M).
-
-playouts_([], _, _, _).
-playouts_([Id|Ids], Bounds, Roles, M) :-
-    M:ggp_state(Id, State), !,
-    \+ \+ playout(State, Bounds, Roles, M),
-    playouts_(Ids, Bounds, Roles, M).
-
-% Which state is loaded is said at the end: saying it in every step would cost a copy.
-playout(State, Bounds, Roles, M) :-
-    bounded(load(M, State)),
-    playout(0, State, Bounds, Roles, M).
-
-playout(Steps, State, Bounds, Roles, M) :-
-    bounded(playout_step(Steps, State, Bounds, Roles, M, Outcome)),
-    ( Outcome = on(Next)
-    -> Steps1 is Steps + 1, playout(Steps1, Next, Bounds, Roles, M)
-    ; nb_setval(M, State),
-      write(Steps), put_char(' '), write(Outcome), put_char(' '),
-      ( Outcome == 1 -> bounded(write_goals(Roles, M)) ; true ), nl ).
-
-playout_step(Steps, State, bounds(MaxSteps, Until, Rng), Roles, M, Outcome) :-
-    ( Until \== inf, get_time(Now), Now >= Until -> Outcome = 0
-    ; M:terminal -> Outcome = 1
-    ; Steps >= MaxSteps -> Outcome = 0
-    ; random_moves(Roles, M, Rng, Moves)
-    -> play(M, Roles, Moves), next_state(M, Next), change_to(M, State, Next), Outcome = on(Next)
-    ; Outcome = 0 ).
-
-random_moves([], _, _, []).
-random_moves([R|Rs], M, Rng, [Move|Moves]) :-
-    random_move(R, M, Rng, Move), random_moves(Rs, M, Rng, Moves).
-
-% Undone but for the move, so that what was found on the way is no garbage.
-random_move(R, M, Rng, Move) :-
-    Drawn = drawn(_),
-    \+ \+ ( drawn_move(R, M, Rng, Any), nb_setarg(1, Drawn, Any) ),
-    arg(1, Drawn, Move).
-
-drawn_move(R, M, Rng, Move) :-
-    ( M:ggp_choices(Memory)
-    -> remembered_move(R, M, Memory, Rng, Move)
-    ; legal_moves(M, R, Legal), drawn_of(Legal, Rng, Move) ).
-
-drawn_of([First|Rest], Rng, Move) :-
-    ( Rest == [] -> Move = First
-    ; Choices =.. [c, First|Rest], functor(Choices, _, N),
-      below(N, Rng, I0), I is I0 + 1, arg(I, Choices, Move) ).
-
-% Legal moves are remembered by the fluents they depend on, as long as that pays.
-remembered_move(R, M, Memory, Rng, Move) :-
-    findall(F, M:ggp_asked(F), Asked0), sort(Asked0, Asked),
-    nb_getval(Memory, Store), Store = choices(Lists, Moves, Hits0, _, _, _),
-    ( trie_lookup(Lists, R-Asked, list(First, N))
-    -> Hits is Hits0 + 1, nb_setarg(3, Store, Hits),
-       ( N =:= 1 -> I = First ; below(N, Rng, I0), I is First + I0 ),
-       trie_lookup(Moves, I, Move)
-    ; legal_moves(M, R, Legal), drawn_of(Legal, Rng, Move),
-      remember_moves(Legal, R-Asked, Store),
-      ( worth_it(Store) -> true ; retractall(M:ggp_choices(_)), drop_choices(Memory) ) ).
-
-remember_moves(Legal, Key, Store) :-
-    Store = choices(Lists, Moves, _, Misses0, First, Left0),
-    term_size(Key-Legal, Cells), Left is Left0 - Cells,
-    Misses is Misses0 + 1, nb_setarg(4, Store, Misses), nb_setarg(6, Store, Left),
-    number_moves(Legal, First, Next, Moves), nb_setarg(5, Store, Next),
-    N is Next - First, trie_insert(Lists, Key, list(First, N)).
-
-number_moves([], I, I, _).
-number_moves([Move|Legal], I, Last, Moves) :-
-    trie_insert(Moves, I, Move), I1 is I + 1, number_moves(Legal, I1, Last, Moves).
-
-worth_it(choices(_, _, Hits, Misses, _, Left)) :-
-    Left >= 0, ( Misses < 500 -> true ; Hits >= 2 * Misses ).
-
-empty_choices(Memory) :-
-    trie_new(Lists), trie_new(Moves),
-    limit(remembered, Max), Left is Max // 8,
-    nb_setval(Memory, choices(Lists, Moves, 0, 0, 0, Left)).
-
-drop_choices(Memory) :-
-    nb_getval(Memory, choices(Lists, Moves, _, _, _, _)),
-    trie_destroy(Lists), trie_destroy(Moves), nb_setval(Memory, []).
-
-% Two combined generators (L'Ecuyer 1988), as the library's takes 0.3 ms to seed.
-seeded(Seed, rng(X, Y)) :-
-    X is 1 + Seed mod 2147483562,
-    Y is 1 + Seed // 2147483562 mod 2147483398.
-
-% below(+N, !Rng, -I): I from 0 to N - 1, where N is far less than 2 ** 31.
-below(N, Rng, I) :-
-    Rng = rng(X0, Y0),
-    X is X0 * 40014 mod 2147483563, Y is Y0 * 40692 mod 2147483399,
-    nb_setarg(1, Rng, X), nb_setarg(2, Rng, Y),
-    I is (X - Y) mod N.
 
 % ------------------------------------------------------------------ terms across the border
 
