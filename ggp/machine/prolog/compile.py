@@ -51,6 +51,9 @@ MAX_UNFOLDED_CALLS = 5_000
 each relation calling the next one twice, evaluation would double with every level."""
 
 
+MAX_STEP_CALLS = 100
+"""Calls of one step of a walk that may be made again by the next walk, unremembered."""
+
 MAX_UNCHECKED_DEPTH = 4
 """Where functions cannot nest deeper than this, the size of terms is not watched in play."""
 
@@ -197,31 +200,48 @@ class _Compiler:
         remembered = []
         calls: dict[Signature, int] = {}
         for component in relation_components(program.rules):
-            group = []
-            for sig in sorted(component):
-                if sig in program.static or sig not in program.by_head:
-                    continue
-                size = 1 + sum(
+            sizes = {
+                sig: 1
+                + sum(
                     calls.get(signature(literal.atom), 0)
                     for rule in program.by_head[sig]
                     for literal in rule.body
                 )
-                if sig in program.recursive or (size > MAX_UNFOLDED_CALLS and sig != NEXT):
-                    group.append(sig)
-                    size = 1
-                calls[sig] = size
+                for sig in sorted(component)
+                if sig not in program.static and sig in program.by_head
+            }
+            group = [
+                sig
+                for sig, size in sizes.items()
+                if sig in program.recursive or (size > MAX_UNFOLDED_CALLS and sig != NEXT)
+            ]
+            calls.update(sizes)
             if group:
                 kind = "moves" if by_moves.intersection(group) else "state"
-                watched = str(self._growing or self._calls_grow(group)).lower()
+                watched = self._growing or self._calls_grow(group)
+                how = "plain" if watched else self._way(component, sum(sizes.values()))
+                if how != "short":
+                    calls.update(dict.fromkeys(group, 1))
                 listed = ",".join(map(self._indicator, group))
-                how = "plain"
-                if not any(sig in _PREDICATES for sig in group):
-                    linear = linear_rules(group, program.by_head)
-                    if linear is not None and any(rules for _, rules in linear.values()):
-                        self._linear.update(linear)
-                        how = "linear"
-                remembered.append(f"kept({kind},{watched},{how},[{listed}])")
+                remembered.append(f"kept({kind},{str(watched).lower()},{how},[{listed}])")
         return remembered
+
+    def _way(self, component: frozenset[Signature], size: int) -> str:
+        """How answers of relations that depend on each other are found (see runtime.pl).
+
+        Args:
+            size: calls in the trees of their rules.
+        """
+        rules = self._program.by_head
+        if any(sig in _PREDICATES or sig not in rules for sig in component):
+            return "plain"
+        linear = linear_rules(sorted(component), rules)
+        if linear is None or not any(recursive for _, recursive in linear.values()):
+            return "plain"
+        self._linear.update(linear)
+        needed = relations_needed(self._program.rules, component) - component
+        nested = any(sig in self._program.recursive - self._program.static for sig in needed)
+        return "linear" if nested or size > MAX_STEP_CALLS else "short"
 
     def _linear_clauses(
         self, base: Sequence[NormalRule], recursive: Sequence[LinearRule]

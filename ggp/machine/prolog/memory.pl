@@ -37,21 +37,26 @@ remember_(plain, M, Memory, Known, N/A) :-
     Body =.. [Known, Head, Memory, M, plain(M:Derive)],
     assertz(M:(Head :- ggp_runtime:Body)).
 remember_(linear, M, Memory, Known, N/A) :-
-    functor(Head, N, A),
-    variant(w_, Head, [Few, []], Short),
-    variant(w_, Head, [Seen, Top], Walk), variant(b_, Head, [], Base),
-    atom_concat(l_, N, Back), atom_concat(c_, N, Calls),
-    functor(Base, BaseN, _),
-    forall(member(P, [Back/2, Calls/2, BaseN/A]), dynamic(M:P)),
-    Body =.. [Known, Head, Memory, M, linear(M:Walk, Seen, Top, M:Base, Back, Calls)],
-    short(Most),
-    changing(M, Calls, Head, Changing),
-    ( ( Known == known_small ; Changing == fail )
-    -> assertz(M:(Head :- ggp_runtime:Body))
-    ;  assertz(M:(Head :- Changing -> Few = few(Most), ( Short ; Few = few(-1), ggp_runtime:Body )
-                        ; ggp_runtime:Body)) ),
+    walks(M, Memory, Known, N/A, Head, Body, _),
+    assertz(M:(Head :- ggp_runtime:Body)),
+    compile_predicates([M:N/A]).
+remember_(short, M, Memory, Known, N/A) :-
+    walks(M, Memory, Known, N/A, Head, Body, Calls),
+    variant(w_, Head, [Few, []], Walk),
+    short(Most), changing(M, Calls, Head, Test),
+    assertz(M:(Head :- Test -> Few = few(Most), ( Walk ; Few = few(-1), ggp_runtime:Body )
+                       ; ggp_runtime:Body)),
     compile_predicates([M:N/A]).
 
+walks(M, Memory, Known, N/A, Head, Body, Calls) :-
+    functor(Head, N, A),
+    variant(w_, Head, [Seen, Top], Walk),
+    variant(b_, Head, [], Base), functor(Base, BaseN, _),
+    atom_concat(l_, N, Back), atom_concat(c_, N, Calls),
+    forall(member(P, [Back/2, Calls/2, BaseN/A]), dynamic(M:P)),
+    Body =.. [Known, Head, Memory, M, linear(M:Walk, Seen, Top, M:Base, Back, Calls)].
+
+% changing(+M, +Calls, +Head, -Test): whether an argument is given that is not handed on as it is.
 changing(M, Calls, Head, Test) :-
     findall(I, ( call(M:Calls, Any, Call), arg(I, Any, A), \+ ( arg(I, Call, B), B == A ) ), Is0),
     sort(Is0, Is),
@@ -133,12 +138,15 @@ spend(Term, Store) :-
 empty(Memory) :-
     limit(remembered, Left), trie_new(Trie), nb_setval(Memory, store(Trie, Left, Left)).
 
+% An interrupt must not leave a trie that is no more.
+renew(Memory) :-
+    nb_getval(Memory, store(Trie, _, _)), empty(Memory), trie_destroy(Trie).
+
 drop_memory(Memory) :- nb_getval(Memory, store(Trie, _, _)), trie_destroy(Trie).
 
 % Where nothing was spent nothing is remembered.
 forget(M, Kind) :-
-    ( M:ggp_memory(Kind, Memory)
-    -> ( nb_getval(Memory, store(_, Left, Left)) -> true ; drop_memory(Memory), empty(Memory) )
+    ( M:ggp_memory(Kind, Memory), \+ nb_getval(Memory, store(_, Left, Left)) -> renew(Memory)
     ; true ),
     forget_tables(M, Kind).
 

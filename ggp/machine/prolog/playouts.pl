@@ -31,11 +31,11 @@ playout(State, Bounds, Roles, M) :-
 % goes from node to node as long as it can, without loading a state, and then from state to state.
 % Neither what it draws nor what it finds depends on what the tree holds.
 %
-% tree(Ids, Nodes, Edges, Moves, Lists, NextNode, NextMove, Left, Worth): Ids tells the node of a state,
-% Nodes the state and Info of a node: over(Goals), stuck or on(Ranges), of the numbers of each
-% role's moves. Edges tells the node that moves, by number, lead to from a node, Moves the moves.
-% Lists has ranges of legal moves by the fluents they depend on. Left is what may yet
-% be kept; Worth falls when a list was looked for in vain.
+% tree(Ids, Nodes, Edges, Moves, Lists, NextNode, NextMove, Left, Worth): Ids tells the node of a
+% state, Nodes the state and Info of a node: over(Goals), stuck or on(Ranges), of the numbers of
+% each role's moves. Edges tells the node that moves, by number, lead to from a node, Moves the
+% moves. Lists has ranges of legal moves by the fluents they depend on. Left is how many cells may
+% yet be kept; Worth falls when a list was looked for in vain.
 
 follow(loaded(State), Steps, play(Bounds, Roles, M, _, _)) :-
     playout(Steps, State, Bounds, Roles, M).
@@ -76,7 +76,7 @@ leave(Node, Numbers, Steps, play(Bounds, Roles, M, Tree, More), Next) :-
     ; load(M, Successor),
       ( More > 0 -> entered(Tree, Successor, Steps, MaxSteps, Roles, M, Next)
       ; Next = loaded(Successor) ) ),
-    ( Next = node(Node2) -> trie_insert(Edges, Node-Numbers, Node2) ; true ).
+    ( Next = node(Node2) -> trie_insert(Edges, Node-Numbers, Node2), keep(Numbers, Tree) ; true ).
 
 moves_numbered([], _, []).
 moves_numbered([I|Is], Trie, [Move|Moves]) :-
@@ -128,11 +128,15 @@ number_moves([Move|Legal], I, Next, Moves) :-
     trie_insert(Moves, I, Move), I1 is I + 1, number_moves(Legal, I1, Next, Moves).
 
 keep(Term, Tree) :-
-    term_size(Term, Cells), arg(8, Tree, Left0), Left is Left0 - Cells - 10, nb_setarg(8, Tree, Left).
+    term_size(Term, Cells), arg(8, Tree, Left0),
+    Left is Left0 - Cells - 10, nb_setarg(8, Tree, Left).
 
 emptied_if_full(Memory) :-
     nb_getval(Memory, Tree), arg(8, Tree, Left),
-    ( Left < 0 -> drop_tree(Memory), empty_tree(Memory) ; true ).
+    ( Left < 0 -> renew_tree(Memory) ; true ).
+
+renew_tree(Memory) :-
+    nb_getval(Memory, Tree), empty_tree(Memory), drop_tries(Tree).
 
 empty_tree(Memory) :-
     length(Tries, 5), maplist(trie_new, Tries),
@@ -140,10 +144,9 @@ empty_tree(Memory) :-
     append(Tries, [0, 0, Left, 500], Args), Tree =.. [tree|Args],
     nb_setval(Memory, Tree).
 
-drop_tree(Memory) :-
-    nb_getval(Memory, Tree),
-    forall(( between(1, 5, I), arg(I, Tree, Trie) ), trie_destroy(Trie)),
-    nb_setval(Memory, []).
+drop_tree(Memory) :- nb_getval(Memory, Tree), drop_tries(Tree).
+
+drop_tries(Tree) :- forall(( between(1, 5, I), arg(I, Tree, Trie) ), trie_destroy(Trie)).
 
 % ------------------------------------------------------------------ from state to state
 

@@ -57,8 +57,8 @@ forget_all :-
 unload(M) :-
     forall(catch(M:ggp_fluent(Head), _, fail), retractall(M:Head)),
     retractall(M:d(_, _)),
-    forall(M:ggp_memory(_, Memory), ( drop_memory(Memory), empty(Memory) )),
-    forall(M:ggp_tree(Tree), ( drop_tree(Tree), empty_tree(Tree) )),
+    forall(M:ggp_memory(_, Memory), renew(Memory)),
+    forall(M:ggp_tree(Tree), renew_tree(Tree)),
     forall(kind(Kind), forget_tables(M, Kind)),
     nb_setval(M, []).
 
@@ -86,8 +86,9 @@ not_last.
 %   Unchanging: what fluents look like that are not part of states, because all states have them.
 new(M, Clauses, Static, Remembered, Fluents, Growing, Unchanging, Names) :-
     set_module(M:class(user)),
-    dynamic([M:d/2, M:ggp_state/2, M:ggp_hash/2, M:ggp_fluent/1, M:ggp_tables/1, M:ggp_remembers/2, M:ggp_memory/2,
-             M:ggp_growing/0, M:ggp_unchanging/1, M:ggp_by_asked/0, M:ggp_tree/1, M:ggp_move/2, M:ggp_percepts/2]),
+    dynamic([M:d/2, M:ggp_state/2, M:ggp_hash/2, M:ggp_fluent/1, M:ggp_tables/1,
+             M:ggp_remembers/2, M:ggp_memory/2, M:ggp_growing/0, M:ggp_unchanging/1,
+             M:ggp_by_asked/0, M:ggp_tree/1, M:ggp_move/2, M:ggp_percepts/2]),
     ( Growing == true -> assertz(M:ggp_growing) ; true ),
     forall(member(F, Unchanging), assertz(M:ggp_unchanging(F))),
     forall(member(N/A, Fluents),
