@@ -120,7 +120,8 @@ class _Compiler:
         self._symbols = symbols
         self._fluents = _fluent_signatures(program)
         self._growing = terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
-        self._ranks = iter(program.goal_ranks)
+        goals = program.by_head.get(GOAL, ())
+        self._ranks = dict(zip(goals, program.goal_ranks, strict=True))
         self._linear: dict[Signature, tuple[list[NormalRule], list[LinearRule]]] = {}
         self._rule_defined = {
             signature(rule.head)
@@ -130,7 +131,10 @@ class _Compiler:
 
     def compile(self) -> CompiledGame:
         program = self._program
-        remembered = list(self._remembered())
+        for rule in program.rules:
+            # Names get their numbers, by which answers are sorted, in the order of the rulesheet.
+            self._clause(rule)
+        remembered = self._remembered()
         clauses = [
             self._clause(rule)
             for sig, rules in program.by_head.items()
@@ -311,7 +315,7 @@ class _Compiler:
                 head = f"{_PREDICATES[sig]}({self._fluent(fluent)})"
         elif sig == GOAL and isinstance(rule.head, Compound):
             role, value = map(self._symbols.encode, rule.head.args)
-            head = f"{_RANKED}({next(self._ranks)},{role},{value})"
+            head = f"{_RANKED}({self._ranks[rule]},{role},{value})"
         else:
             head = self._call(rule.head)
         return _clause_text(head, goals)
