@@ -29,7 +29,7 @@ from ggp.gdl.program import (
 )
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
 from ggp.gdl.unchanging import unchanging, with_unchanging
-from ggp.machine.prolog.either import merged, tests_of
+from ggp.machine.prolog.either import any_of, merged
 from ggp.machine.prolog.linear import LinearRule, linear_rules
 from ggp.machine.prolog.symbols import SymbolTable
 
@@ -344,7 +344,7 @@ class _Compiler:
         return goals
 
     def _goal(self, literal: Literal) -> str:
-        tests = tests_of(literal)
+        tests = any_of(literal)
         if len(tests) > 1:
             return f"({';'.join(f'{self._goal(test)}->true' for test in tests)})"
         atom = literal.atom

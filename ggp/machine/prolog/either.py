@@ -19,7 +19,7 @@ def merged(rules: Iterable[NormalRule]) -> list[NormalRule]:
     """Rules that mean the same, in which those that differ in nothing but a test are one.
 
     A condition that stands for several tests is a negated one of a relation that no rulesheet
-    has: `tests_of` says what it means.
+    has: `any_of` says what it means.
     """
     groups: dict[Atom, list[NormalRule]] = {}
     for rule in rules:
@@ -27,7 +27,7 @@ def merged(rules: Iterable[NormalRule]) -> list[NormalRule]:
     return [rule for group in groups.values() for rule in _merged(group)]
 
 
-def tests_of(literal: Literal) -> tuple[Literal, ...]:
+def any_of(literal: Literal) -> tuple[Literal, ...]:
     """The tests of which one must hold: the literal itself if it does not stand for several."""
     atom = literal.atom
     if not isinstance(atom, Compound) or atom.name != _EITHER:
@@ -48,7 +48,7 @@ def _merged(rules: list[NormalRule]) -> list[NormalRule]:
         if len(found) < 2:
             break
         first = rules[min(found)]
-        tests = dict.fromkeys(test for literal in found.values() for test in tests_of(literal))
+        tests = dict.fromkeys(test for literal in found.values() for test in any_of(literal))
         marks = (Compound(_NOT if test.negated else _IS, (test.atom,)) for test in tests)
         either = Literal(Compound(_EITHER, tuple(marks)), negated=True)
         body = (*(literal for literal in first.body if literal in rest), either)
