@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from ggp.errors import ReasonerLimitError
@@ -66,6 +66,12 @@ def _rules(draw: st.DrawFn) -> str:
     rules=_rules(),
     edges=st.sets(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=3, max_size=12),
     seed=st.integers(0, 1000),
+)
+@example(
+    rules="""(<= (p ?x ?y) (s ?x ?y)) (<= (p ?x ?y) (p ?z ?y) (not (s ?x ?y)) (s ?z ?y))
+        (<= (p ?x ?y) (not (s ?x ?y)) (s ?z ?y) (p ?z ?y))""",
+    edges={(1, 1), (1, 2), (1, 3)},
+    seed=0,
 )
 def test_linear_recursion_means_what_the_rules_say(
     rules: str, edges: set[tuple[int, int]], seed: int

@@ -345,7 +345,7 @@ class _Compiler:
 
     def _goal(self, literal: Literal) -> str:
         tests = any_of(literal)
-        if len(tests) > 1:
+        if tests != (literal,):
             return f"({';'.join(f'{self._goal(test)}->true' for test in tests)})"
         atom = literal.atom
         if literal.is_distinct and isinstance(atom, Compound):
