@@ -223,7 +223,8 @@ class _Compiler:
             if group:
                 kind = "moves" if by_moves.intersection(group) else "state"
                 watched = self._growing or self._calls_grow(group)
-                how = "plain" if watched else self._way(component, sum(sizes.values()))
+                whole = component == set(group) and not watched
+                how = self._way(component, sum(sizes.values())) if whole else "plain"
                 if how != "short":
                     calls.update(dict.fromkeys(group, 1))
                 listed = ",".join(map(self._indicator, group))
@@ -231,13 +232,13 @@ class _Compiler:
         return remembered
 
     def _way(self, component: frozenset[Signature], size: int) -> str:
-        """How answers of relations that depend on each other are found (see runtime.pl).
+        """How answers of relations that depend on each other are found (see memory.pl).
 
         Args:
             size: calls in the trees of their rules.
         """
         rules = self._program.by_head
-        if any(sig in _PREDICATES or sig not in rules for sig in component):
+        if not component.isdisjoint(_PREDICATES):
             return "plain"
         linear = linear_rules(sorted(component), rules)
         if linear is None or not any(recursive for _, recursive in linear.values()):

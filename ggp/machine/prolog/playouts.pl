@@ -35,7 +35,7 @@ playout(State, Bounds, Roles, M) :-
 % state, Nodes the state and Info of a node: over(Goals), stuck or on(Ranges), of the numbers of
 % each role's moves. Edges tells the node that moves, by number, lead to from a node, Moves the
 % moves. Lists has ranges of legal moves by the fluents they depend on. Left is how many cells may
-% yet be kept; Worth falls when a list was looked for in vain.
+% yet be kept, Worth how many inferences may yet be wasted on looking for lists.
 
 follow(loaded(State), Steps, play(Bounds, Roles, M, _, _)) :-
     playout(Steps, State, Bounds, Roles, M).
@@ -104,15 +104,19 @@ ranges([R|Rs], M, Tree, [Range|Ranges]) :-
     ; legal_moves(M, R, Legal), numbered_moves(Legal, Tree, Range) ),
     ranges(Rs, M, Tree, Ranges).
 
-% Legal moves are remembered by the fluents they depend on, as long as that pays.
+% Legal moves are remembered by the fluents they depend on, as long as that pays: a list that is
+% found saves the inferences that it took, but to look for it takes a few for each fluent.
 range_by_asked(R, M, Tree, Range) :-
     findall(F, M:ggp_asked(F), Asked0), sort(Asked0, Asked),
-    arg(5, Tree, Lists), Key = R-Asked,
-    arg(9, Tree, Worth0),
-    ( trie_lookup(Lists, Key, Range) -> Worth is min(Worth0 + 1, 1000)
-    ; legal_moves(M, R, Legal), numbered_moves(Legal, Tree, Range),
-      trie_insert(Lists, Key, Range), keep(Key, Tree),
-      Worth is Worth0 - 2 ),
+    length(Asked, Number), Look is 3 * Number + 15,
+    Tree = tree(_, _, _, _, Lists, _, _, _, Worth0), Key = R-Asked,
+    ( trie_lookup(Lists, Key, taken(Took, Range))
+    -> Worth is min(Worth0 + Took - Look, 50_000)
+    ; statistics(inferences, Before),
+      legal_moves(M, R, Legal), numbered_moves(Legal, Tree, Range),
+      statistics(inferences, After), Took is After - Before,
+      trie_insert(Lists, Key, taken(Took, Range)), keep(Key, Tree),
+      Worth is Worth0 - Took - Look ),
     nb_setarg(9, Tree, Worth),
     ( Worth < 0 -> retractall(M:ggp_by_asked) ; true ).
 
@@ -141,7 +145,7 @@ renew_tree(Memory) :-
 empty_tree(Memory) :-
     length(Tries, 5), maplist(trie_new, Tries),
     limit(remembered, Max), Left is Max // 8,
-    append(Tries, [0, 0, Left, 500], Args), Tree =.. [tree|Args],
+    append(Tries, [0, 0, Left, 50_000], Args), Tree =.. [tree|Args],
     nb_setval(Memory, Tree).
 
 drop_tree(Memory) :- nb_getval(Memory, Tree), drop_tries(Tree).
@@ -178,9 +182,8 @@ random_move(R, M, Rng, Move) :-
     arg(1, Drawn, Move).
 
 drawn_move(R, M, Rng, Move) :-
-    ( M:ggp_by_asked
-    -> M:ggp_tree(Memory), nb_getval(Memory, Tree),
-       range_by_asked(R, M, Tree, range(First, N)),
+    ( M:ggp_by_asked, M:ggp_tree(Memory), nb_getval(Memory, Tree), arg(8, Tree, Left), Left >= 0
+    -> range_by_asked(R, M, Tree, range(First, N)),
        ( N =:= 1 -> I = First ; below(N, Rng, I0), I is First + I0 ),
        arg(4, Tree, Moves), trie_lookup(Moves, I, Move)
     ; legal_moves(M, R, Legal), drawn_of(Legal, Rng, Move) ).
