@@ -182,7 +182,7 @@ hard_to_find(M, N/A, Names) :-
     findall(Number, ( between(1, A, I), findall(X, ( M:Head, arg(I, Head, X) ), Xs0),
                       sort(Xs0, Xs), length(Xs, Number) ), Numbers),
     msort(Numbers, Sorted), append(_, [Most1, Most2], Sorted),
-    Size >= 4 * Most1 * Most2.
+    Size >= 16 * Most1 * Most2.
 
 % find_by_number(+M, +Name/Arity, +Names): facts are also kept as numbers, made of those of their
 % arguments, which are below Names.
@@ -194,7 +194,10 @@ find_by_number(M, N/A, Names) :-
     numbered(Args, Names, 0, Expression), tests(Args, Tests),
     forall(M:Head, ( assertz(M:Fact), Key is Expression, assertz(M:Known) )),
     retractall(M:Head),
+    current_prolog_flag(optimise, Optimises),
+    set_prolog_flag(optimise, true),  % Arithmetic is compiled.
     assertz(M:(Head :- Tests -> Key is Expression, Known ; Fact)),
+    set_prolog_flag(optimise, Optimises),
     compile_predicates([M:FactN/A, M:KnownN/1]).
 
 numbered([], _, Expression, Expression).
