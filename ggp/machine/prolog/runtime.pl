@@ -8,6 +8,8 @@
 % The state being worked on is the set of fluent facts in the game's module, the joint move the
 % facts d(Role, Move). Interned states are ggp_state/2 facts: sorted lists of fluents.
 %
+% memory.pl and playouts.pl are more of this module.
+%
 % Answers are strings of integers separated by blanks: cheap to make here, cheap to read there.
 
 :- module(ggp_runtime, []).
@@ -76,14 +78,17 @@ not_last.
 
 % ------------------------------------------------------------------ building a game
 
-% new(+M, +Clauses, +Static, +Remembered, +Fluents, +Growing, +Unchanging): make the game's module.
+% new(+M, +Clauses, +Static, +Remembered, +Fluents, +Growing, +Unchanging, +Names): make the
+% game's module.
 %   Clauses: text of one list of clauses.  Static: groups of Name/Arity evaluated once, in
-%   this order.  Remembered: kept(Kind, Watched, Group), groups of Name/Arity that depend on each
+%   this order.  Remembered: kept(Kind, Watched, How, Group), groups of Name/Arity that depend on each
 %   other and whose answers are remembered in play: for a `state`, or only for the joint `moves` in
 %   it. Where they are watched, their calls may grow without bound.
+%   How answers are found: plain, linear or short (memory.pl).
 %   Fluents: Name/Arity of fluent facts.
 %   Growing: whether terms may grow without bound, so that their size must be watched.
 %   Unchanging: what fluents look like that are not part of states, because all states have them.
+%   Names: above all numbers that stand for names.
 new(M, Clauses, Static, Remembered, Fluents, Growing, Unchanging, Names) :-
     set_module(M:class(user)),
     dynamic([M:d/2, M:ggp_state/2, M:ggp_hash/2, M:ggp_fluent/1, M:ggp_tables/1,
