@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ggp.gdl.dependencies import relation_components, relations_reaching, static_relations
+from ggp.gdl.dependencies import (
+    relation_components,
+    relations_needed,
+    relations_reaching,
+    static_relations,
+)
 from ggp.gdl.growth import terms_grow
 from ggp.gdl.program import (
     DOES,
@@ -24,6 +29,8 @@ from ggp.gdl.program import (
 )
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
 from ggp.gdl.unchanging import unchanging, with_unchanging
+from ggp.machine.prolog.either import any_of, merged
+from ggp.machine.prolog.linear import LinearRule, linear_rules
 from ggp.machine.prolog.symbols import SymbolTable
 
 _PREDICATES: dict[Signature, str] = {
@@ -44,13 +51,16 @@ MAX_UNFOLDED_CALLS = 5_000
 each relation calling the next one twice, evaluation would double with every level."""
 
 
+MAX_STEP_CALLS = 100
+"""Calls of one step of a walk that may be made again by the next walk, unremembered."""
+
 MAX_UNCHECKED_DEPTH = 4
 """Where functions cannot nest deeper than this, the size of terms is not watched in play."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledGame:
-    """Arguments of `new/7` in runtime.pl, as Prolog text."""
+    """Arguments of `new/8` in runtime.pl, as Prolog text."""
 
     clauses: str
     static: str
@@ -58,10 +68,11 @@ class CompiledGame:
     fluents: str
     growing: str
     unchanging: str
+    names: str
 
     def goal(self, module: str) -> str:
         """The goal that builds the game's module."""
-        sets = self.remembered, self.fluents, self.growing, self.unchanging
+        sets = self.remembered, self.fluents, self.growing, self.unchanging, self.names
         return f"new({','.join((module, self.clauses, self.static, *sets))})"
 
 
@@ -109,7 +120,9 @@ class _Compiler:
         self._symbols = symbols
         self._fluents = _fluent_signatures(program)
         self._growing = terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
-        self._ranks = iter(program.goal_ranks)
+        goals = program.by_head.get(GOAL, ())
+        self._ranks = dict(zip(goals, program.goal_ranks, strict=True))
+        self._linear: dict[Signature, tuple[list[NormalRule], list[LinearRule]]] = {}
         self._rule_defined = {
             signature(rule.head)
             for rule in program.rules
@@ -118,7 +131,18 @@ class _Compiler:
 
     def compile(self) -> CompiledGame:
         program = self._program
-        clauses = [self._clause(rule) for rule in program.rules]
+        for rule in program.rules:
+            # Names get their numbers, by which answers are sorted, in the order of the rulesheet.
+            self._clause(rule)
+        remembered = self._remembered()
+        clauses = [
+            self._clause(rule)
+            for sig, rules in program.by_head.items()
+            if sig not in self._linear
+            for rule in (rules if sig == GOAL else merged(rules))
+        ]
+        for base, recursive in self._linear.values():
+            clauses += self._linear_clauses(base, recursive)
         defined = {signature(rule.head) for rule in program.rules}
         # A rule of `goal` becomes one of `ranked`, which tells the rules apart.
         clauses.append(f"({_RANKED}(_,_,_) :- fail)" if GOAL not in defined else _ANY_RANK)
@@ -133,19 +157,34 @@ class _Compiler:
             names.append(f"{functor}/{arity}")
             args = ",".join(f"V_{i}" for i in range(arity))
             clauses.append(f"(fl({functor}({args})) :- {functor}({args}))")
+        clauses += self._asked_by_legal()
         return CompiledGame(
             clauses=f"[{','.join(clauses)}]",
             static=f"[{','.join(self._static_groups())}]",
-            remembered=f"[{','.join(self._remembered())}]",
+            remembered=f"[{','.join(remembered)}]",
             fluents=f"[{','.join(names)}]",
             growing=str(self._growing).lower(),
             unchanging=f"[{','.join(map(self._pattern, self._functions))}]",
+            names=str(self._symbols.bound),
         )
+
+    def _asked_by_legal(self) -> list[str]:
+        """Clauses that list the fluents which legal moves depend on, if it is only some of them."""
+        needed = relations_needed(self._program.rules, [LEGAL])
+        rules = [rule for rule in self._program.rules if signature(rule.head) in needed]
+        atoms = [x.atom for rule in rules for x in rule.body if signature(x.atom) == TRUE]
+        fluents = [atom.args[0] for atom in atoms if isinstance(atom, Compound)]
+        if DOES in needed or any(isinstance(fluent, Variable) for fluent in fluents):
+            return []
+        functions = dict.fromkeys(map(signature, fluents))
+        patterns = [self._pattern(function) for function in functions]
+        return [f"(ggp_asked({p}) :- {p})" for p in patterns] or ["(ggp_asked(_) :- fail)"]
 
     def _pattern(self, function: Signature) -> str:
         """What all fluents of a function match."""
         number, arity = self._symbols.number(function[0]), function[1]
-        return f"f{number}({','.join('_' * arity)})" if arity else f"k({number})"
+        args = ",".join(f"V_{i}" for i in range(arity))
+        return f"f{number}({args})" if arity else f"k({number})"
 
     def _static_groups(self) -> list[str]:
         program = self._program
@@ -165,25 +204,87 @@ class _Compiler:
         remembered = []
         calls: dict[Signature, int] = {}
         for component in relation_components(program.rules):
-            group = []
-            for sig in sorted(component):
-                if sig in program.static or sig not in program.by_head:
-                    continue
-                size = 1 + sum(
+            sizes = {
+                sig: 1
+                + sum(
                     calls.get(signature(literal.atom), 0)
                     for rule in program.by_head[sig]
                     for literal in rule.body
                 )
-                if sig in program.recursive or (size > MAX_UNFOLDED_CALLS and sig != NEXT):
-                    group.append(sig)
-                    size = 1
-                calls[sig] = size
+                for sig in sorted(component)
+                if sig not in program.static and sig in program.by_head
+            }
+            group = [
+                sig
+                for sig, size in sizes.items()
+                if sig in program.recursive or (size > MAX_UNFOLDED_CALLS and sig != NEXT)
+            ]
+            calls.update(sizes)
             if group:
                 kind = "moves" if by_moves.intersection(group) else "state"
-                watched = str(self._growing or self._calls_grow(group)).lower()
+                watched = self._growing or self._calls_grow(group)
+                whole = component == set(group) and not watched
+                how = self._way(component, sum(sizes.values())) if whole else "plain"
+                if how != "short":
+                    calls.update(dict.fromkeys(group, 1))
                 listed = ",".join(map(self._indicator, group))
-                remembered.append(f"kept({kind},{watched},[{listed}])")
+                remembered.append(f"kept({kind},{str(watched).lower()},{how},[{listed}])")
         return remembered
+
+    def _way(self, component: frozenset[Signature], size: int) -> str:
+        """How answers of relations that depend on each other are found (see memory.pl).
+
+        Args:
+            size: calls in the trees of their rules.
+        """
+        rules = self._program.by_head
+        if not component.isdisjoint(_PREDICATES):
+            return "plain"
+        linear = linear_rules(sorted(component), rules)
+        if linear is None or not any(recursive for _, recursive in linear.values()):
+            return "plain"
+        self._linear.update(linear)
+        needed = relations_needed(self._program.rules, component) - component
+        nested = any(sig in self._program.recursive - self._program.static for sig in needed)
+        return "linear" if nested or size > MAX_STEP_CALLS else "short"
+
+    def _linear_clauses(
+        self, base: Sequence[NormalRule], recursive: Sequence[LinearRule]
+    ) -> list[str]:
+        """Clauses of a relation's walk from call to call, and from answer to answer."""
+        clauses = []
+        for rule in base:
+            goals = self._body(rule)
+            for kind, more in (("b", ()), ("w", ("_", "_"))):
+                clauses.append(_clause_text(self._variant(kind, rule.head, *more), goals))
+        for linear in recursive:
+            rule = linear.walk
+            head, call = rule.head, rule.body[-1].atom
+            goals = self._body(rule)[:-1]
+            goals.append(f"ggp_runtime:unseen(V_S,{self._call(call)},V_T)")
+            goals.append(self._variant("w", call, "V_S", "V_T"))
+            bound = {v.name for x in rule.body[:-1] if x.binds for v in variables(x.atom)}
+            if _repeats(call, {v.name for v in variables(call)} - bound):
+                goals.append("ggp_runtime:not_last")
+            clauses.append(_clause_text(self._variant("w", head, "V_S", "V_T"), goals))
+            back = f"{self._call(head)},{self._call(call)}"
+            clauses.append(
+                _clause_text(
+                    f"{self._variant_name('l', head)}({back})", self._body(linear.back)[1:]
+                )
+            )
+            clauses.append(f"{self._variant_name('c', head)}({back})")
+        return clauses
+
+    def _variant_name(self, kind: str, atom: Atom) -> str:
+        return f"{kind}_{self._predicate(signature(atom))}"
+
+    def _variant(self, kind: str, atom: Atom, *more: str) -> str:
+        """An atom of a predicate that belongs to a relation, with more arguments."""
+        args = map(self._symbols.encode, atom.args) if isinstance(atom, Compound) else ()
+        listed = ",".join([*args, *more])
+        name = self._variant_name(kind, atom)
+        return f"{name}({listed})" if listed else name
 
     def _calls_grow(self, group: Sequence[Signature]) -> bool:
         """Whether relations call each other with terms that they make for the call."""
@@ -215,10 +316,10 @@ class _Compiler:
                 head = f"{_PREDICATES[sig]}({self._fluent(fluent)})"
         elif sig == GOAL and isinstance(rule.head, Compound):
             role, value = map(self._symbols.encode, rule.head.args)
-            head = f"{_RANKED}({next(self._ranks)},{role},{value})"
+            head = f"{_RANKED}({self._ranks[rule]},{role},{value})"
         else:
             head = self._call(rule.head)
-        return f"({head} :- {','.join(goals)})" if goals else head
+        return _clause_text(head, goals)
 
     def _body(self, rule: NormalRule) -> list[str]:
         goals = []
@@ -244,6 +345,9 @@ class _Compiler:
         return goals
 
     def _goal(self, literal: Literal) -> str:
+        tests = any_of(literal)
+        if tests != (literal,):
+            return f"({';'.join(f'{self._goal(test)}->true' for test in tests)})"
         atom = literal.atom
         if literal.is_distinct and isinstance(atom, Compound):
             left, right = map(self._symbols.encode, atom.args)
@@ -272,6 +376,10 @@ class _Compiler:
     def _fluent(self, fluent: Term) -> str:
         text = self._symbols.encode(fluent)
         return text if isinstance(fluent, Compound) else f"k({text})"
+
+
+def _clause_text(head: str, goals: Sequence[str]) -> str:
+    return f"({head} :- {','.join(goals)})" if goals else head
 
 
 def _repeats(atom: Term, names: set[str]) -> bool:

@@ -29,6 +29,9 @@ _INSTALL = (
 )
 
 
+RUNTIME = "runtime.pl", "memory.pl", "playouts.pl"
+"""Our Prolog: a module, and more clauses of it."""
+
 BYTES_A_CELL = 64
 """What a word of a remembered answer takes in a trie, at most."""
 
@@ -191,18 +194,22 @@ class Engine:
             core.PL_discard_foreign_frame(frame)
 
     def _consult_runtime(self) -> None:
-        source = resources.files("ggp.machine.prolog") / "runtime.pl"
-        with resources.as_file(source) as path:
-            quoted = str(path).replace("\\", "\\\\").replace("'", "\\'")
-            core = self._core
-            frame = core.PL_open_foreign_frame()
-            try:
-                goal = core.PL_new_term_ref()
-                core.PL_chars_to_term(f"load_files('{quoted}', [silent(true)])".encode(), goal)
-                if not core.PL_call(goal, None):
-                    raise MachineError(f"SWI-Prolog could not load {path}")
-            finally:
-                core.PL_discard_foreign_frame(frame)
+        for name in RUNTIME:
+            with resources.as_file(resources.files("ggp.machine.prolog") / name) as path:
+                self._consult(path)
+
+    def _consult(self, path: Path) -> None:
+        quoted = str(path).replace("\\", "\\\\").replace("'", "\\'")
+        load = f"'@'(load_files('{quoted}', [silent(true)]), ggp_runtime)"
+        core = self._core
+        frame = core.PL_open_foreign_frame()
+        try:
+            goal = core.PL_new_term_ref()
+            core.PL_chars_to_term(load.encode(), goal)
+            if not core.PL_call(goal, None):
+                raise MachineError(f"SWI-Prolog could not load {path}")
+        finally:
+            core.PL_discard_foreign_frame(frame)
 
 
 _engine: Engine | None = None

@@ -8,6 +8,8 @@
 % The state being worked on is the set of fluent facts in the game's module, the joint move the
 % facts d(Role, Move). Interned states are ggp_state/2 facts: sorted lists of fluents.
 %
+% memory.pl and playouts.pl are more of this module.
+%
 % Answers are strings of integers separated by blanks: cheap to make here, cheap to read there.
 
 :- module(ggp_runtime, []).
@@ -57,7 +59,9 @@ forget_all :-
 unload(M) :-
     forall(catch(M:ggp_fluent(Head), _, fail), retractall(M:Head)),
     retractall(M:d(_, _)),
-    forall(kind(Kind), forget(M, Kind)),
+    forall(M:ggp_memory(_, Memory), renew(Memory)),
+    forall(M:ggp_tree(Tree), renew_tree(Tree)),
+    forall(kind(Kind), forget_tables(M, Kind)),
     nb_setval(M, []).
 
 set_limit(Name, Value) :- retractall(limit(Name, _)), assertz(limit(Name, Value)).
@@ -74,18 +78,22 @@ not_last.
 
 % ------------------------------------------------------------------ building a game
 
-% new(+M, +Clauses, +Static, +Remembered, +Fluents, +Growing, +Unchanging): make the game's module.
+% new(+M, +Clauses, +Static, +Remembered, +Fluents, +Growing, +Unchanging, +Names): make the
+% game's module.
 %   Clauses: text of one list of clauses.  Static: groups of Name/Arity evaluated once, in
-%   this order.  Remembered: kept(Kind, Watched, Group), groups of Name/Arity that depend on each
+%   this order.  Remembered: kept(Kind, Watched, How, Group), groups of Name/Arity that depend on each
 %   other and whose answers are remembered in play: for a `state`, or only for the joint `moves` in
 %   it. Where they are watched, their calls may grow without bound.
+%   How answers are found: plain, linear or short (memory.pl).
 %   Fluents: Name/Arity of fluent facts.
 %   Growing: whether terms may grow without bound, so that their size must be watched.
 %   Unchanging: what fluents look like that are not part of states, because all states have them.
-new(M, Clauses, Static, Remembered, Fluents, Growing, Unchanging) :-
+%   Names: above all numbers that stand for names.
+new(M, Clauses, Static, Remembered, Fluents, Growing, Unchanging, Names) :-
     set_module(M:class(user)),
-    dynamic([M:d/2, M:ggp_state/2, M:ggp_hash/2, M:ggp_fluent/1, M:ggp_tables/1, M:ggp_remembers/2,
-             M:ggp_growing/0, M:ggp_unchanging/1, M:ggp_move/2, M:ggp_percepts/2]),
+    dynamic([M:d/2, M:ggp_state/2, M:ggp_hash/2, M:ggp_fluent/1, M:ggp_tables/1,
+             M:ggp_remembers/2, M:ggp_memory/2, M:ggp_growing/0, M:ggp_unchanging/1,
+             M:ggp_by_asked/0, M:ggp_tree/1, M:ggp_move/2, M:ggp_percepts/2]),
     ( Growing == true -> assertz(M:ggp_growing) ; true ),
     forall(member(F, Unchanging), assertz(M:ggp_unchanging(F))),
     forall(member(N/A, Fluents),
@@ -95,10 +103,13 @@ new(M, Clauses, Static, Remembered, Fluents, Growing, Unchanging) :-
     forall(member(P, Heads), dynamic(M:P)),
     forall(member(C, Clauses), assertz(M:C)),
     foldl(evaluate(M), Static, [], Kept),
+    findall(N/A, ( member(N/A, Heads), hard_to_find(M, N/A, Names) ), Hard),
+    forall(member(P, Hard), find_by_number(M, P, Names)),
     append(Remembered, Kept, AllRemembered),
-    forall(kind(Kind), ( memory(M, Kind, Memory), empty(Memory) )),
-    forall(member(kept(Kind, Watched, Group), AllRemembered),
-           remember(M, Kind, Watched, Group)),
+    forall(member(kept(Kind, Watched, How, Group), AllRemembered),
+           remember(M, Kind, Watched, How, Group)),
+    atomic_list_concat([M, tree], '_', Tree), assertz(M:ggp_tree(Tree)), empty_tree(Tree),
+    ( memberchk(ggp_asked/1, Heads) -> assertz(M:ggp_by_asked) ; true ),
     % Without clauses a predicate must stay dynamic, or calling it is an error.
     findall(M:N/A, ( member(N/A, Heads), \+ ( M:ggp_remembers(_, Group), memberchk(N/A, Group) ),
                      functor(H, N, A), once(clause(M:H, _)) ), Plain),
@@ -128,7 +139,7 @@ evaluate(M, group(Recursive, Ps), Kept0, Kept) :-
         forall(( member(Fs, Facts), member(F, Fs) ), assertz(M:F)),
         Kept = Kept0
     ;   ( Recursive == true -> Ps1 = Ps ; subtract(Ps, [legal/2], Ps1) ),
-        Kept = [kept(game, true, Ps1)|Kept0]
+        Kept = [kept(game, true, plain, Ps1)|Kept0]
     ).
 
 too_much(error(resource_error(_), _)).
@@ -149,7 +160,8 @@ count(State, Max) :-
 drop(M) :-
     nb_setval(M, []),
     catch(abolish_module_tables(M), _, true),
-    forall(kind(Kind), ( memory(M, Kind, Memory), drop_memory(Memory) )),
+    forall(M:ggp_memory(_, Memory), drop_memory(Memory)),
+    forall(M:ggp_tree(Memory), drop_tree(Memory)),
     forall(( M:ggp_tries(T1, T2), member(T, [T1, T2]) ), trie_destroy(T)),
     forall(( predicate_property(M:H, dynamic), \+ predicate_property(M:H, tabled),
              \+ predicate_property(M:H, imported_from(_)) ),
@@ -160,9 +172,11 @@ drop(M) :-
 % load(+M, +New): make the fluent facts those of the sorted list New.
 load(M, New) :-
     nb_getval(M, Old),
-    ( Old == New -> true
-    ; change(Old, New, M), nb_setval(M, New),
-      forget(M, moves), forget(M, state), forget_if_full(M, game) ).
+    ( Old == New -> true ; change_to(M, Old, New), nb_setval(M, New) ).
+
+change_to(M, Old, New) :-
+    change(Old, New, M),
+    forget(M, moves), forget(M, state), forget_if_full(M, game).
 
 change([], New, M) :- !, add(New, M).
 change(Old, [], M) :- !, delete(Old, M).
@@ -180,98 +194,20 @@ add([F|Fs], M) :- assertz(M:F), add(Fs, M).
 delete([], _).
 delete([F|Fs], M) :- retract(M:F), !, delete(Fs, M).
 
-% play(+M, +Roles, +Moves): set the joint move.
+% play(+M, +Roles, +Moves): set the joint move, of all roles.
 play(M, Roles, Moves) :-
-    retractall(M:d(_, _)),
     play_(Roles, Moves, M),
     forget(M, moves).
 
 play_([], [], _).
-play_([R|Rs], [Move|Moves], M) :- assertz(M:d(R, Move)), play_(Rs, Moves, M).
+play_([R|Rs], [Move|Moves], M) :- set_move(R, Move, M), play_(Rs, Moves, M).
 
-% ------------------------------------------------------------------ what is remembered
+set_move(R, Move, M) :- M:d(R, Old), !, ( Old == Move -> true ; replace_move(R, Move, M) ).
+set_move(R, Move, M) :- assertz(M:d(R, Move)).
 
-% Answers of relations that recur, or would be derived again and again, are remembered in a trie
-% until the state changes, or the joint move if they depend on it. All answers of a call are found
-% before the first is used, so this is no good for recursion in a circle: when a call needs itself,
-% the relation gets the tables of SWI-Prolog for good, which take ten times as long, and what was
-% being done begins anew.
+replace_move(R, Move, M) :- retract(M:d(R, _)), !, assertz(M:d(R, Move)).
 
-kind(moves).
-kind(state).
-kind(game).
-
-memory(M, Kind, Memory) :- atomic_list_concat([M, Kind], '_', Memory).
-
-remember(M, Kind, Watched, Group) :-
-    assertz(M:ggp_remembers(Kind, Group)),
-    memory(M, Kind, Memory),
-    ( Watched == true -> Known = known_small ; Known = known ),
-    forall(member(P, Group), remember_(M, Memory, Known, P)).
-
-% What a relation says itself moves to a predicate of another name, which its own calls.
-remember_(M, Memory, Known, N/A) :-
-    functor(Head, N, A), derivation(Head, Derive),
-    findall((Derive :- Body), clause(M:Head, Body), Clauses),
-    functor(Derive, DeriveN, _), dynamic(M:DeriveN/A),
-    forall(member(C, Clauses), assertz(M:C)),
-    retractall(M:Head),
-    Body =.. [Known, Head, Memory, M, M:Derive],
-    assertz(M:(Head :- ggp_runtime:Body)).
-
-derivation(Head, Derive) :- Head =.. [N|Args], atom_concat(q_, N, DeriveN), Derive =.. [DeriveN|Args].
-
-known_small(Goal, Memory, M, Derive) :- small(Goal), known(Goal, Memory, M, Derive).
-
-known(Goal, Memory, M, Derive) :-
-    nb_getval(Memory, Store), arg(1, Store, Trie),
-    ( trie_lookup(Trie, Goal, Known) -> true ; derive(Goal, Store, Trie, M, Derive, Known) ),
-    answer(Known, Goal, M).
-
-answer(true, _, _).
-answer(all(Goals), Goal, _) :- member(Goal, Goals).
-answer(open, Goal, M) :- functor(Goal, N, A), throw(ggp_circular(M, N/A)).
-
-derive(Goal, Store, Trie, M, Derive, Known) :-
-    trie_insert(Trie, Goal, open),
-    ( ground(Goal)
-    -> ( call(Derive) -> Known = true ; Known = false )
-    ;  solutions(M, Goal, Derive, Goals0), sort(Goals0, Goals),
-       ( Goals == [] -> Known = false ; Known = all(Goals) ) ),
-    trie_update(Trie, Goal, Known),
-    term_size(Goal-Known, Cells),
-    arg(2, Store, Left0), Left is Left0 - Cells, nb_setarg(2, Store, Left),
-    ( Left < 0 -> throw(ggp_limit(tables)) ; true ).
-
-empty(Memory) :-
-    limit(remembered, Left), trie_new(Trie), nb_setval(Memory, store(Trie, Left)).
-
-drop_memory(Memory) :- nb_getval(Memory, store(Trie, _)), trie_destroy(Trie).
-
-forget(M, Kind) :-
-    ( M:ggp_remembers(Kind, _)
-    -> memory(M, Kind, Memory), drop_memory(Memory), empty(Memory)
-    ; true ),
-    ( M:ggp_tables(Kind) -> abolish_all_tables ; true ).
-
-forget_if_full(M, Kind) :-
-    ( M:ggp_remembers(Kind, _), memory(M, Kind, Memory), nb_getval(Memory, store(_, Left)),
-      limit(remembered, Max), Left * 2 < Max
-    -> forget(M, Kind)
-    ; true ).
-
-% The whole group: tables are not completed from within a search for all answers.
-table_instead(M, P) :-
-    M:ggp_remembers(Kind0, Group), memberchk(P, Group), !,
-    retract(M:ggp_remembers(Kind0, Group)),
-    % Tables cannot be dropped kind by kind, and must not grow for ever.
-    ( Kind0 == game -> Kind = state ; Kind = Kind0 ),
-    assertz(M:ggp_tables(Kind)),
-    forall(member(N/A, Group),
-           ( functor(Head, N, A), derivation(Head, Derive), functor(Derive, DeriveN, _),
-             retractall(M:Head),
-             table(M:DeriveN/A),
-             assertz(M:(Head :- Derive)) )).
+% ------------------------------------------------------------------ answers
 
 % Copying a term out of a proof costs its size as a tree, which may be exponential in the
 % number of inferences that made it.
@@ -405,47 +341,6 @@ percepts([R|Rs], M, [Ps|Pss]) :-
 write_percepts([], _).
 write_percepts([Ps|Pss], M) :-
     intern_percepts(M, Ps, Id), put_char(' '), write(Id), write_percepts(Pss, M).
-
-% playouts(+M, +Roles, +Seed, +MaxSteps, +Seconds, +Ids): for every state a line: steps,
-% finished, then the goals as in goals/3 if finished. Chance is uniform, and so are the players.
-% After Seconds (`inf` for no limit) what is not finished stays so.
-playouts(M, Roles, Seed, MaxSteps, Seconds, Ids) :-
-    set_random(seed(Seed)),
-    ( Seconds == inf -> Until = inf ; get_time(Now), Until is Now + Seconds ),
-    playouts_(Ids, bounds(MaxSteps, Until), Roles, M).
-
-playouts_([], _, _, _).
-playouts_([Id|Ids], Bounds, Roles, M) :-
-    M:ggp_state(Id, State), !,
-    \+ \+ playout(State, Bounds, Roles, M),
-    playouts_(Ids, Bounds, Roles, M).
-
-playout(State, Bounds, Roles, M) :-
-    bounded(load(M, State)),
-    playout(0, Bounds, Roles, M).
-
-playout(Steps, Bounds, Roles, M) :-
-    bounded(playout_step(Steps, Bounds, Roles, M, Outcome)),
-    ( Outcome == on
-    -> Steps1 is Steps + 1, playout(Steps1, Bounds, Roles, M)
-    ; write(Steps), put_char(' '), write(Outcome), put_char(' '),
-      ( Outcome == 1 -> bounded(write_goals(Roles, M)) ; true ), nl ).
-
-playout_step(Steps, bounds(MaxSteps, Until), Roles, M, Outcome) :-
-    ( Until \== inf, get_time(Now), Now >= Until -> Outcome = 0
-    ; M:terminal -> Outcome = 1
-    ; Steps >= MaxSteps -> Outcome = 0
-    ; random_moves(Roles, M, Moves)
-    -> play(M, Roles, Moves), next_state(M, Next), load(M, Next), Outcome = on
-    ; Outcome = 0 ).
-
-random_moves([], _, []).
-random_moves([R|Rs], M, [Move|Moves]) :-
-    legal_moves(M, R, Legal),
-    Legal = [First|Rest],
-    ( Rest == [] -> Move = First
-    ; Choices =.. [c|Legal], functor(Choices, _, N), I is random(N) + 1, arg(I, Choices, Move) ),
-    random_moves(Rs, M, Moves).
 
 % ------------------------------------------------------------------ terms across the border
 

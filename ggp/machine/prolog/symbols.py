@@ -36,6 +36,11 @@ class SymbolTable:
             self._names.append(name)
         return found
 
+    @property
+    def bound(self) -> int:
+        """A power of two above all numbers there are and the next one."""
+        return 1 << (len(self._names) + 1).bit_length()
+
     def name(self, number: int) -> str:
         """The name with this number."""
         return self._names[number]

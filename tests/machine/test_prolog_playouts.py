@@ -1,0 +1,82 @@
+"""Playouts on Prolog: what they remember of states changes nothing but their speed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.gdl import parse
+from ggp.gdl.normalize import normalize
+from ggp.machine import Limits, Machine, build_machine
+from ggp.machine.base import Playouts
+
+WALK = """
+(role a) (role random) (role b)
+(s 0 1) (s 1 2) (s 2 3) (s 3 4) (s 4 5) (s 5 6) (t 0 1) (t 1 2) (t 2 3) (t 3 4) (t 4 5) (t 5 6)
+(init (at 3)) (init (time 0))
+(<= (legal a left) (true (at ?x))) (<= (legal a right) (true (at ?x)))
+(<= (legal random (flip ?x)) (true (time ?t)) (s ?x ?y)) (legal b wait)
+(<= (next (at ?y)) (does a right) (true (at ?x)) (s ?x ?y))
+(<= (next (at ?x)) (does a left) (true (at ?y)) (s ?x ?y))
+(<= (next (coin ?x)) (does random (flip ?x)))
+(<= (next (time ?y)) (true (time ?x)) (t ?x ?y))
+(<= (next (time 0)) (true (time 6)))
+(<= terminal (true (at 0))) (<= terminal (true (at 6)))
+(<= (goal a 100) (true (at 6))) (<= (goal a 0) (not (true (at 6))))
+(<= (goal b 100) (true (coin 5))) (<= (goal b 0) (not (true (coin 5)))) (goal random 0)
+"""
+"""The gambler's ruin beside coins: from the middle the game ends on either side after 9 steps."""
+
+
+def _machine(limits: Limits | None = None) -> Machine:
+    return build_machine(normalize(parse(WALK)), "prolog", limits)
+
+
+def _same(left: Playouts, right: Playouts) -> bool:
+    return all(np.array_equal(x, y) for x, y in zip(left, right, strict=True))
+
+
+@pytest.mark.parametrize("max_steps", [0, 1, 4, 200])
+def test_what_was_played_before_does_not_matter(max_steps: int) -> None:
+    fresh, used, little = _machine(), _machine(), _machine(Limits(table_bytes=1 << 15))
+    for machine in (used, little):
+        machine.playout(machine.initial(300), np.random.default_rng(1))
+    found = [
+        machine.playout(machine.initial(40), np.random.default_rng(7), max_steps)
+        for machine in (fresh, used, little)
+    ]
+    assert _same(found[0], found[1])
+    assert _same(found[0], found[2])
+    assert found[0].steps.max() <= max_steps
+    for machine in (fresh, used, little):
+        machine.close()
+
+
+def test_playouts_from_a_state_that_others_came_to() -> None:
+    machine = _machine()
+    machine.playout(machine.initial(200), np.random.default_rng(1))
+    states = machine.initial(1)
+    for _ in range(2):
+        move = [machine.move_id("right"), machine.move_id("(flip 5)"), machine.move_id("wait")]
+        states = machine.step(states, np.array([move], dtype=np.int64)).states
+    last = machine.step(states, np.array([move], dtype=np.int64)).states
+    assert machine.playout(last, np.random.default_rng(1)).steps.tolist() == [0]
+    assert machine.playout(last, np.random.default_rng(1)).goals.tolist() == [[100.0, 0.0, 100.0]]
+    assert machine.legal(states, 0).counts.tolist() == [2]
+    assert "(at 5)" in machine.fluents(states)[0]
+    found = machine.playout(states.take(np.zeros(2000, dtype=np.int64)), np.random.default_rng(5))
+    # From 5 of 6, the right end comes first five times in six.
+    assert found.goals[:, 0].mean() == pytest.approx(100 * 5 / 6, abs=4)
+    machine.close()
+
+
+def test_moves_are_drawn_evenly_and_by_themselves() -> None:
+    machine = _machine()
+    found = machine.playout(machine.initial(6000), np.random.default_rng(3))
+    assert found.finished.all()
+    assert found.goals[:, 0].mean() == pytest.approx(50, abs=3)
+    assert found.goals[:, 2].mean() == pytest.approx(100 / 6, abs=2)
+    assert found.steps.mean() == pytest.approx(9, abs=0.4)
+    one_step = machine.playout(machine.initial(6000), np.random.default_rng(4), 1)
+    assert (one_step.steps == 1).all()
+    machine.close()
