@@ -7,9 +7,10 @@ import pytest
 
 from ggp.errors import ReasonerLimitError
 from ggp.gdl import parse
-from ggp.gdl.normalize import normalize
+from ggp.gdl.normalize import load, normalize
 from ggp.machine import Limits, build_machine
 from tests.support.agreement import play_both
+from tests.support.batches import mixed_states, random_joint_moves
 
 ROUND = """
 (role a) (role b) (s 1 2) (s 2 3) (s 3 4) (s 4 5) (s 5 6) (s 6 1) (s 3 1)
@@ -75,5 +76,20 @@ def test_what_is_remembered_is_bounded() -> None:
     assert len(little.fluents(little.initial())[0]) == 3
     enough = build_machine(program, "prolog")
     assert enough.legal(enough.initial(), 0).counts.tolist() == [400]
+    little.close()
+    enough.close()
+
+
+@pytest.mark.parametrize("rules", [_chain(400), None], ids=["in a state", "in a game"])
+def test_the_bounds_of_one_machine_are_not_those_of_another(rules: str | None) -> None:
+    program = load("mastermind") if rules is None else normalize(parse(rules))
+    enough = build_machine(program, "prolog")
+    little = build_machine(program, "prolog", Limits(table_bytes=1 << 12))
+    rng = np.random.default_rng(0)
+    enough.step(enough.initial(), random_joint_moves(enough, enough.initial(), rng))
+    with pytest.raises(ReasonerLimitError, match="bytes of tables"):
+        mixed_states(little, seed=0, lanes=1, depth=9)
+    # After the error both begin with nothing, and each with what it may use.
+    assert len(mixed_states(enough, seed=0, lanes=1, depth=9))
     little.close()
     enough.close()

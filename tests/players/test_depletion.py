@@ -98,7 +98,7 @@ def test_that_a_bag_is_lost_is_told_once_a_match(caplog: pytest.LogCaptureFixtur
         caplog.clear()
         player = player_of(machine, "hyperplay:n=1,exact=2000", 400_000)
         player.observe("wait", ["broken"])
-        with caplog.at_level(logging.INFO):
+        with caplog.at_level(logging.INFO, logger="ggp"):
             faults = 0
             for _ in range(5):
                 faults += player.choose().fault is not None

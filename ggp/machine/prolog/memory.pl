@@ -144,16 +144,19 @@ renew(Memory) :-
 
 drop_memory(Memory) :- nb_getval(Memory, store(Trie, _, _)), trie_destroy(Trie).
 
-% Where nothing was spent nothing is remembered.
 forget(M, Kind) :-
-    ( M:ggp_memory(Kind, Memory), \+ nb_getval(Memory, store(_, Left, Left)) -> renew(Memory)
-    ; true ),
+    ( M:ggp_memory(Kind, Memory), \+ untouched(Memory) -> renew(Memory) ; true ),
     forget_tables(M, Kind).
+
+% Where nothing was spent nothing is remembered. But what may be spent may have been another limit:
+% after an error the memories of all games are emptied, with the limits of the one that failed.
+untouched(Memory) :- limit(remembered, Max), nb_getval(Memory, store(_, Max, Max)).
 
 forget_tables(M, Kind) :- ( M:ggp_tables(Kind) -> abolish_all_tables ; true ).
 
 forget_if_full(M, Kind) :-
-    ( M:ggp_memory(Kind, Memory), nb_getval(Memory, store(_, Left, Max)), Left * 2 < Max
+    ( M:ggp_memory(Kind, Memory), nb_getval(Memory, store(_, Left, Max)),
+      ( Left * 2 < Max -> true ; \+ limit(remembered, Max) )
     -> forget(M, Kind)
     ; true ).
 
