@@ -149,11 +149,15 @@ class _Sorter:
     def put_depth_first(self, first: int, end: int) -> None:
         """Order some gates that follow each other; few stay where they are."""
         if end - first > self._piece:
-            waiting = np.ones(len(self.order), dtype=np.bool_)
-            self._depth_first(
-                *(first, end, *self._after, self._wanted),
-                *(waiting, self._stack, self.order),
-            )
+            self._search(first, end, self._after, self._wanted)
+            if self._after is not self._needs:
+                # Readers of old values may go round in circles with what gates read, and a search
+                # that comes back to a gate goes on without it. What they read comes first.
+                self._search(first, end, self._needs, self.order[first:end].copy())
+
+    def _search(self, first: int, end: int, after: tuple[I64, I64], wanted: I64) -> None:
+        waiting = np.ones(len(self.order), dtype=np.bool_)
+        self._depth_first(first, end, *after, wanted, waiting, self._stack, self.order)
 
     def write_straight(self, targets: Literals, into: I64) -> None:
         """Keep gates that read some inputs before those that overwrite them.

@@ -43,12 +43,14 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
     num_fluents = len(circuit.fluents)
     goals = np.concatenate([outputs.literals for outputs in circuit.goals])
     look = np.concatenate([[circuit.terminal], *(each.literals for each in circuit.legal), goals])
-    # The fluents that literals depend on, in this state or through later ones.
-    reached = cone(circuit, look.astype(np.int32), through_time=True)
+    phases = phases_of(circuit)
+    # The fluents that literals depend on, in this state or through later ones; and those that say
+    # which phase it is, which perhaps nothing but percepts depends on.
+    asked = np.concatenate([look, 2 * (1 + phases.fluents)])
+    reached = cone(circuit, asked.astype(np.int32), through_time=True)
     matter = np.flatnonzero(reached[1 : 1 + num_fluents])
     row_of = np.full(num_fluents, -1, dtype=np.int32)
     row_of[matter] = np.arange(1, 1 + len(matter))
-    phases = phases_of(circuit)
     whole = _Variant.of(circuit, matter, None if phases.circuits else goals, every_move=True)
     some = [_Variant.of(each, matter, None, every_move=False) for each in phases.circuits]
     variants = [whole, *some]
@@ -191,7 +193,7 @@ def _refill(phases: Phases, variants: Sequence[_Variant]) -> NDArray[np.int64]:
     sizes = np.array([len(each.look.inputs) + len(each.act.inputs) for each in variants])
     refill = np.full(len(variants), REFILL)
     if not phases.clock:
-        whole = sizes[0] if phases.asked.all() else sizes[-1]
+        whole = max(1, sizes[0] if phases.asked.all() else sizes[-1])
         refill[1:] = np.where(phases.asked, np.minimum(REFILL, 1024 * sizes[1:] // whole), REFILL)
     return refill
 

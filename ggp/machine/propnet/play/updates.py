@@ -65,10 +65,12 @@ def written_straight(
     read[targets[copied] >> 1] = len(gates.gates)
     net = targets >> 1
     straight: NDArray[np.bool_] = writer[net] >= 0
-    # A gate writes into one row, and whoever else reads that row finds it as the input wants it.
+    # A gate writes into one row, and whoever else reads that row finds it as the input wants it:
+    # other gates, and other inputs that take over what it drives.
     once = np.zeros(len(targets), dtype=np.bool_)
     once[np.unique(net, return_index=True)[1]] = True
-    straight &= once & ((targets & 1 == 0) | (read[net] < 0))
+    alone = (read[net] < 0) & (np.bincount(net)[net] == 1)
+    straight &= once & ((targets & 1 == 0) | alone)
     straight[straight] = read[into[straight]] <= place[writer[net[straight]]]
     return straight
 
