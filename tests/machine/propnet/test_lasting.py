@@ -64,10 +64,31 @@ def test_after_so_many_turns_it_gives_up(monkeypatch: pytest.MonkeyPatch) -> Non
         grounded.append(text)
         return grounding._run_clingo(text)
 
-    monkeypatch.setattr(lasting, "MOST_GROUNDED", 20)
+    monkeypatch.setattr(lasting, "MOST_LINES", 1_000)
     endless = normalize(parse(ROLES + "(<= terminal (true (step 8)))"))
     assert lasting_fluents(translate(endless.roles, endless.rules), run) is None
-    assert 20 < len(grounded) < 40
+    assert 10 < len(grounded) < 100
+
+
+def test_many_fluents_are_not_asked_one_by_one() -> None:
+    """Stacks of up to five letters of four, and those of six that nobody asked about."""
+    pushes = "".join(
+        f"(legal b (push {x})) (<= (next (stack ({x} ?s) ?m)) (does b (push {x}))"
+        " (true (stack ?s ?n)) (succ ?n ?m))"
+        for x in "wxyz"
+    )
+    frame = "(role b) (init (stack e 0)) (goal b 1) (<= terminal (true (stack ?s 5)))"
+    rules = normalize(parse(frame + pushes + "".join(f"(succ {i} {i + 1})" for i in range(6))))
+    grounded = []
+
+    def run(text: str) -> Control:
+        grounded.append(text)
+        return grounding._run_clingo(text)
+
+    found = lasting_fluents(translate(rules.roles, rules.rules), run)
+    assert found is not None
+    assert len(found) == sum(4**depth for depth in range(7))
+    assert len(grounded) < 60
 
 
 def test_terms_that_become_too_large_are_told_at_once() -> None:

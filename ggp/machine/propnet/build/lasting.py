@@ -25,8 +25,12 @@ from ggp.machine.propnet.build.translate import Translation
 if TYPE_CHECKING:
     from clingo import Control, SymbolicAtom
 
-MOST_GROUNDED = 1_000
-"""After so many programs we give up."""
+MOST_LINES = 100_000
+"""Of programs, which take some seconds: then we give up, for perhaps all is ground at once as fast.
+No time is measured, so that the same rules always become the same circuit."""
+
+MOST_ASKED = 32
+"""Of so many fluents in one turn it is asked whether they end the game, of more of none."""
 
 Run = Callable[[str], "Control"]
 
@@ -55,12 +59,14 @@ def lasting_fluents(translation: Translation, run: Run) -> list[str] | None:
         # Only what grows is looked at when it is new: others need no end.
         deep = {each for each in possible - found if _depth(each) > shallow}
         found |= possible
-        if turns.grounded > MOST_GROUNDED:
+        if turns.lines > MOST_LINES:
             return None
         turn = turns.ground(certain, possible)
         if _ends(turn):
             break
         asked = (deep | enders) & possible
+        if len(asked) > MOST_ASKED:
+            asked = set()
         last = {each for each in asked if _ends(turns.ground(certain | {each}, possible))}
         enders |= last
         if last:
@@ -72,14 +78,15 @@ def lasting_fluents(translation: Translation, run: Run) -> list[str] | None:
 
 
 class _Turns:
-    """Grounds turns, and counts them."""
+    """Grounds turns, and counts the lines of their programs."""
 
     def __init__(self, translation: Translation, run: Run) -> None:
         self._translation, self._run = translation, run
-        self.grounded = 0
+        self._rules = translation.rules.count("\n")
+        self.lines = 0
 
     def ground(self, certain: frozenset[str], possible: frozenset[str]) -> Control:
-        self.grounded += 1
+        self.lines += self._rules + len(possible)
         text = self._translation.of_states(sorted(certain), sorted(possible - certain))
         return self._run(text)
 
