@@ -55,7 +55,7 @@ class BeliefPlayer(ABC):
         self._decided_at = self.machine.states_visited
         self._observed_s = 0.0
         self._fault: str | None = None
-        self._warned = False
+        self._warned: set[type[GGPError]] = set()
         # Those of the bag that is decided by.
         self._candidates: list[int] = []
         self.probabilities: Mapping[str, float] | None = None
@@ -283,8 +283,8 @@ class BeliefPlayer(ABC):
 
     def _warn(self, error: GGPError) -> None:
         # A bag that is lost is often lost for the rest of the match, in hundreds of turns.
-        level = logging.INFO if self._warned else logging.WARNING
-        self._warned = True
+        level = logging.INFO if type(error) in self._warned else logging.WARNING
+        self._warned.add(type(error))
         _log.log(level, "%s as %s: %s", self.context.name, self.machine.roles[self.role], error)
 
 
