@@ -181,7 +181,8 @@ random_moves(Roles, M, Rng, Moves) :-
 choices([], _, []).
 choices([R|Rs], M, [Choice|Choices]) :-
     ( M:ggp_by_asked, M:ggp_tree(Memory), nb_getval(Memory, Tree), arg(8, Tree, Left), Left >= 0
-    -> range_by_asked(R, M, Tree, Range), arg(4, Tree, Moves), Choice = numbered(Range, Moves)
+    -> range_by_asked(R, M, Tree, range(First, N)), arg(4, Tree, Moves),
+       Choice = numbered(First, N, Moves)
     ; legal_moves(M, R, Legal), Legal = [_|_], Choice = Legal ),
     choices(Rs, M, Choices).
 
@@ -189,8 +190,9 @@ all_drawn([], _, []).
 all_drawn([Choice|Choices], Rng, [Move|Moves]) :-
     drawn_of(Choice, Rng, Move), all_drawn(Choices, Rng, Moves).
 
-drawn_of(numbered(Range, Moves), Rng, Move) :-
-    numbers_drawn([Range], Rng, [I]), trie_lookup(Moves, I, Move).
+drawn_of(numbered(First, N, Moves), Rng, Move) :-
+    ( N =:= 1 -> I = First ; below(N, Rng, I0), I is First + I0 ),
+    trie_lookup(Moves, I, Move).
 drawn_of([First|Rest], Rng, Move) :-
     ( Rest == [] -> Move = First
     ; Choices =.. [c, First|Rest], functor(Choices, _, N),
