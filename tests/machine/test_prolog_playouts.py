@@ -27,18 +27,33 @@ WALK = """
 """
 """The gambler's ruin beside coins: from the middle the game ends on either side after 9 steps."""
 
+STUCK = """
+(role a) (role b) (role random) (s 0 1) (s 1 2) (s 2 3) (s 3 4) (s 4 5) (n 1) (n 2) (n 3)
+(init (time 0))
+(<= (legal a (take ?x)) (n ?x)) (<= (legal random (give ?x)) (n ?x))
+(<= (legal b (take ?x)) (n ?x) (not stuck)) (<= stuck (true (time 3)) (true (took 1)))
+(<= (next (took ?x)) (does a (take ?x))) (<= (next (given ?x)) (does random (give ?x)))
+(<= (next (time ?y)) (true (time ?x)) (s ?x ?y))
+(<= terminal (true (time 5)))
+(<= (goal a 100) (true (took 2))) (<= (goal a 0) (not (true (took 2))))
+(<= (goal b 100) (true (given 2))) (<= (goal b 0) (not (true (given 2)))) (goal random 0)
+"""
+"""In every third game the second role has no move after three steps, but those beside it have."""
 
-def _machine(limits: Limits | None = None) -> Machine:
-    return build_machine(normalize(parse(WALK)), "prolog", limits)
+
+def _machine(limits: Limits | None = None, rules: str = WALK) -> Machine:
+    return build_machine(normalize(parse(rules)), "prolog", limits)
 
 
 def _same(left: Playouts, right: Playouts) -> bool:
     return all(np.array_equal(x, y) for x, y in zip(left, right, strict=True))
 
 
+@pytest.mark.parametrize("rules", [WALK, STUCK], ids=["walk", "stuck"])
 @pytest.mark.parametrize("max_steps", [0, 1, 4, 200])
-def test_what_was_played_before_does_not_matter(max_steps: int) -> None:
-    fresh, used, little = _machine(), _machine(), _machine(Limits(table_bytes=1 << 15))
+def test_what_was_played_before_does_not_matter(max_steps: int, rules: str) -> None:
+    limits = None, None, Limits(table_bytes=1 << 15)
+    fresh, used, little = (_machine(limit, rules) for limit in limits)
     for machine in (used, little):
         machine.playout(machine.initial(300), np.random.default_rng(1))
     found = [
@@ -79,4 +94,15 @@ def test_moves_are_drawn_evenly_and_by_themselves() -> None:
     assert found.steps.mean() == pytest.approx(9, abs=0.4)
     one_step = machine.playout(machine.initial(6000), np.random.default_rng(4), 1)
     assert (one_step.steps == 1).all()
+    machine.close()
+
+
+def test_a_playout_ends_where_a_role_has_no_move() -> None:
+    machine = _machine(rules=STUCK)
+    found = machine.playout(machine.initial(1500), np.random.default_rng(2))
+    assert set(zip(found.steps.tolist(), found.finished.tolist(), strict=True)) == {
+        (3, False),
+        (5, True),
+    }
+    assert found.finished.mean() == pytest.approx(2 / 3, abs=0.06)
     machine.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -9,8 +11,8 @@ from hypothesis import strategies as st
 from ggp.errors import ReasonerLimitError
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
-from ggp.gdl.program import NormalRule, Program
-from ggp.gdl.terms import signature
+from ggp.gdl.program import Literal, NormalRule, Program
+from ggp.gdl.terms import Compound, Symbol, signature
 from ggp.machine import Limits, build_machine
 from ggp.machine.prolog.either import any_of, merged
 from ggp.machine.prolog.linear import linear_rules
@@ -163,6 +165,65 @@ def test_rules_that_differ_in_a_test_become_one() -> None:
     assert [max(len(any_of(x)) for x in rule.body) for rule in several] == [3]
     assert {signature(rule.head) for rule in several} == {("next", 1)}
     assert len(merged(_rules_of(program, "goal", 2))) == 2
+
+
+def _terminal(*bodies: str) -> list[NormalRule]:
+    """Rules of `terminal`; a letter is a fluent, a capital one that is not to be true."""
+    atoms = {x: Compound("true", (Symbol(x),)) for x in "abcdefgh"}
+    return [
+        NormalRule(Symbol("terminal"), tuple(Literal(atoms[x.lower()], x.isupper()) for x in body))
+        for body in bodies
+    ]
+
+
+def _hold(rules: list[NormalRule], true: set[Literal]) -> bool:
+    return any(all(not true.isdisjoint(any_of(x)) for x in rule.body) for rule in rules)
+
+
+@given(st.lists(st.text("abcABCDEF", max_size=4), unique=True, max_size=12))
+def test_any_rules_that_are_merged_hold_when_they_did(bodies: list[str]) -> None:
+    rules = _terminal(*bodies)
+    fewer = merged(rules)
+    assert len(fewer) <= len(rules)
+    for choice in product((False, True), repeat=6):
+        facts = zip("abcdef", choice, strict=True)
+        letters = "".join(x if holds else x.upper() for x, holds in facts)
+        true = set(_terminal(letters)[0].body)
+        assert _hold(fewer, true) == _hold(rules, true)
+
+
+def test_tests_of_several_places_become_one_rule() -> None:
+    bodies = ["a" + "".join(x) for x in product("BC", "DE", "FGH")]
+    (rule,) = merged(_terminal(*bodies))
+    assert sorted(len(any_of(x)) for x in rule.body) == [1, 2, 2, 3]
+    # The largest first: what is left has nothing that it could be merged with.
+    assert len(merged(_terminal("aB", "aC", "aD", "eB", "fC"))) == 3
+
+
+@pytest.mark.parametrize("tests", [2, 3000])
+def test_merging_takes_few_looks_at_each_condition(
+    tests: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [Compound("true", (Symbol(str(i)),)) for i in range(3000)]
+    rules = [
+        NormalRule(
+            Symbol("terminal"),
+            (Literal(names[i // tests]), Literal(names[i % tests], negated=True)),
+        )
+        for i in range(3000)
+    ]
+    looks = 0
+    plain = Literal.__hash__
+
+    def counted(literal: Literal) -> int:
+        nonlocal looks
+        looks += 1
+        return plain(literal)
+
+    monkeypatch.setattr(Literal, "__hash__", counted)
+    fewer = merged(rules)
+    assert len(fewer) == 3000 // tests
+    assert looks < 20 * sum(len(rule.body) for rule in rules)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -5,7 +5,7 @@ can come last, what it answers is what the head answers, so that all answers are
 from call to call, once to each. Where it can come first and asks for nothing but answers of the
 same call, they are found by walking from answer to answer. Both end even if the rules go round in
 circles, and neither keeps a table for each call. Which way a call goes is decided in play
-(runtime.pl), by what its arguments are.
+(memory.pl), by what its arguments are.
 """
 
 from __future__ import annotations

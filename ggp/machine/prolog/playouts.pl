@@ -171,23 +171,28 @@ playout_step(Steps, State, bounds(MaxSteps, Until, Rng), Roles, M, Outcome) :-
     -> play(M, Roles, Moves), next_state(M, Next), change_to(M, State, Next), Outcome = on(Next)
     ; Outcome = 0 ).
 
-random_moves([], _, _, []).
-random_moves([R|Rs], M, Rng, [Move|Moves]) :-
-    random_move(R, M, Rng, Move), random_moves(Rs, M, Rng, Moves).
-
-% Undone but for the move, so that what was found on the way is no garbage.
-random_move(R, M, Rng, Move) :-
+% Nothing is drawn before all roles are known to have a move: a node that is stuck draws nothing.
+% Undone but for the moves, so that what was found on the way is no garbage.
+random_moves(Roles, M, Rng, Moves) :-
     Drawn = drawn(_),
-    \+ \+ ( drawn_move(R, M, Rng, Any), nb_setarg(1, Drawn, Any) ),
-    arg(1, Drawn, Move).
+    \+ \+ ( choices(Roles, M, Choices), all_drawn(Choices, Rng, Any), nb_setarg(1, Drawn, Any) ),
+    arg(1, Drawn, Moves).
 
-drawn_move(R, M, Rng, Move) :-
+choices([], _, []).
+choices([R|Rs], M, [Choice|Choices]) :-
     ( M:ggp_by_asked, M:ggp_tree(Memory), nb_getval(Memory, Tree), arg(8, Tree, Left), Left >= 0
-    -> range_by_asked(R, M, Tree, range(First, N)),
-       ( N =:= 1 -> I = First ; below(N, Rng, I0), I is First + I0 ),
-       arg(4, Tree, Moves), trie_lookup(Moves, I, Move)
-    ; legal_moves(M, R, Legal), drawn_of(Legal, Rng, Move) ).
+    -> range_by_asked(R, M, Tree, range(First, N)), arg(4, Tree, Moves),
+       Choice = numbered(First, N, Moves)
+    ; legal_moves(M, R, Legal), Legal = [_|_], Choice = Legal ),
+    choices(Rs, M, Choices).
 
+all_drawn([], _, []).
+all_drawn([Choice|Choices], Rng, [Move|Moves]) :-
+    drawn_of(Choice, Rng, Move), all_drawn(Choices, Rng, Moves).
+
+drawn_of(numbered(First, N, Moves), Rng, Move) :-
+    ( N =:= 1 -> I = First ; below(N, Rng, I0), I is First + I0 ),
+    trie_lookup(Moves, I, Move).
 drawn_of([First|Rest], Rng, Move) :-
     ( Rest == [] -> Move = First
     ; Choices =.. [c, First|Rest], functor(Choices, _, N),
