@@ -64,7 +64,7 @@ def test_after_so_many_turns_it_gives_up(monkeypatch: pytest.MonkeyPatch) -> Non
         grounded.append(text)
         return grounding._run_clingo(text)
 
-    monkeypatch.setattr(lasting, "MOST_LINES", 1_000)
+    monkeypatch.setattr(lasting, "MOST_LETTERS", 100_000)
     endless = normalize(parse(ROLES + "(<= terminal (true (step 8)))"))
     assert lasting_fluents(translate(endless.roles, endless.rules), run) is None
     assert 10 < len(grounded) < 100

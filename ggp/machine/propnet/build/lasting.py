@@ -25,9 +25,12 @@ from ggp.machine.propnet.build.translate import Translation
 if TYPE_CHECKING:
     from clingo import Control, SymbolicAtom
 
-MOST_LINES = 100_000
+MOST_LETTERS = 3_000_000
 """Of programs, which take some seconds: then we give up, for perhaps all is ground at once as fast.
 No time is measured, so that the same rules always become the same circuit."""
+
+_LETTERS_MORE = 2_000
+"""What it takes to ground any program, in letters."""
 
 MOST_ASKED = 32
 """Of so many fluents in one turn it is asked whether they end the game, of more of none."""
@@ -59,7 +62,7 @@ def lasting_fluents(translation: Translation, run: Run) -> list[str] | None:
         # Only what grows is looked at when it is new: others need no end.
         deep = {each for each in possible - found if _depth(each) > shallow}
         found |= possible
-        if turns.lines > MOST_LINES:
+        if turns.letters > MOST_LETTERS:
             return None
         turn = turns.ground(certain, possible)
         if _ends(turn):
@@ -78,16 +81,15 @@ def lasting_fluents(translation: Translation, run: Run) -> list[str] | None:
 
 
 class _Turns:
-    """Grounds turns, and counts the lines of their programs."""
+    """Grounds turns, and counts the letters of their programs."""
 
     def __init__(self, translation: Translation, run: Run) -> None:
         self._translation, self._run = translation, run
-        self._rules = translation.rules.count("\n")
-        self.lines = 0
+        self.letters = 0
 
     def ground(self, certain: frozenset[str], possible: frozenset[str]) -> Control:
-        self.lines += self._rules + len(possible)
         text = self._translation.of_states(sorted(certain), sorted(possible - certain))
+        self.letters += len(text) + _LETTERS_MORE
         return self._run(text)
 
 
