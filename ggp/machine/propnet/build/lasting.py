@@ -55,8 +55,8 @@ def lasting_fluents(translation: Translation, run: Run) -> list[str] | None:
     shallow = max(map(_depth, certain), default=0)
     found: set[str] = set()
     seen: set[tuple[frozenset[str], frozenset[str]]] = set()
-    # Turns that come again bring nothing new.
     enders: set[str] = set()
+    # Turns that come again bring nothing new.
     while (certain, possible) not in seen:
         seen.add((certain, possible))
         # Only what grows is looked at when it is new: others need no end.

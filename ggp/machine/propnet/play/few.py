@@ -57,10 +57,10 @@ class FewStates:
         key = id(asked)  # queries live as long as the machine
         if key not in self._askers and len(packed) == 1 and query_word.is_spared(_PLAIN_STEPS):
             return plain.evaluate(asked, packed)
-        none = _NO_MOVES[: len(packed)]
+        packed, none = np.ascontiguousarray(packed), _NO_MOVES[: len(packed)]
         asker = self._askers.get(key) or self._asker(asked, packed, none, _NO_ROWS)
         out = np.empty((len(packed), asker.words), dtype=np.uint64)
-        asker.code(asked, np.ascontiguousarray(packed), none, _NO_ROWS, out, self._rows)
+        asker.code(asked, packed, none, _NO_ROWS, out, self._rows)
         return out
 
     def stepped(self, packed: Packed, joint_moves: IntArray) -> Packed | None:
@@ -68,10 +68,10 @@ class FewStates:
         shape = len(packed), len(self._moves.numbers)
         if len(packed) > NARROW or joint_moves.shape != shape or joint_moves.dtype != np.int64:
             return None
-        asked, moves, rows = self._queries.step, np.ascontiguousarray(joint_moves), self._moves.rows
+        packed, moves = np.ascontiguousarray(packed), np.ascontiguousarray(joint_moves)
+        asked, rows = self._queries.step, self._moves.rows
         asker = self._askers.get(id(asked)) or self._asker(asked, packed, moves, rows)
         out = np.empty((len(packed), asker.words), dtype=np.uint64)
-        packed = np.ascontiguousarray(packed)
         return out if asker.code(asked, packed, moves, rows, out, self._rows) else None
 
     def legal(self, packed: Packed, role: int) -> tuple[int, IntArray, IntArray] | None:
@@ -82,28 +82,26 @@ class FewStates:
         """
         if len(packed) > FEW:
             return None
-        lister = self._listers.get(role)
+        packed, lister = np.ascontiguousarray(packed), self._listers.get(role)
         if lister is None:
             if legal_word.is_spared(_PLAIN_STEPS * len(packed)):
                 return None
             lister = self._lister(packed, role)
         offsets = np.empty(len(packed) + 1, dtype=np.int64)
         asked = self._queries.legal(role)
-        packed = np.ascontiguousarray(packed)
         stuck = lister.code(asked, packed, lister.names, offsets, lister.values, self._rows)
         return stuck, offsets, lister.values[: offsets[-1]].copy()
 
     def _asker(self, asked: Query, packed: Packed, moves: IntArray, move_rows: I32) -> _Asker:
         words = int(asked.starts[-1])
         out = np.empty((len(packed), words), dtype=np.uint64)
-        packed, rows = np.ascontiguousarray(packed), self._rows_for(asked)
-        code = query_word.code_for(asked, packed, moves, move_rows, out, rows)
+        code = query_word.code_for(asked, packed, moves, move_rows, out, self._rows_for(asked))
         return self._askers.setdefault(id(asked), _Asker(code, words))
 
     def _lister(self, packed: Packed, role: int) -> _Lister:
         asked, names = self._queries.legal(role), self._moves.numbers[role]
         values, offsets = np.empty(FEW * len(names), dtype=np.int64), np.zeros(1, dtype=np.int64)
-        packed, rows = np.ascontiguousarray(packed), self._rows_for(asked)
+        rows = self._rows_for(asked)
         code = legal_word.code_for(asked, packed, names, offsets, values, rows)
         return self._listers.setdefault(role, _Lister(code, names, values))
 
