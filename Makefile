@@ -3,7 +3,7 @@
 PYTHON := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test lint translated format endurance timed soak clean
+.PHONY: help setup play test lint prepared verify format endurance timed soak clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -16,13 +16,16 @@ play: setup
 	@$(PYTHON) -m match_runner.demo
 
 test:
-	@$(MAKE) --no-print-directory --jobs=2 lint translated
+	@$(MAKE) --no-print-directory --jobs=2 lint prepared
 	$(PYTHON) -m pytest --numprocesses auto --dist worksteal
 
-## What pytest makes of the modules of tests, which each of its processes would make anew. It is made
-## beside the lint, which keeps one processor busy, and kept also where Python is to keep nothing.
-translated: setup
-	@env -u PYTHONDONTWRITEBYTECODE $(PYTHON) -m pytest --collect-only -qq >/dev/null 2>&1 || true
+## What tests need and takes long to make, made beside the lint, which keeps one processor busy.
+prepared: setup
+	@$(PYTHON) -m tests.prepared
+
+# make verify  set up, then everything that is checked, in about an hour; goes on where it stopped
+verify: setup
+	$(PYTHON) scripts/verify.py
 
 # make lint    set up, then style, format and types only
 lint: setup

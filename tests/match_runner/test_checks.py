@@ -8,7 +8,7 @@ from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from tests.match_runner.support import arena_of
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.verify
 
 SEED = 0
 

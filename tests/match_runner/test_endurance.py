@@ -13,7 +13,7 @@ from tests.support.games import REPOSITORY
 MOST_S = 550
 
 
-@pytest.mark.slow
+@pytest.mark.verify
 def test_a_short_season_is_played_without_a_fault(tmp_path: Path) -> None:
     command = [sys.executable, str(REPOSITORY / "scripts" / "endurance.py")]
     command += ["--out", str(tmp_path), "--matches", "1", "--jobs", "2", "--play-clock", "2"]

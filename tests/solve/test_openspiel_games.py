@@ -19,7 +19,7 @@ from tests.support.games import backend_for_search, machine_of_game
         ("kuhn_poker", -1 / 18),
         ("leduc_poker", -0.0856064),
         ("liars_dice(dice_sides=4)", 0.0625),
-        pytest.param("liars_dice", -0.0271318, marks=pytest.mark.slow),
+        pytest.param("liars_dice", -0.0271318, marks=pytest.mark.verify),
     ],
 )
 def test_first_player_gets_what_the_literature_says(name: str, utility: float) -> None:
