@@ -36,9 +36,7 @@ def translate() -> None:
     """Pytest's own translation of the modules of tests, also where Python is to keep nothing."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-m", "pytest", "--collect-only", "-qq"]
-    subprocess.run(
-        command, cwd=REPOSITORY, env=environment, stdout=subprocess.DEVNULL, check=False
-    )
+    subprocess.run(command, cwd=REPOSITORY, env=environment, stdout=subprocess.DEVNULL, check=False)
 
 
 def compile_kernels() -> None:

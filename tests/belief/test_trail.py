@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.belief.segments import initial_segments
@@ -81,6 +82,7 @@ def test_what_is_drawn_again_from_earlier_bags_is_sound_and_lasts_longer() -> No
     assert dead[False] > 0
 
 
+@pytest.mark.verify
 def test_bags_drawn_again_have_the_right_weights_on_average() -> None:
     """With a few particles each, the mean over many bags comes near the posterior."""
     machine = machine_of_rules(RING)

@@ -18,6 +18,7 @@ from ggp.gdl.source import Diagnostic
 from ggp.gdl.terms import Rule
 from ggp.search.moves import random_moves
 from tests.gdl import strategies
+from tests.support.effort import examples
 from tests.support.games import machine_of_game
 from tests.support.programs import FRAME
 
@@ -253,7 +254,7 @@ def test_what_happens_in_a_match_is_never_impossible(name: str) -> None:
         assert [t for t in texts if domains.impossible(parse_term(t), at) is not None] == []
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(strategies.rulesheets)
 def test_any_rules_are_looked_through(rules: tuple[Rule, ...]) -> None:
     sheet = parse(FOUND + print_kif(rules))

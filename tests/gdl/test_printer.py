@@ -19,10 +19,11 @@ from ggp.gdl import (
 )
 from ggp.gdl.shape import MAX_NESTING
 from tests.gdl import strategies
+from tests.support.effort import examples
 
 
 @given(strategies.rulesheets)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_printed_kif_reads_back_as_the_same_rules(rules: tuple[Rule, ...]) -> None:
     again = parse(print_kif(rules))
     assert again.rules == rules
@@ -32,7 +33,7 @@ def test_printed_kif_reads_back_as_the_same_rules(rules: tuple[Rule, ...]) -> No
 
 
 @given(strategies.rulesheets)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 def test_printed_infix_reads_back_as_the_same_rules(rules: tuple[Rule, ...]) -> None:
     again = parse(print_infix(rules))
     assert again.rules == rules
@@ -42,7 +43,7 @@ def test_printed_infix_reads_back_as_the_same_rules(rules: tuple[Rule, ...]) -> 
 
 
 @given(strategies.terms)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_term_as_kif_reads_back_as_the_same_term(term: Term) -> None:
     assert parse_term(to_kif(term)) == term
     assert to_kif(term) == str(term)

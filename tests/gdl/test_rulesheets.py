@@ -41,6 +41,7 @@ def test_game_of_ours_reads_back_from_both_syntaxes_without_repairs(name: str) -
     assert parse(print_infix(sheet.rules)).rules == sheet.rules
 
 
+@pytest.mark.verify
 def test_rulesheet_of_400_kb_on_one_line_reads_back() -> None:
     rule = "(<= (next (cell {0} ?y{0} b)) (true (cell {0} ?y{0} b)) (not (touched {0} ?y{0})))"
     text = " ".join(rule.format(i) for i in range(5200))

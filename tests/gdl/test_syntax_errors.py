@@ -14,6 +14,7 @@ from ggp.errors import GDLSyntaxError
 from ggp.gdl import Rule, parse, parse_term, print_infix, print_kif
 from ggp.gdl.shape import MAX_NESTING
 from tests.gdl import strategies
+from tests.support.effort import examples
 
 
 def syntax_error(text: str | bytes) -> GDLSyntaxError:
@@ -170,7 +171,7 @@ _garbage = st.one_of(
 
 
 @given(_garbage)
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_garbage_gives_a_syntax_error_or_rules_that_can_be_printed(text: str | bytes) -> None:
     rules = rules_if_any(text)
     assert parse(print_kif(rules)).rules == rules
@@ -178,7 +179,7 @@ def test_garbage_gives_a_syntax_error_or_rules_that_can_be_printed(text: str | b
 
 
 @given(strategies.rulesheets, st.sampled_from([print_kif, print_infix]), st.data())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_damaged_rulesheet_gives_a_syntax_error_or_rules(
     rules: tuple[Rule, ...], printer: Callable[[Iterable[Rule]], str], data: st.DataObject
 ) -> None:

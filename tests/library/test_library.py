@@ -13,6 +13,7 @@ import pytest
 import ggp
 from ggp.errors import BeliefDepletedError, ConfigError, GDLError, IllegalMoveError
 from tests.library.notebooks import NOTEBOOKS, run_cells, shown_by
+from tests.support.effort import rarely
 from tests.support.games import GAMES, REPOSITORY
 
 TOSS = """
@@ -178,7 +179,7 @@ def test_players_are_compared_in_rounds() -> None:
         ggp.compare(ggp.load(TOSS), ["legal", "nobody"])
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", rarely(NOTEBOOKS, NOTEBOOKS[:1]), ids=lambda path: path.stem)
 def test_notebooks_show_what_they_store(path: Path) -> None:
     for cell, shown in run_cells(path):
         assert shown == shown_by(cell)

@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from tests.library.pages import PAGES, commands_of, files_of, printed_by, without_times
+from tests.support.effort import rarely
 
 SHOWN = [(page, *each) for page in PAGES for each in commands_of(page)]
 
 
 @pytest.mark.parametrize(
-    ("page", "command", "shown"), SHOWN, ids=[f"{p.stem}: {command}" for p, command, _ in SHOWN]
+    ("page", "command", "shown"),
+    rarely(SHOWN, [each for each in SHOWN if "--samples" in each[1]]),
+    ids=[f"{p.stem}: {command}" for p, command, _ in SHOWN],
 )
 def test_the_page_shows_what_the_command_prints(
     page: Path, command: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -21,11 +21,11 @@ from tests.support.reference import Reference
 from tests.support.walks import walk_together
 
 SMALL = Limits(
-    inferences=200_000,
-    stack_bytes=1 << 26,
-    table_bytes=1 << 26,
-    setup_inferences=1_000_000,
-    grounding_seconds=1.5,
+    inferences=100_000,
+    stack_bytes=1 << 25,
+    table_bytes=1 << 25,
+    setup_inferences=500_000,
+    grounding_seconds=1.0,
     grounding_bytes=1 << 30,
 )
 ENOUGH = replace(SMALL, grounding_seconds=20.0)

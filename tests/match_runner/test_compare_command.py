@@ -85,6 +85,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_rows(tmp_path: Path) -> None:
     assert time.monotonic() - began < 5
 
 
+@pytest.mark.verify
 def test_three_kills_at_random_moments_change_nothing(tmp_path: Path) -> None:
     players = ("hyperplay:n=3", "hyperplay:n=2")
     args = (

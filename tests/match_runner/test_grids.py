@@ -167,6 +167,7 @@ def test_a_quick_run_has_one_duel_on_the_whole_board() -> None:
     assert grid.size(settings(Path(), 4, quick=True)) == 10 + 2 + 2
 
 
+@pytest.mark.verify
 def test_games_of_kriegspiel_are_drawn(tmp_path: Path) -> None:
     game = kriegspiel_cells.SMALL_BOARD
     cell = kriegspiel_cells.Cell(game, ("random", "legal"), 0.02)

@@ -19,6 +19,7 @@ from match_runner.match.seats import read_players, set_up
 from match_runner.series.match_task import rehearse
 from match_runner.tournament.toml_file import read_tournament
 from tests.match_runner.comparisons import held
+from tests.support.effort import rarely
 from tests.support.games import machine_of_game
 
 BOT = "ggp.players.spiel_bot:OpenSpielBot"
@@ -37,6 +38,7 @@ SHORT = (
     "connect_four",
     "breakthrough(rows=5,columns=4)",
 )
+LONG = {name for name in SHORT if name.startswith(("battleship", "connect_four", "dark_hex"))}
 WHOLE = (*SHORT[:-1], "breakthrough")
 
 
@@ -56,7 +58,7 @@ def faults_of(name: str, player: str, clock_s: float | None = None) -> list[str]
 @pytest.mark.parametrize(
     "player", ["hyperplay2:n=1", "ismcts:trials=20", "pimc:steps=100,worlds=2"]
 )
-@pytest.mark.parametrize("name", [*QUICK, *SHORT])
+@pytest.mark.parametrize("name", rarely([*QUICK, *SHORT], LONG))
 def test_players_play_whole_matches_without_a_fault(name: str, player: str) -> None:
     assert faults_of(name, player) == []
 

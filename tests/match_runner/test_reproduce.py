@@ -221,6 +221,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cli, "EXPERIMENTS", wanted)
 
 
+@pytest.mark.verify
 def test_all_writes_a_table_and_a_figure_of_each_and_one_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

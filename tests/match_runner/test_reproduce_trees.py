@@ -50,6 +50,7 @@ def made(name: str, folder: Path, matches: int = 2) -> Result:
 # ---------------------------------------------------------------- trees
 
 
+@pytest.mark.verify
 def test_trees_do_not_depend_on_how_they_are_grouped() -> None:
     cell = Cell(0.5, 0.75, 0.5)
     all_four = measure(Trees(cell, 0, 4, seed=3))

@@ -39,7 +39,7 @@ def test_small_games_of_one_player_or_constant_sum_are_solved(game: str) -> None
 @pytest.mark.parametrize(
     ("game", "player"),
     [
-        ("tic_tac_toe", MCTS),  # small, but everybody knows everything
+        pytest.param("tic_tac_toe", MCTS, marks=pytest.mark.verify),  # small, but nothing is hidden
         ("breakthrough", MCTS),
         ("spy_vs_spy", HyperPlay2),  # small, but what one wins the other does not lose
         ("cooperative_spies", HyperPlay2),

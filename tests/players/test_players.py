@@ -136,7 +136,7 @@ def test_player_stuck_in_every_particle_falls_back(name: str) -> None:
 
 @pytest.mark.parametrize("spec", ["hyperplay:n=2,exact=3", "hyperplay2:n=2"])
 def test_forgetting_paths_changes_nothing(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    machine = machine_of_game("krieg_tic_tac_toe")
+    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
     turns = [("(mark 2 2)", []), ("noop", ["your_move"]), ("(mark 1 1)", []), ("noop", [])]
     found = []
     for min_nodes in (0, 1 << 60):

@@ -62,6 +62,7 @@ def test_values_without_playouts_of_all_candidates_stay_as_they_are() -> None:
     assert combine(simulations, playouts, RANGE) is simulations
 
 
+@pytest.mark.verify
 def test_the_variance_between_methods_is_rarely_too_small() -> None:
     rng = np.random.default_rng(0)
     truth, noise = 10.0, np.linspace(3, 12, 8) ** 2

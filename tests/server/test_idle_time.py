@@ -19,6 +19,7 @@ from ggp.server.settings import HostOptions
 from tests.players.test_depletion import HAYSTACK
 from tests.server.live import LiveServer, live_server, start
 from tests.server.test_worker import Heard, setup, with_worker
+from tests.support.effort import rarely
 
 SEER = replace(setup(HAYSTACK, "hyperplay2:n=4,exact=0"), role="seer")
 WAITED = PathTurn("wait", (), "wait", True)
@@ -102,7 +103,7 @@ def played(server: LiveServer, match: str, turns: int) -> None:
         move = server.post(f"(PLAY {match} {turn} {move} NIL)")
 
 
-@pytest.mark.parametrize("margin_s", [None, 0.4])
+@pytest.mark.parametrize("margin_s", rarely([None, 0.4], {0.4}))
 def test_a_server_learns_of_the_way_unless_it_is_told_what_to_keep(margin_s: float | None) -> None:
     with live_server(HostOptions("hyperplay:n=2,exact=0", margin_s=margin_s)) as server:
         played(server, "way", 3)

@@ -99,6 +99,7 @@ def test_moves_come_in_time_and_are_logged(server: LiveServer, folder: Path) -> 
     assert lines[-1]["why"] == "stop"
 
 
+@pytest.mark.verify
 def test_info_is_answered_while_matches_think() -> None:
     with live_server(HostOptions("hyperplay2", name="thinker", matches=MATCHES)) as server:
         names = [f"busy{number}" for number in range(MATCHES)]

@@ -76,19 +76,25 @@ def legal_sets(legal: Ragged) -> IntArray:
     """`[L]` numbers of sets of moves, equal where the same moves are legal."""
     marks = np.random.default_rng(0).integers(0, 1 << 63, legal.values.max(initial=0) + 1)
     sums = np.add.reduceat(marks.astype(np.uint64)[legal.values], legal.offsets[:-1])
-    return _numbers(sums)
+    return np.unique(sums, return_inverse=True)[1].reshape(-1)
 
 
 def spread(paths: IntArray, others: IntArray) -> IntArray:
     """`[L]` how many different `others` the matches of the same path have."""
-    pairs = np.unique(np.stack([paths, others], axis=1), axis=0)
-    return np.bincount(pairs[:, 0], minlength=paths.max(initial=0) + 1)[paths]
+    first = np.unique(_numbers(paths, others), return_index=True)[1]
+    return np.bincount(paths[first], minlength=paths.max(initial=0) + 1)[paths]
 
 
 def _numbers(*columns: NDArray[np.generic]) -> IntArray:
     """`[L]` numbers from 0, equal where the rows are equal."""
-    rows = np.stack([column.astype(np.int64) for column in columns], axis=1)
-    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+    key, size = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column in columns:
+        values = column.astype(np.int64)
+        values -= values.min()
+        width = int(values.max()) + 1
+        assert size * width < 1 << 63, "rows of these columns do not fit into one number"
+        key, size = key * width + values, size * width
+    return np.unique(key, return_inverse=True)[1].reshape(-1)
 
 
 def _choose(legal: Ragged, steady: bool, rng: np.random.Generator) -> IntArray:

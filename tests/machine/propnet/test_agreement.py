@@ -11,6 +11,7 @@ from ggp.errors import ReasonerLimitError
 from ggp.gdl.normalize import load
 from ggp.machine import Limits, build_machine
 from tests.support.agreement import play_both
+from tests.support.effort import rarely
 from tests.support.games import MODEST_GAMES, SHARED, machine_of_game
 
 MATCHES = 40
@@ -28,6 +29,12 @@ RULESHEETS = sorted(
 )[:: 4 if SHARED_MATCHES <= 2 else 1]
 
 TOO_SLOW_ON_PROLOG = {"gdl1/amazonsTorus.kif", "gdl1/chess.kif"}
+LONG = {
+    "gdl1/amazonsTorus.kif",
+    "gdl1/brawl.kif",
+    "gdl1/checkers-cylinder-mustjump.kif",
+    "gdl1/skirmishFinal1.kif",
+}
 
 
 @pytest.mark.parametrize("name", MODEST_GAMES)
@@ -36,7 +43,7 @@ def test_both_backends_play_the_same_game(name: str) -> None:
     assert play_both(prolog, propnet, matches=MATCHES, max_steps=60) >= MATCHES
 
 
-@pytest.mark.parametrize("name", RULESHEETS)
+@pytest.mark.parametrize("name", rarely(RULESHEETS, LONG))
 def test_both_backends_play_the_same_rulesheet_by_others(name: str) -> None:
     if name in TOO_SLOW_ON_PROLOG and SHARED_MATCHES > 2:
         pytest.skip("a handful of states a second on Prolog")
