@@ -1,0 +1,93 @@
+"""`make verify` runs everything, and goes on where it stopped."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from click.testing import CliRunner, Result
+
+from ggp.errors import ConfigError
+from tests.support.games import REPOSITORY
+
+
+@pytest.fixture(scope="module")
+def verify() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("verify", REPOSITORY / "scripts" / "verify.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["verify"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def steps_file(folder: Path, **commands: str) -> Path:
+    file = folder / "steps.toml"
+    file.write_text(
+        "\n".join(
+            f'[[step]]\nname = "{name}"\ncommand = "{command}"\nminutes = 0.5\n'
+            for name, command in commands.items()
+        )
+    )
+    return file
+
+
+def test_every_folder_of_tests_is_a_step(verify: ModuleType) -> None:
+    names = {step.name for step in verify.read_steps(verify.STEPS)}
+    holding = {file.parent for file in (REPOSITORY / "tests").rglob("test_*.py")}
+    for folder in holding - {REPOSITORY / "tests"}:
+        top = folder.relative_to(REPOSITORY).parts[:2]
+        assert "/".join(top) in names
+    assert "tests/the rest" in names
+
+
+def test_a_run_goes_on_with_what_has_not_passed(
+    verify: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, said = tmp_path / "out", tmp_path / "said"
+    flag = tmp_path / "mended"
+    file = steps_file(tmp_path, good=f"echo good >> {said}", bad=f"test -e {flag}")
+    monkeypatch.setattr(verify, "version_of", lambda folder: "one")
+
+    def run(*options: str) -> Result:
+        return CliRunner().invoke(verify.main, [str(file), "--out", str(out), *options])
+
+    first = run()
+    assert first.exit_code == 1
+    assert "2 of 2 steps to run, about 1 minutes" in first.stderr
+    assert f"bad failed; see {out / 'bad.log'}" in first.stderr
+    flag.touch()
+    second = run()
+    assert second.exit_code == 0
+    assert "1 of 2 steps to run" in second.stderr
+    assert said.read_text() == "good\n"
+    assert run().exit_code == 0
+    assert said.read_text() == "good\n"
+    monkeypatch.setattr(verify, "version_of", lambda folder: "two")
+    assert run("--only", "good").exit_code == 0
+    assert said.read_text() == "good\n" * 2
+    assert run("--again").exit_code == 0
+    assert said.read_text() == "good\n" * 3
+
+
+def test_wrong_steps_are_told(verify: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="is not a list of steps"):
+        verify.read_steps(tmp_path / "none.toml")
+    (tmp_path / "other.toml").write_text("[[step]]\nname = 'a'\n")
+    with pytest.raises(ConfigError, match="is not a list of steps"):
+        verify.read_steps(tmp_path / "other.toml")
+
+
+def test_the_version_changes_with_a_file_of_the_project(verify: ModuleType, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    (tmp_path / ".gitignore").write_text("ignored\n")
+    before = verify.version_of(tmp_path)
+    (tmp_path / "ignored").write_text("x")
+    assert verify.version_of(tmp_path) == before
+    (tmp_path / "new").write_text("x")
+    assert verify.version_of(tmp_path) != before
