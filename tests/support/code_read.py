@@ -143,7 +143,9 @@ def _beside_code(node: ast.stmt) -> tuple[set[ast.AST], set[ast.AST]]:
         for field in ("annotation", "returns"):
             if isinstance(found := getattr(each, field, None), ast.expr):
                 annotations.append(found)
-    parts = [{part for each in some for part in ast.walk(each)} for some in (decorators, annotations)]
+    parts = [
+        {part for each in some for part in ast.walk(each)} for some in (decorators, annotations)
+    ]
     return parts[0], parts[1]
 
 
@@ -153,5 +155,7 @@ def _is_tuple(name: Name) -> bool:
         if isinstance(node, ast.ImportFrom):
             return any(_is_tuple(source) for known, source in _imported(node) if known == name.name)
         if isinstance(node, ast.ClassDef):
-            return any(isinstance(base, ast.Name) and base.id == "NamedTuple" for base in node.bases)
+            return any(
+                isinstance(base, ast.Name) and base.id == "NamedTuple" for base in node.bases
+            )
     return False

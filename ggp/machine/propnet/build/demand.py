@@ -204,7 +204,9 @@ class _Plans:
         term = atom.args[place]
         if not isinstance(term, Variable) or term in (*atom.args[:place], *atom.args[place + 1 :]):
             return False
-        near = [x for x in (*self._question(rule.head), *step.before) if term.name in _names(x.atom)]
+        near = [
+            x for x in (*self._question(rule.head), *step.before) if term.name in _names(x.atom)
+        ]
         if near == list(self._question(rule.head)) and signature(rule.head) == signature(atom):
             # Recursion that hands it on asks for no more than was asked for.
             return isinstance(rule.head, Compound) and rule.head.args[place] == term

@@ -23,9 +23,7 @@ MAX_RULES = 3
 _OTHERS = ";of"
 
 
-def with_differences(
-    rules: Sequence[NormalRule], static: frozenset[Signature]
-) -> list[NormalRule]:
+def with_differences(rules: Sequence[NormalRule], static: frozenset[Signature]) -> list[NormalRule]:
     """Rules that mean the same, with differences written out where other rules use them.
 
     Args:
