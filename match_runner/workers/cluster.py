@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 from ggp.console import installed_version
 from ggp.errors import ConfigError, MatchError
+from ggp.libraries import demand_library, extra_advice
 from match_runner.workers.executor import (
     LocalPool,
     WorkerCrashError,
@@ -127,9 +128,8 @@ def _connect(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError as error:
-        raise ConfigError(
-            "--scheduler needs Dask; install it with `pip install 'ggp-hyperplay[cluster]'`"
-        ) from error
+        demand_library(error, "distributed")
+        raise ConfigError(f"--scheduler needs Dask; {extra_advice('cluster')}") from error
     _silence()
     if not address.endswith(".json") and not _ADDRESS.fullmatch(address):
         raise ConfigError(

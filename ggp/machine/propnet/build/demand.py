@@ -2,12 +2,12 @@
 
 A relation such as "black threatens (x, y) if (u, v) is ignored" has an atom for all values that its
 variables can take, though the rules ask for few of them: squares of a king, and moves of a piece.
-So for each relation another one says what is asked for, and its rules apply to nothing else. This is
-the magic-sets transformation (Beeri and Ramakrishnan, *On the Power of Magic*, 1991).
+So for each relation another one says what is asked for, and its rules apply to nothing else. This
+is the magic-sets transformation (Beeri and Ramakrishnan, *On the Power of Magic*, 1991).
 
 What is asked for must be known before grounding, so it is found in rules in which everything that
-may hold does hold: there are no negations, every fluent that may be reached is true, and every legal
-move is made. These are rules of facts alone, which gringo evaluates like a database. In
+may hold does hold: there are no negations, every fluent that may be reached is true, and every
+legal move is made. These are rules of facts alone, which gringo evaluates like a database. In
 `(<= (p ?x) (q ?x ?y) (not (r ?y)))`, p is asked for a, so q is asked for a and anything, and r for
 every b with q of a and b:
 

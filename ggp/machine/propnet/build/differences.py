@@ -53,7 +53,7 @@ def _differences(
 
 
 def _compares(rule: NormalRule) -> bool:
-    """Whether a rule compares variables of its head, each of which one condition by itself binds."""
+    """Whether a rule compares variables of its head, each of which a condition by itself binds."""
     return any(x.is_distinct for x in rule.body) and all(
         x.is_distinct or (x.binds and len(list(variables(x.atom))) == 1) for x in rule.body
     )

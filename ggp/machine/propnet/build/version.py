@@ -31,8 +31,8 @@ FILES = (
         )
     ),
 )
-"""Other modules of `ggp` that take part; what only plays or stores circuits does not. A test follows
-every name that is read on the way to a circuit, and fails where a module is missing."""
+"""Other modules of `ggp` that take part; what only plays or stores circuits does not. A test
+follows every name that is read on the way to a circuit, and fails where a module is missing."""
 
 
 @cache
