@@ -29,6 +29,7 @@ from ggp.machine.arrays import take_segments
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.board_values import Boards, BoardValues, MovePattern
+from ggp.search.one_view import goals_of_all
 
 LANES_AT_ONCE = 512
 """Boards that are begun with side by side, between two looks at the clock."""
@@ -79,7 +80,7 @@ class _Ply:
 class Quiescence:
     """The `Evaluation` of boards after the captures that are worth it.
 
-    Both roles get what they are worth to `role`: the other as much as it lacks.
+    Both roles get what they are worth to `role`: the other as much as it lacks (`one_view`).
 
     Args:
         values: of boards as they are; its terms say which moves may be noisy.
@@ -116,8 +117,7 @@ class Quiescence:
         for start in range(0, len(states), LANES_AT_ONCE):
             some = np.arange(start, min(start + LANES_AT_ONCE, len(states)))
             own[some] = self._played_out(states.take(some), deadline)
-        goals = np.repeat((sum(self._machine.goal_range) - own)[:, None], self._num_roles, axis=1)
-        goals[:, self.role] = own
+        goals = goals_of_all(self._machine, self.role, own)
         return goals, np.zeros(len(states), dtype=np.int64)
 
     def floors(self, states: States) -> tuple[FloatArray, BoolArray]:
