@@ -60,6 +60,8 @@ class ClusterExecutor:
         ConfigError: Dask is not installed, or the scheduler cannot be reached.
     """
 
+    own_processes = True
+
     def __init__(self, address: str, limit_s: float = math.inf) -> None:
         self.window: int | None = None  # Dask has a queue of its own
         self._address, self._limit_s = address, limit_s
