@@ -49,8 +49,9 @@ class Installed:
             directory=str(folder / "wheel"), versions=["standard"]
         )
         venv.create(folder / "venv", with_pip=True)
-        # The system's own settings of pip may say where packages come from; ours play no part.
-        self.run("pip", "install", "--quiet", "--disable-pip-version-check", str(wheel))
+        # Where packages come from, settings in the user's home may say.
+        install = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel))
+        self.run("python", *install, HOME=str(Path.home()))
 
     def command(self, name: str, *arguments: str) -> list[str]:
         return [str(self.folder / "venv" / "bin" / name), *arguments]
@@ -61,11 +62,11 @@ class Installed:
         kept = {name: text for name, text in os.environ.items() if not name.startswith(foreign)}
         return {**kept, "HOME": str(self.folder), "GGP_CACHE_DIR": str(self.folder / "cache")}
 
-    def run(self, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(self, name: str, *arguments: str, **own: str) -> subprocess.CompletedProcess[str]:
         ran = subprocess.run(
             self.command(name, *arguments),
             cwd=self.folder,
-            env=self.environment,
+            env=self.environment | own,
             capture_output=True,
             text=True,
         )
