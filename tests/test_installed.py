@@ -8,10 +8,10 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import urllib.request
 import venv
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urljoin
 
@@ -20,8 +20,6 @@ from hatchling.builders.wheel import WheelBuilder
 
 from ggp.gdl.games import list_games
 from tests.support.games import REPOSITORY
-
-pytestmark = pytest.mark.verify
 
 ADDRESS = re.compile(r"http://\S+")
 
@@ -74,12 +72,7 @@ class Installed:
         return ran
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    return Installed(tmp_path_factory.mktemp("installed"))
-
-
-@pytest.fixture
+@contextmanager
 def table(installed: Installed) -> Iterator[str]:
     """The address that the command of a running table says."""
     running = subprocess.Popen(
@@ -99,39 +92,48 @@ def table(installed: Installed) -> Iterator[str]:
     assert running.returncode == 0
 
 
-def test_every_game_is_there(installed: Installed) -> None:
+@pytest.mark.verify
+def test_what_is_installed_does_what_the_checkout_does(tmp_path: Path) -> None:
+    """One test: to make the environment takes longer than all that is asked of it."""
+    installed = Installed(tmp_path)
+    has_nothing_for_developers(installed)
+    finds_every_game(installed)
+    plays_on_the_fast_backend(installed)
+    plays_a_match_of_the_library(installed)
+    serves_the_page_of_the_table(installed)
+
+
+def has_nothing_for_developers(installed: Installed) -> None:
+    said = installed.run("python", "-m", "pip", "list", "--format=freeze").stdout.lower()
+    names = {line.partition("==")[0] for line in said.splitlines()}
+    assert "ggp-hyperplay" in names
+    assert not names & {"pytest", "hypothesis", "open-spiel", "dask"}
+
+
+def finds_every_game(installed: Installed) -> None:
     said = installed.run("ggp", "games").stdout
     assert [name for name in list_games() if name not in said] == []
 
 
-def test_games_are_played_on_the_fast_backend(installed: Installed) -> None:
+def plays_on_the_fast_backend(installed: Installed) -> None:
     ran = installed.run("ggp", "bench", "krieg_tic_tac_toe", "--json")
     assert json.loads(ran.stdout)["backend"] == "propnet"
     assert "Prolog" not in ran.stderr
 
 
-def test_the_library_plays_a_match(installed: Installed) -> None:
-    said = installed.run("python", "-c", MATCH).stdout
-    assert said.startswith("propnet None ")
+def plays_a_match_of_the_library(installed: Installed) -> None:
+    assert installed.run("python", "-c", MATCH).stdout.startswith("propnet None ")
 
 
-def test_the_table_serves_its_page(table: str) -> None:
+def serves_the_page_of_the_table(installed: Installed) -> None:
     cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
     browser = urllib.request.build_opener(cookies, urllib.request.ProxyHandler({}))
-    with browser.open(table, timeout=60) as page:
-        assert page.status == 200
-        text = page.read().decode()
-    files = re.findall(r'(?:src|href)="([^"]+\.(?:js|css|svg))"', text)
-    assert files
-    for name in files:
-        with browser.open(urljoin(table, name), timeout=60) as file:
-            assert file.status == 200
-
-
-def test_it_has_none_of_what_only_developers_need(installed: Installed) -> None:
-    said = installed.run("python", "-m", "pip", "list", "--format=freeze").stdout.lower()
-    assert "ggp-hyperplay==" in said
-    assert not {"pytest", "hypothesis", "open-spiel", "dask"} & {
-        line.partition("==")[0] for line in said.splitlines()
-    }
-    assert sys.prefix != str(installed.folder / "venv")
+    with table(installed) as address:
+        with browser.open(address, timeout=60) as page:
+            assert page.status == 200
+            text = page.read().decode()
+        files = re.findall(r'(?:src|href)="([^"]+\.(?:js|css|svg))"', text)
+        assert files
+        for name in files:
+            with browser.open(urljoin(address, name), timeout=60) as file:
+                assert file.status == 200
