@@ -1,9 +1,9 @@
 """The `Search` of Choose-move (papers 001 and 002): boards searched as if everybody saw them.
 
 Each board is gone through some plies deep, and where that ends, it is valued with the eyes of our
-role (`one_view`). So what a move is worth on a board is minimax of one evaluation: we want as much
-of it as we can get, and the others as little. Where random playouts value boards instead, and where
-the game is over, each role has goals of its own.
+role. So what a move is worth on a board is minimax of one evaluation: we want as much of it as we
+can get, and the others as little. Where random playouts value boards instead, and where the game is
+over, each role has goals of its own.
 
 A move is worth the mean over the boards in which it can be made: boards in which it is illegal, or
 a try that is refused, do not count for it. Boards are searched a few at a time, in random order, so
@@ -21,8 +21,7 @@ from ggp.search.anytime import Deadline, check
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.floors import FloorEvaluation, value_open
 from ggp.search.layer_limits import PLAYOUTS, CountLimit, DepthLimit
-from ggp.search.one_view import OneView
-from ggp.search.parts import Evaluation, JointEvaluation
+from ggp.search.parts import Evaluation
 from ggp.search.world_search import drawn_worlds
 from ggp.search.worlds import ClairvoyantValues, Worlds, answered_by_lot
 
@@ -68,8 +67,6 @@ class BoardSearch:
         self._machine, self._role, self._rng = machine, bags.role, rng
         self._depth, self._steps, self._deadline = depth, steps, deadline
         self._evaluation = evaluation
-        if evaluation is not None and not isinstance(evaluation, JointEvaluation):
-            self._evaluation = OneView(machine, evaluation, bags.role)
         self._playouts = PLAYOUTS if evaluation is None else 1
         self.moves = candidates(machine, bags) if moves is None else moves
         self._seen: list[ClairvoyantValues] = []

@@ -29,7 +29,6 @@ from ggp.machine.arrays import take_segments
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
 from ggp.search.board_values import Boards, BoardValues, MovePattern
-from ggp.search.one_view import goals_of_all
 
 LANES_AT_ONCE = 512
 """Boards that are begun with side by side, between two looks at the clock."""
@@ -80,7 +79,7 @@ class _Ply:
 class Quiescence:
     """The `Evaluation` of boards after the captures that are worth it.
 
-    Both roles get what they are worth to `role`: the other as much as it lacks (`one_view`).
+    Both roles get what they are worth to `role`: the other as much as it lacks.
 
     Args:
         values: of boards as they are; its terms say which moves may be noisy.
@@ -106,19 +105,12 @@ class Quiescence:
         deadline: Deadline | None = None,
     ) -> tuple[FloatArray, IntArray]:
         """`[L]` what states that are not over are worth to a role, and zeros: see `Evaluation`."""
-        goals, turns = self.goals(states, rng, deadline)
-        return np.ascontiguousarray(goals[:, role]), turns
-
-    def goals(
-        self, states: States, rng: np.random.Generator, deadline: Deadline | None = None
-    ) -> tuple[FloatArray, IntArray]:
-        """The same for all roles at once: `[L, R]` values, and `[L]` zeros."""
         own = np.empty(len(states))
         for start in range(0, len(states), LANES_AT_ONCE):
             some = np.arange(start, min(start + LANES_AT_ONCE, len(states)))
             own[some] = self._played_out(states.take(some), deadline)
-        goals = goals_of_all(self._machine, self.role, own)
-        return goals, np.zeros(len(states), dtype=np.int64)
+        found = own if role == self.role else sum(self._machine.goal_range) - own
+        return found, np.zeros(len(states), dtype=np.int64)
 
     def floors(self, states: States) -> tuple[FloatArray, BoolArray]:
         """`[L]` what states are worth to us as they are; `[L]` whether we may leave it at that."""

@@ -119,12 +119,14 @@ def test_exchanges_are_worth_what_plain_alpha_beta_says(most: int) -> None:
     machine = machine_of_game("kriegspiel", "propnet")
     boards, states = random_positions(machine, 30, seed=4)
     for role, colour in enumerate((chess.WHITE, chess.BLACK)):
-        goals, _ = quiescence(machine, role, most, MATERIAL).goals(states, np.random.default_rng(0))
+        evaluation = quiescence(machine, role, most, MATERIAL)
+        rng = np.random.default_rng(0)
+        own, others = (evaluation.values(states, each, rng)[0] for each in (role, 1 - role))
         expected = [quiet(board, colour, most) for board in boards]
-        assert goals[:, role].tolist() == pytest.approx(expected)
-        assert goals[:, 1 - role].tolist() == pytest.approx([100 - value for value in expected])
+        assert own.tolist() == pytest.approx(expected)
+        assert others.tolist() == pytest.approx([100 - value for value in expected])
     still, _ = BoardValues(machine, MATERIAL).values(states, 1, np.random.default_rng(0))
-    assert (goals[:, 1] != still).any()
+    assert (own != still).any()
 
 
 def test_a_move_and_a_reply_are_worth_what_plain_alpha_beta_says() -> None:
@@ -232,8 +234,8 @@ def test_a_game_whose_file_names_no_captures_has_no_quiescence() -> None:
     silent = BoardValues(machine, replace(KS, noisy=()))
     states = machine.initial(3)
     rng = np.random.default_rng(0)
-    played_out = Quiescence(machine, silent, 0, 8).goals(states, rng)[0]
-    assert (played_out[:, 0] == silent.values(states, 0, rng)[0]).all()
+    played_out = Quiescence(machine, silent, 0, 8).values(states, 0, rng)[0]
+    assert (played_out == silent.values(states, 0, rng)[0]).all()
 
 
 def test_what_moves_are_noisy_must_say_where_they_go(tmp_path: object) -> None:
