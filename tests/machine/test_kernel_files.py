@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ggp.machine import kernel_version
 from ggp.machine.propnet.build import version
-from tests.support.code_read import Name, decorated, module_of, names_read
+from tests.support.code_read import Name, decorated, module_of, names_read, tree_of
 from tests.support.games import REPOSITORY
 
 PACKAGE = REPOSITORY / "ggp"
@@ -27,21 +27,36 @@ ONLY_LIMITS = {"ggp.errors", "ggp.machine.base"}
 """What makers of circuits read of these is how to end without one."""
 
 
+def modules_with(*words: str) -> list[str]:
+    """Our modules in whose text there is one of some words."""
+    return [
+        module_of(path)
+        for path in PACKAGE.rglob("*.py")
+        if any(word in path.read_text(encoding="utf-8") for word in words)
+    ]
+
+
+def nodes_of(module: str) -> Iterator[ast.AST]:
+    tree = tree_of(module)
+    assert tree is not None
+    return ast.walk(tree)
+
+
 def modules_of(names: Iterable[Name]) -> set[str]:
     return {name.module for name in names}
 
 
-def tells_numba(path: Path) -> bool:
+def tells_numba(module: str) -> bool:
     """Whether a module takes something of numba or LLVM."""
     return any(
         isinstance(node, ast.ImportFrom)
         and (node.module or "").split(".")[0] in ("numba", "llvmlite")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes_of(module)
     )
 
 
 def test_the_version_of_kernels_is_that_of_the_files_they_read() -> None:
-    modules = {module_of(path) for path in PACKAGE.rglob("*.py")}
+    modules = modules_with("ggp.machine.jit")
     kernels = [each for module in modules for each in decorated(module, KERNEL_MAKERS)]
     assert len(kernels) > 100
     known = {
@@ -52,17 +67,17 @@ def test_the_version_of_kernels_is_that_of_the_files_they_read() -> None:
 
 
 def test_every_module_that_compiles_is_known() -> None:
-    found = {module_of(path) for path in PACKAGE.rglob("*.py") if tells_numba(path)}
+    found = {module for module in modules_with("numba", "llvmlite") if tells_numba(module)}
     assert found
     assert found <= COMPILERS
 
 
 def test_kernels_are_made_by_decorators_only() -> None:
     """For those are found."""
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for module in modules_with("ggp.machine.jit"):
+        for node in nodes_of(module):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                assert node.func.id not in KERNEL_MAKERS, path
+                assert node.func.id not in KERNEL_MAKERS, module
 
 
 def test_the_version_of_circuits_is_that_of_the_files_that_make_them() -> None:

@@ -65,7 +65,7 @@ def decorated(module: str, decorators: set[str]) -> Iterator[Name]:
 
 
 @cache
-def _tree(module: str) -> ast.Module | None:
+def tree_of(module: str) -> ast.Module | None:
     """A module of ours; None for those of others, and for what is none."""
     path = REPOSITORY.joinpath(*module.split("."))
     for file in (path.with_suffix(".py"), path / "__init__.py"):
@@ -78,7 +78,7 @@ def _tree(module: str) -> ast.Module | None:
 def _definitions(module: str) -> dict[str, list[ast.stmt]]:
     """The statements at the top of a module that say what a name stands for."""
     found: dict[str, list[ast.stmt]] = {}
-    tree = _tree(module)
+    tree = tree_of(module)
     for node in _statements(tree.body if tree else []):
         for name in _bound(node):
             found.setdefault(name, []).append(node)
