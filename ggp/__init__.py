@@ -13,13 +13,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ggp.library import Belief, Game, Seated, State, Step, compare, load, play_match
+    from ggp.library import Belief, Game, Playout, Seated, State, Step, compare, load, play_match
 
     __version__: str
 
 __all__ = [
     "Belief",
     "Game",
+    "Playout",
     "Seated",
     "State",
     "Step",
@@ -40,3 +41,7 @@ def __getattr__(name: str) -> Any:
 
         return getattr(library, name)
     raise AttributeError(f"module 'ggp' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

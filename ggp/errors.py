@@ -141,6 +141,21 @@ class BackendUnavailableError(MachineError):
         super().__init__(f"{tool} is not usable: {hint}")
 
 
+class InstallationError(GGPError):
+    """Something cannot be imported that every installation has.
+
+    Attributes:
+        reason: what Python says.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"the installation of ggp-hyperplay is broken: {reason}; install it again, with "
+            "`pip install --force-reinstall` and the checkout or wheel that it is from"
+        )
+
+
 class BeliefDepletedError(GGPError):
     """No complete path that agrees with an incomplete path was found.
 

@@ -18,12 +18,14 @@ import numpy as np
 
 from ggp.belief import HyperPlaySampler, PathTree, require_particles
 from ggp.errors import ConfigError, IllegalMoveError
+from ggp.gdl.domains import Domains
 from ggp.gdl.games import find_game, list_games
 from ggp.gdl.program import RANDOM, Program
+from ggp.given import checked_fluent, checked_seed, checked_text, rng_of
 from ggp.machine import build_machine, role_index
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
 from ggp.machine.games import load_program, read_program
-from ggp.machine.spiel.games import is_spiel
+from ggp.machine.spiel.games import SpielProgram, is_spiel
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.search.anytime import Deadline
 
@@ -36,7 +38,7 @@ DEFAULT_PARTICLES = 1000
 DEFAULT_EXACT = 10_000
 
 
-def load(name_or_path_or_text: str, *, backend: str = "auto") -> Game:
+def load(name_or_path_or_text: str | os.PathLike[str], *, backend: str = "auto") -> Game:
     """A game, ready to be played.
 
     Args:
@@ -49,7 +51,7 @@ def load(name_or_path_or_text: str, *, backend: str = "auto") -> Game:
         GDLError: the rules cannot be used; its diagnostics say what is wrong where.
         MachineError: no machine can be built.
     """
-    text = name_or_path_or_text
+    text = checked_text(name_or_path_or_text)
     if is_spiel(text):
         program = load_program(text)
         return Game(text, program, build_machine(program, backend))
@@ -70,6 +72,21 @@ class Step(NamedTuple):
 
     state: State
     percepts: Mapping[str, tuple[str, ...]]
+
+
+class Playout(NamedTuple):
+    """What came of random moves.
+
+    Attributes:
+        finished: whether the game came to its end. Some never do, or not within 1,000 joint moves,
+            or a role has no legal move.
+        goals: of every role at the end; None if there was none.
+        steps: joint moves made.
+    """
+
+    finished: bool
+    goals: Mapping[str, float] | None
+    steps: int
 
 
 class Game:
@@ -110,11 +127,12 @@ class Game:
             seed: of all its random choices.
 
         Raises:
-            ConfigError: there is no such role, player or option.
+            ConfigError: there is no such role, player or option, or a wrong seed.
         """
         number = self._player_role(role)
+        rng = rng_of(seed)
         machine = build_machine(self.program, self.backend, ready=True)  # clocks may follow
-        made = make_player(parse_spec(spec), machine, number, np.random.default_rng(seed))
+        made = make_player(parse_spec(spec), machine, number, rng)
         return Seated(role, spec, made)
 
     def belief(
@@ -137,19 +155,24 @@ class Game:
 
         Raises:
             BeliefDepletedError: no complete path agrees with the history, or none was found.
-            ConfigError: there is no such role, or a term the rules cannot make.
+            ConfigError: there is no such role, a term the rules cannot make, or a wrong seed.
         """
         machine = self._machine
         number = self._player_role(role)
         tree = PathTree(machine)
         maker = HyperPlaySampler(machine, tree, capacity=particles, exact=exact)
-        rng = np.random.default_rng(seed)
+        rng = rng_of(seed)
         bag = maker.start(number)
         before = machine.states_visited
         for move, percepts in history:
             bag = maker.advance(bag, _move(machine, move), _percepts(machine, percepts), rng)
             require_particles(bag, tree, machine.states_visited - before)
         return Belief(self, machine, bag.states_of(0), bag.weights_of(0), bool(bag.exact[0]))
+
+    @cached_property
+    def _domains(self) -> Domains | None:
+        """What fluents there can be; None where no rules tell."""
+        return None if isinstance(self.program, SpielProgram) else Domains(self.program.rules)
 
     def _player_role(self, role: str) -> int:
         number = role_index(self._machine, role)
@@ -216,25 +239,33 @@ class State:
 
         Raises:
             IllegalMoveError: a move is not legal; the message lists those that are.
-            ConfigError: a role is unknown or missing, or the game is over.
+            ConfigError: a role is unknown or missing, the game is over, or the seed is wrong.
         """
         machine = self._machine
+        checked_seed(seed)
         if self.terminal:
             raise ConfigError(f"{self._game.name} is over: nobody can move")
         given = {role_index(machine, role): move for role, move in moves.items()}
         joint = [
-            self._chosen(role, given.get(role), np.random.default_rng(seed))
-            for role in range(len(machine.roles))
+            self._chosen(role, given.get(role), rng_of(seed)) for role in range(len(machine.roles))
         ]
         stepped = machine.step(self._lane, np.array([joint], dtype=np.int64))
         told = map(machine.percept_texts, stepped.percepts[0].tolist())
         percepts = dict(zip(machine.roles, told, strict=True))
         return Step(State(self._game, machine, stepped.states), percepts)
 
-    def playout(self, *, seed: int = 0) -> dict[str, float]:
-        """The goal values after random legal moves of all roles to the end of the game."""
-        found = self._machine.playout(self._lane, np.random.default_rng(seed))
-        return dict(zip(self._machine.roles, found.goals[0].tolist(), strict=True))
+    def playout(self, *, seed: int = 0) -> Playout:
+        """Random legal moves of all roles, to the end of the game if there is one.
+
+        Raises:
+            ConfigError: the seed is wrong.
+        """
+        found = self._machine.playout(self._lane, rng_of(seed))
+        steps = int(found.steps[0])
+        if not found.finished[0]:
+            return Playout(finished=False, goals=None, steps=steps)
+        goals = dict(zip(self._machine.roles, found.goals[0].tolist(), strict=True))
+        return Playout(finished=True, goals=goals, steps=steps)
 
     def _chosen(self, role: int, given: str | None, rng: np.random.Generator) -> int:
         machine = self._machine
@@ -330,9 +361,16 @@ class Belief:
         return found
 
     def probability(self, fluent: str) -> float:
-        """The probability that a fluent, canonical KIF, holds."""
-        found: list[float] = self.marginals.tolist()
-        return dict(zip(self.fluents, found, strict=True)).get(fluent, 0.0)
+        """The probability that a fluent, in KIF, holds.
+
+        Raises:
+            ConfigError: it is no term, or one that no rule of the game can make.
+        """
+        numbers: list[float] = self.marginals.tolist()
+        found = dict(zip(self.fluents, numbers, strict=True))
+        if not isinstance(fluent, str) or fluent not in found:
+            fluent = checked_fluent(fluent, self._game._domains)
+        return found.get(fluent, 0.0)
 
     @cached_property
     def _held(self) -> list[tuple[str, ...]]:
@@ -355,7 +393,7 @@ def play_match(
         play_clock: seconds for each decision; without it the players' counts decide.
 
     Raises:
-        ConfigError: an unknown role, player or option.
+        ConfigError: an unknown role, player or option, or a wrong seed.
         MachineError: no machine can be built.
     """
     # The match runner stands above this package; it is there when this is called.
@@ -363,7 +401,8 @@ def play_match(
     from match_runner.match.referee import play_match as referee
     from match_runner.match.seats import read_players, set_up
 
-    opened = load(game) if isinstance(game, str) else game
+    checked_seed(seed)
+    opened = game if isinstance(game, Game) else load(game)
     specs = read_players(tuple(f"{role}={spec}" for role, spec in players.items()), opened.roles)
     arena = set_up(opened.name, opened.program, specs)
     return referee(arena, seed, Conditions(play_clock_s=play_clock))
@@ -391,7 +430,7 @@ def compare(
         advance: called after each match, of which there are at most `rounds * len(players)`.
 
     Raises:
-        ConfigError: an unknown player or option, or too few players.
+        ConfigError: an unknown player or option, too few players, or a wrong seed.
         MachineError: no machine can be built.
     """
     from match_runner.match.referee import Conditions
@@ -402,9 +441,10 @@ def compare(
     from match_runner.series.store import open_store
     from match_runner.workers.places import open_executor
 
+    checked_seed(seed)
     if len(set(players)) < max(2, len(players)):
         raise ConfigError("give at least two players, each of them once")
-    opened = load(game) if isinstance(game, str) else game
+    opened = game if isinstance(game, Game) else load(game)
     conditions = Conditions(play_clock_s=play_clock)
     own = SeriesGame(opened.name, opened.program, rounds, conditions)
     names = {player: player for player in players}

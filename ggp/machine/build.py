@@ -7,7 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ggp.errors import BackendUnavailableError, ConfigError, MachineError, ReasonerLimitError
+from ggp.errors import (
+    BackendUnavailableError,
+    ConfigError,
+    InstallationError,
+    MachineError,
+    ReasonerLimitError,
+)
 from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
 from ggp.machine.base import PATIENCE, WAITING, Limits, Machine
@@ -34,11 +40,8 @@ def _propnet(program: Program, limits: Limits, ready: bool) -> Machine:
     try:
         from ggp.machine.propnet.build.circuits import build
         from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-    except ImportError as error:
-        missing = error.name or str(error)
-        raise BackendUnavailableError(
-            missing, f"install it with `pip install {missing}` ({error})"
-        ) from error
+    except ImportError as error:  # numba is imported later, and clingo elsewhere
+        raise InstallationError(str(error)) from error
 
     def machine_of(built: Built) -> Machine:
         machine = PropnetMachine(
@@ -130,6 +133,7 @@ def build_machine(
     Raises:
         ConfigError: there is no such backend, or it cannot play this kind of game.
         BackendUnavailableError: what the backend needs is not installed.
+        InstallationError: a module of ours is missing.
         ReasonerLimitError: the rules cannot be compiled within the limits.
     """
     if backend not in BACKENDS:

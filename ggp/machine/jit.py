@@ -20,6 +20,7 @@ from threading import RLock
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from ggp.errors import BackendUnavailableError
+from ggp.libraries import demand_library
 from ggp.machine.kernel_version import kernels_version
 from ggp.notes import NOTE
 
@@ -180,6 +181,7 @@ def load_compiler() -> None:
 
     Raises:
         BackendUnavailableError: it cannot be imported, or is told not to compile.
+        InstallationError: what tells it how to compile is missing.
     """
     with _lock:
         demand_compiler()
@@ -187,6 +189,7 @@ def load_compiler() -> None:
             import_module("ggp.machine.bare_numba")
             kernel_compiler = import_module("ggp.machine.kernel_compiler")
         except ImportError as error:
+            demand_library(error, "numba", "llvmlite")
             raise BackendUnavailableError(
                 "numba", f"it cannot be imported: {error}; `--backend prolog` plays without it"
             ) from error

@@ -1,9 +1,13 @@
 """The `Search` of Choose-move (papers 001 and 002): boards searched as if everybody saw them.
 
-Each board is gone through some plies deep, and what comes of it is valued. A move is worth the mean
-over the boards in which it can be made: boards in which it is illegal, or a try that is refused, do
-not count for it. Boards are searched a few at a time, in random order, so that a clock may end the
-search after any of them.
+Each board is gone through some plies deep, and where that ends, it is valued with the eyes of our
+role. So what a move is worth on a board is minimax of one evaluation: we want as much of it as we
+can get, and the others as little. Where random playouts value boards instead, and where the game is
+over, each role has goals of its own.
+
+A move is worth the mean over the boards in which it can be made: boards in which it is illegal, or
+a try that is refused, do not count for it. Boards are searched a few at a time, in random order, so
+that a clock may end the search after any of them.
 """
 
 from __future__ import annotations
@@ -35,7 +39,8 @@ class BoardSearch:
         depth: plies to search each board.
         steps: joint moves that may be tried for a board; fewer plies are looked ahead where there
             are more.
-        evaluation: of the states where it stops; default: random playouts, `PLAYOUTS` each.
+        evaluation: of the states where it stops, whose values for our role count; default: random
+            playouts, `PLAYOUTS` each, in which each role gets its own goals.
         deadline: looked at all the time.
         most: so many boards are drawn from the bag where it has more.
         moves: the candidates, where they are known: in a large bag it takes time to find them.

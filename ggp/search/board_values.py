@@ -9,7 +9,9 @@ role attacks. A state is worth a linear function of that:
     +        something for each row that a pawn has gone ahead
     -        something for giving check, which tells the other where one is
 
-Everything but check counts with the opposite sign for the other role.
+Everything but check counts with the opposite sign for the other role. Giving check takes something
+from who gives it, and gives the other nothing. So the values of the two roles need not make up the
+same sum on all boards, and a search goes by those of a single role.
 
 Boards are read and valued by kernels (`board_kernels`).
 

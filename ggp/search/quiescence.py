@@ -105,20 +105,12 @@ class Quiescence:
         deadline: Deadline | None = None,
     ) -> tuple[FloatArray, IntArray]:
         """`[L]` what states that are not over are worth to a role, and zeros: see `Evaluation`."""
-        goals, turns = self.goals(states, rng, deadline)
-        return np.ascontiguousarray(goals[:, role]), turns
-
-    def goals(
-        self, states: States, rng: np.random.Generator, deadline: Deadline | None = None
-    ) -> tuple[FloatArray, IntArray]:
-        """The same for all roles at once: `[L, R]` values, and `[L]` zeros."""
         own = np.empty(len(states))
         for start in range(0, len(states), LANES_AT_ONCE):
             some = np.arange(start, min(start + LANES_AT_ONCE, len(states)))
             own[some] = self._played_out(states.take(some), deadline)
-        goals = np.repeat((sum(self._machine.goal_range) - own)[:, None], self._num_roles, axis=1)
-        goals[:, self.role] = own
-        return goals, np.zeros(len(states), dtype=np.int64)
+        found = own if role == self.role else sum(self._machine.goal_range) - own
+        return found, np.zeros(len(states), dtype=np.int64)
 
     def floors(self, states: States) -> tuple[FloatArray, BoolArray]:
         """`[L]` what states are worth to us as they are; `[L]` whether we may leave it at that."""

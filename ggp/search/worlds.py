@@ -59,7 +59,10 @@ class Worlds:
 
     Args:
         states: L lanes; equal ones are looked at once.
-        evaluation: of states that are not gone through; default: random playouts.
+        evaluation: of states that are not gone through; default: random playouts. One that does not
+            tell what all roles get (`JointEvaluation`) is asked for our role only, and the others
+            get what it lacks: two roles may make of a state what does not add up (`board_values`),
+            and if each went by its own view of it, values were not minimax of anything.
         skip_refused: see `Layers`.
 
     Attributes:
@@ -197,10 +200,10 @@ class Worlds:
         """`[L, R]` what states are worth to every role."""
         if isinstance(self._evaluation, JointEvaluation):
             return self._evaluation.goals(states, rng, deadline)[0]
-        goals = np.zeros((len(states), len(self._machine.roles)))
-        for role in range(goals.shape[1]):
-            if role != self._machine.random_role:
-                goals[:, role], _ = self._evaluation.values(states, role, rng, deadline)
+        own, _ = self._evaluation.values(states, self._role, rng, deadline)
+        lacked = sum(self._machine.goal_range) - own
+        goals = np.repeat(lacked[:, None], len(self._machine.roles), axis=1)
+        goals[:, self._role] = own
         return goals
 
     def _variances(self, means: FloatArray) -> FloatArray:

@@ -59,8 +59,11 @@ class MatchTask:
     conditions: Conditions
 
 
-def play(task: MatchTask) -> MatchRecord:
+def play(task: MatchTask, own_process: bool = False) -> MatchRecord:
     """Play a match; its record comes without the rules, which the caller has.
+
+    Args:
+        own_process: see `rehearse`.
 
     Raises:
         MachineError: no machine can be built.
@@ -70,12 +73,18 @@ def play(task: MatchTask) -> MatchRecord:
     program, machines = machines_of(task.source, task.rules, task.backend, task.limits, ready)
     arena = set_up(task.game, program, task.players, machines)
     if ready:
-        rehearse(arena, task.rules)
+        rehearse(arena, task.rules, own_process=own_process)
     return replace(play_match(arena, task.seed, task.conditions), rules="")
 
 
-def rehearse(arena: Arena, rules: str) -> None:
-    """Play the beginning of a match that does not count; once with each game and players."""
+def rehearse(arena: Arena, rules: str, *, own_process: bool) -> None:
+    """Play the beginning of a match that does not count; once with each game and players.
+
+    Args:
+        own_process: whether this process is ours, and plays matches only. Then what is loaded now
+            stays out of the garbage collector's way; to a program that calls us, its objects and
+            its collector are its own.
+    """
     key = (rules, arena.machine.backend, *arena.players.values())
     if arena.remotes is not None or key in _rehearsed:
         return
@@ -85,9 +94,10 @@ def rehearse(arena: Arena, rules: str) -> None:
         play_clock_s=DEALT_S if forced else REHEARSED_S, max_turns=forced + REHEARSED_TURNS
     )
     play_match(arena, 0, conditions, counts=False)
-    # What is loaded now stays: looking through it again and again delays answers.
-    gc.collect()
-    gc.freeze()
+    if own_process:
+        # What is loaded now stays: looking through it again and again delays answers.
+        gc.collect()
+        gc.freeze()
 
 
 def _forced_turns(machine: Machine) -> int:

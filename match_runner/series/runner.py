@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import takewhile
 
 from ggp.errors import MatchError
@@ -98,7 +99,7 @@ class _Session:
         several = len(self._series.games) > 1
         return run_all(
             self._executor,
-            play,
+            partial(play, own_process=self._executor.own_processes),
             ((match, self._task(match, budgets.get(match.game))) for match in missing),
             self._keep,
             lambda match: (

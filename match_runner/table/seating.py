@@ -79,7 +79,8 @@ def play_at_table(task: TableTask) -> MatchRecord:
         others = {role: player for role, player in task.players.items() if player != HUMAN}
         if has_clock:  # a player that has never played takes longer for its first move
             stand_ins = {**others, **dict.fromkeys(people, "random")}
-            rehearse(set_up(task.game, program, stand_ins, machines), task.rules)
+            arena = set_up(task.game, program, stand_ins, machines)
+            rehearse(arena, task.rules, own_process=True)
         teller = _Teller(task, program, machines, link, mail)
         arena = set_up(
             task.game,

@@ -140,7 +140,7 @@ class _Sitting:
         others = {role: text for role, text in series.players.items() if text != HUMAN}
         if has_clock:  # a player that has never played takes longer for its first move
             stand_ins = {**others, **dict.fromkeys(self._people, "random")}
-            rehearse(self._arena(stand_ins, {}), program.source.text)
+            rehearse(self._arena(stand_ins, {}), program.source.text, own_process=True)
         self._others = others
 
     def play(self, seed: int) -> MatchRecord:

@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 from ggp.console import installed_version
 from ggp.errors import ConfigError, MatchError
+from ggp.libraries import demand_library, extra_advice
 from match_runner.workers.executor import (
     LocalPool,
     WorkerCrashError,
@@ -58,6 +59,8 @@ class ClusterExecutor:
     Raises:
         ConfigError: Dask is not installed, or the scheduler cannot be reached.
     """
+
+    own_processes = True
 
     def __init__(self, address: str, limit_s: float = math.inf) -> None:
         self.window: int | None = None  # Dask has a queue of its own
@@ -127,9 +130,8 @@ def _connect(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError as error:
-        raise ConfigError(
-            "--scheduler needs Dask; install it with `pip install 'ggp-hyperplay[cluster]'`"
-        ) from error
+        demand_library(error, "distributed")
+        raise ConfigError(f"--scheduler needs Dask; {extra_advice('cluster')}") from error
     _silence()
     if not address.endswith(".json") and not _ADDRESS.fullmatch(address):
         raise ConfigError(

@@ -48,9 +48,11 @@ class Executor(Protocol):
 
     Attributes:
         window: calls it is best handed at a time; None for all there are.
+        own_processes: whether functions are called in processes of ours, where nothing else runs.
     """
 
     window: int | None
+    own_processes: bool
 
     def submit(self, function: Callable[..., _T], args: tuple[Any, ...]) -> Future[_T]:
         """Have a function of a module called with picklable arguments, some time."""
@@ -70,6 +72,8 @@ class LocalPool:
         jobs: processes side by side.
         limit_s: a worker that takes longer for one call is killed, and so has crashed.
     """
+
+    own_processes = True
 
     def __init__(self, jobs: int, limit_s: float = math.inf) -> None:
         self.window: int | None = 2 * jobs  # one to work on, and one to go on with

@@ -13,6 +13,7 @@ class InlineExecutor:
     """An `Executor` that has done what it is given when `submit` returns."""
 
     window: int | None = 1
+    own_processes = False
 
     def submit(self, function: Callable[..., _T], args: tuple[Any, ...]) -> Future[_T]:
         """Call a function; what it raises, but for interrupts, is the future's."""

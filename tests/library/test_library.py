@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import doctest
+import gc
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,6 +52,7 @@ def test_it_offers_what_it_says_and_no_more() -> None:
     for name in ggp.__all__:
         assert getattr(ggp, name)
     assert ggp.__version__.count(".") == 2
+    assert dir(ggp) == sorted(ggp.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = ggp.nonsense
 
@@ -72,6 +75,10 @@ def test_a_game_may_be_a_text_or_a_path() -> None:
     path = str(REPOSITORY / "games" / "monty_hall.gdl")
     assert ggp.load(path).initial().fluents == ggp.load("monty_hall").initial().fluents
     assert ggp.load(TOSS).roles == ("guesser", "random")
+    assert ggp.load(Path(path)).roles == ggp.load("monty_hall").roles
+    for wrong in (None, 3, b"monty_hall"):
+        with pytest.raises(ConfigError, match=r"a game is given as a string .*, not as"):
+            ggp.load(wrong)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="unknown game 'nowhere'"):
         ggp.load("nowhere")
     with pytest.raises(GDLError, match="no rule for `terminal`"):
@@ -92,8 +99,23 @@ def test_chance_is_drawn_where_nobody_says_what_it_does() -> None:
     drawn = {start.play({}, seed=seed).state.fluents for seed in range(20)}
     assert len(drawn) == 2
     assert start.play({}, seed=7).state == start.play({}, seed=7).state
-    means = [start.playout(seed=seed)["guesser"] for seed in range(100)]
-    assert 30 < float(np.mean(means)) < 70
+    goals = [start.playout(seed=seed).goals for seed in range(100)]
+    assert 30 < float(np.mean([each["guesser"] for each in goals if each])) < 70
+
+
+@pytest.mark.parametrize("backend", ["propnet", "prolog"])
+def test_a_playout_says_whether_the_game_came_to_its_end(backend: str) -> None:
+    start = ggp.load(TOSS, backend=backend).initial()
+    played = start.playout(seed=1)
+    assert played.finished
+    assert played.steps == 2
+    assert played.goals is not None
+    assert played.goals["guesser"] in (0, 100)
+    over = start.play({}).state.play({"guesser": "(say heads)"}).state
+    assert over.playout() == ggp.Playout(finished=True, goals=over.goals, steps=0)
+    endless = TOSS.replace("(<= terminal (true (step 3)))", "(<= terminal (true (step 4)))")
+    stuck = ggp.load(endless, backend=backend).initial().playout()
+    assert stuck == ggp.Playout(finished=False, goals=None, steps=2)
 
 
 def test_moves_that_cannot_be_made_are_refused() -> None:
@@ -122,8 +144,54 @@ def test_a_belief_has_particles_weights_and_marginals() -> None:
         assert belief.fluents == ("(step 2)", "(up heads)", "(up tails)")
         assert belief.marginals == pytest.approx([1, 0.5, 0.5])
         assert belief.probability("(up heads)") == pytest.approx(0.5)
-        assert belief.probability("(up nothing)") == 0
+        assert belief.probability("( UP  Heads )") == pytest.approx(0.5)
+        assert belief.probability("won") == 0
     assert len(game.belief("guesser")) == 1
+
+
+@pytest.mark.parametrize("backend", ["propnet", "prolog"])
+@pytest.mark.parametrize(
+    ("fluent", "message"),
+    [
+        ("(up nothing)", r"\(up nothing\) hold: in place of nothing there can be heads, tails$"),
+        ("(upp heads)", r"the fluents are won, \(step \?\), \(up \?\); did you mean `up`\?$"),
+        ("(up heads", r"one term of KIF is expected, .*\(this parenthesis is never closed"),
+        ("(up heads) won", "one term of KIF is expected"),
+        ("", "one term of KIF is expected"),
+        ("(up ?side)", "it has a variable"),
+        (None, "a fluent is a string of KIF"),
+        (["won"], "a fluent is a string of KIF"),
+    ],
+)
+def test_fluents_that_no_rule_makes_have_no_probability(
+    fluent: Any, message: str, backend: str
+) -> None:
+    belief = ggp.load(TOSS, backend=backend).belief("guesser", [("noop", [])])
+    with pytest.raises(ConfigError, match=message):
+        belief.probability(fluent)
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 63, 0.5, None, "1"])
+def test_wrong_seeds_are_refused(seed: Any) -> None:
+    game = ggp.load(TOSS, backend="prolog")
+    start = game.initial()
+    for ask in (
+        lambda: game.player("guesser", "random", seed=seed),
+        lambda: game.belief("guesser", seed=seed),
+        lambda: start.play({}, seed=seed),
+        lambda: start.playout(seed=seed),
+        lambda: ggp.play_match(game, {}, seed=seed),
+        lambda: ggp.compare(game, ["random", "legal"], seed=seed),
+    ):
+        with pytest.raises(ConfigError, match=rf"whole number from 0 to {2**63 - 1}, not {seed!r}"):
+            ask()
+
+
+def test_a_comparison_with_a_clock_leaves_the_objects_of_its_caller_alone() -> None:
+    before = gc.get_freeze_count()
+    game = ggp.load(TOSS, backend="prolog")
+    ggp.compare(game, ["random", "legal"], rounds=1, play_clock=1.0)
+    assert gc.get_freeze_count() == before
 
 
 def test_histories_that_cannot_be_are_refused() -> None:

@@ -1,29 +1,90 @@
-"""Machine code that is cached belongs to the files it was compiled from."""
+"""Machine code and circuits that are stored belong to the files they were made of."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ggp.machine import kernel_version
+from ggp.machine.propnet.build import version
+from tests.support.code_read import Name, decorated, module_of, names_read, tree_of
 from tests.support.games import REPOSITORY
 
-KERNEL_MAKERS = {"kernel", "inlined"}
+PACKAGE = REPOSITORY / "ggp"
+
+KERNEL_MAKERS = {"kernel", "inlined", "by_reference"}
+
+COMPILERS = {
+    "ggp.machine.jit",
+    "ggp.machine.kernel_compiler",
+    "ggp.machine.records",
+    "ggp.machine.propnet.play.vector_code",
+}
+"""What compiles kernels: no kernel names it."""
+
+ONLY_LIMITS = {"ggp.errors", "ggp.machine.base"}
+"""What makers of circuits read of these is how to end without one."""
 
 
-def makes_kernels(path: Path) -> bool:
-    """Whether a module imports what makes kernels, or parts of them."""
+def modules_with(*words: str) -> list[str]:
+    """Our modules in whose text there is one of some words."""
+    return [
+        module_of(path)
+        for path in PACKAGE.rglob("*.py")
+        if any(word in path.read_text(encoding="utf-8") for word in words)
+    ]
+
+
+def nodes_of(module: str) -> Iterator[ast.AST]:
+    tree = tree_of(module)
+    assert tree is not None
+    return ast.walk(tree)
+
+
+def modules_of(names: Iterable[Name]) -> set[str]:
+    return {name.module for name in names}
+
+
+def tells_numba(module: str) -> bool:
+    """Whether a module takes something of numba or LLVM."""
     return any(
         isinstance(node, ast.ImportFrom)
-        and node.module == "ggp.machine.jit"
-        and KERNEL_MAKERS & {alias.name for alias in node.names}
-        for node in ast.walk(ast.parse(path.read_text()))
+        and (node.module or "").split(".")[0] in ("numba", "llvmlite")
+        for node in nodes_of(module)
     )
 
 
-def test_every_file_with_kernels_is_known() -> None:
-    folder = Path(kernel_version.__file__).parent
-    known = {(folder / f"{name}.py").resolve() for name in kernel_version.FILES}
-    found = {path for path in (REPOSITORY / "ggp").rglob("*.py") if makes_kernels(path)}
+def test_the_version_of_kernels_is_that_of_the_files_they_read() -> None:
+    modules = modules_with("ggp.machine.jit")
+    kernels = [each for module in modules for each in decorated(module, KERNEL_MAKERS)]
+    assert len(kernels) > 100
+    known = {
+        module_of(Path(kernel_version.__file__).parent / f"{name}.py")
+        for name in kernel_version.FILES
+    }
+    assert known == modules_of(names_read(kernels, by_kernels=True)) | COMPILERS
+
+
+def test_every_module_that_compiles_is_known() -> None:
+    found = {module for module in modules_with("numba", "llvmlite") if tells_numba(module)}
     assert found
-    assert found <= known
+    assert found <= COMPILERS
+
+
+def test_kernels_are_made_by_decorators_only() -> None:
+    """For those are found."""
+    for module in modules_with("ggp.machine.jit"):
+        for node in nodes_of(module):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in KERNEL_MAKERS, module
+
+
+def test_the_version_of_circuits_is_that_of_the_files_that_make_them() -> None:
+    read = modules_of(names_read([Name("ggp.machine.propnet.build.circuits", "make")]))
+    files = {module_of(PACKAGE / f"{name}.py") for name in version.FILES}
+    folders = {
+        module_of(path) for folder in version.FOLDERS for path in (PACKAGE / folder).glob("*.py")
+    }
+    assert files <= read
+    assert read <= files | folders | ONLY_LIMITS

@@ -281,7 +281,7 @@ def test_the_address_of_a_worker_is_refused(cluster: Any) -> None:
 
 def test_without_dask_the_way_to_install_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ConfigError, match=r"pip install 'ggp-hyperplay\[cluster\]'"):
+    with pytest.raises(ConfigError, match=r"pip install '\.\[cluster\]'` in a checkout"):
         ClusterExecutor("127.0.0.1:8786")
 
 

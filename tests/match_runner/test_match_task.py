@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from typing import ClassVar
+
+import pytest
 
 from ggp.belief import Bags
 from ggp.gdl.games import find_game
@@ -14,6 +17,7 @@ from ggp.players.first_legal import FirstLegal
 from ggp.search.anytime import Deadline
 from match_runner.match.referee import Conditions
 from match_runner.match.seats import set_up
+from match_runner.series import match_task
 from match_runner.series.match_task import MatchTask, play, rehearse
 
 CLOCK_S = 1.0
@@ -65,10 +69,21 @@ def test_what_a_player_loads_at_first_costs_no_time_of_a_clock() -> None:
     assert Loads.decisions == 6
 
 
+@pytest.mark.parametrize("own_process", [False, True])
+def test_only_a_process_of_ours_keeps_what_is_loaded_from_the_collector(
+    own_process: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frozen: list[bool] = []
+    monkeypatch.setattr(match_task, "_rehearsed", set())
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))
+    play(task(CLOCK_S), own_process)
+    assert frozen == [True] * own_process
+
+
 def test_a_rehearsal_goes_on_until_everybody_has_had_a_choice() -> None:
     game = "openspiel:skat"  # where 32 cards are dealt first
     program = load_program(game)
     players = dict.fromkeys(("p0", "p1", "p2"), f"{__name__}:Counts")
     # By processor time: on a busy computer hands would not be found.
-    rehearse(set_up(game, program, players, clock=time.process_time), game)
+    rehearse(set_up(game, program, players, clock=time.process_time), game, own_process=False)
     assert Counts.roles == {0, 1, 2}

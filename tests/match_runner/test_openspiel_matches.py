@@ -47,9 +47,8 @@ def faults_of(name: str, player: str, clock_s: float | None = None) -> list[str]
     program = load_program(game)
     arena = set_up(game, program, read_players((f"p0={player}", f"p1={player}"), program.roles))
     if clock_s is not None:
-        rehearse(
-            arena, game
-        )  # as `match-runner` does: nothing is to be compiled while a clock runs
+        # As `match-runner` does: nothing is to be compiled while a clock runs.
+        rehearse(arena, game, own_process=False)
     record = play_match(arena, 0, Conditions(play_clock_s=clock_s))
     assert record.game == game
     return list(record.errors)
@@ -80,7 +79,7 @@ def test_players_play_whole_matches_of_many_cards_in_time(
     program = load_program(game)
     players = {f"p{place}": player if place == 0 else "random" for place in range(num_players)}
     arena = set_up(game, program, players)
-    rehearse(arena, game)
+    rehearse(arena, game, own_process=False)
     assert list(play_match(arena, 0, Conditions(play_clock_s=CLOCK_S)).errors) == []
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import chess
 
 VALUES = {
@@ -13,6 +15,10 @@ VALUES = {
     chess.KING: 0.0,
 }
 SCALE, MARGIN = 1.2, 2.0
+PROTECTED, THREATENED, ADVANCE, CHECK = 0.05, 0.05, 0.05, -0.2
+
+Worth = Callable[[chess.Board, chess.Color], float]
+"""What a board is worth to a colour as it is."""
 
 
 def material(board: chess.Board, colour: chess.Color) -> float:
@@ -21,6 +27,36 @@ def material(board: chess.Board, colour: chess.Color) -> float:
         value * (len(board.pieces(kind, colour)) - len(board.pieces(kind, not colour)))
         for kind, value in VALUES.items()
     )
+    return goals(ahead)
+
+
+def kriegspiel(board: chess.Board, colour: chess.Color) -> float:
+    """The same by all that `games/kriegspiel.toml` names."""
+    gives_check = bool(board.attackers_mask(colour, board.king(not colour) or 0))
+    return goals(pieces(board, colour) - pieces(board, not colour) + CHECK * gives_check)
+
+
+def pieces(board: chess.Board, colour: chess.Color) -> float:
+    """What the pieces of a colour are worth to it, and those of the other that it attacks."""
+    total = 0.0
+    attacked = 0
+    for square in chess.scan_forward(board.occupied_co[colour]):
+        attacked |= board.attacks_mask(square)
+    for square, piece in board.piece_map().items():
+        value = VALUES[piece.piece_type]
+        hit = bool(attacked >> square & 1)
+        if piece.color != colour:
+            total += THREATENED * value * hit
+            continue
+        total += value + PROTECTED * value * hit
+        if piece.piece_type == chess.PAWN:
+            rank = chess.square_rank(square)
+            total += ADVANCE * (rank if colour == chess.WHITE else 7 - rank)
+    return total
+
+
+def goals(ahead: float) -> float:
+    """What it is worth to be so many pawns ahead."""
     return min(max(50 + SCALE * ahead, MARGIN), 100 - MARGIN)
 
 
@@ -46,12 +82,13 @@ def quiet(
     low: float = -1.0,
     high: float = 101.0,
     square: chess.Square | None = None,
+    worth: Worth = material,
 ) -> float:
     """What a board is worth to a colour once the exchange has been played out."""
     over = ended(board, colour)
     if over is not None:
         return over
-    best = material(board, colour)
+    best = worth(board, colour)
     if not most:
         return best
     for move in board.legal_moves:
@@ -61,23 +98,29 @@ def quiet(
         low, high = (max(low, best), high) if ours else (low, min(high, best))
         if low >= high:
             break
-        value = quiet(after(board, move), colour, most - 1, low, high, move.to_square)
+        value = quiet(after(board, move), colour, most - 1, low, high, move.to_square, worth)
         best = max(best, value) if ours else min(best, value)
     return best
 
 
 def searched(
-    board: chess.Board, colour: chess.Color, depth: int, most: int, low: float, high: float
+    board: chess.Board,
+    colour: chess.Color,
+    depth: int,
+    most: int,
+    worth: Worth,
+    low: float = -1.0,
+    high: float = 101.0,
 ) -> float:
     """What a board is worth to a colour, so many plies ahead and then quiet."""
     over = ended(board, colour)
     if over is not None:
         return over
     if not depth:
-        return quiet(board, colour, most, low, high)
+        return quiet(board, colour, most, low, high, worth=worth)
     best = -1.0 if board.turn == colour else 101.0
     for move in board.legal_moves:
-        value = searched(after(board, move), colour, depth - 1, most, low, high)
+        value = searched(after(board, move), colour, depth - 1, most, worth, low, high)
         if board.turn == colour:
             best = max(best, value)
             low = max(low, best)
@@ -89,9 +132,11 @@ def searched(
     return best
 
 
-def by_move(board: chess.Board, depth: int, most: int) -> dict[chess.Move, float]:
+def by_move(
+    board: chess.Board, depth: int, most: int, worth: Worth = material
+) -> dict[chess.Move, float]:
     """What each move of the colour on turn is worth to it, so many plies ahead with the move."""
     return {
-        move: searched(after(board, move), board.turn, depth - 1, most, -1.0, 101.0)
+        move: searched(after(board, move), board.turn, depth - 1, most, worth)
         for move in board.legal_moves
     }

@@ -23,7 +23,7 @@ from ggp.search.layer_limits import CountLimit, DepthLimit
 from ggp.search.quiescence import Quiescence
 from ggp.search.worlds import Worlds
 from tests.games.chess_umpires import text_of
-from tests.search.chess_reference import by_move, quiet
+from tests.search.chess_reference import by_move, kriegspiel, quiet
 from tests.support.games import machine_of_game
 
 KS = read_terms(find_companion("kriegspiel", ".toml"))
@@ -119,12 +119,14 @@ def test_exchanges_are_worth_what_plain_alpha_beta_says(most: int) -> None:
     machine = machine_of_game("kriegspiel", "propnet")
     boards, states = random_positions(machine, 30, seed=4)
     for role, colour in enumerate((chess.WHITE, chess.BLACK)):
-        goals, _ = quiescence(machine, role, most, MATERIAL).goals(states, np.random.default_rng(0))
+        evaluation = quiescence(machine, role, most, MATERIAL)
+        rng = np.random.default_rng(0)
+        own, others = (evaluation.values(states, each, rng)[0] for each in (role, 1 - role))
         expected = [quiet(board, colour, most) for board in boards]
-        assert goals[:, role].tolist() == pytest.approx(expected)
-        assert goals[:, 1 - role].tolist() == pytest.approx([100 - value for value in expected])
+        assert own.tolist() == pytest.approx(expected)
+        assert others.tolist() == pytest.approx([100 - value for value in expected])
     still, _ = BoardValues(machine, MATERIAL).values(states, 1, np.random.default_rng(0))
-    assert (goals[:, 1] != still).any()
+    assert (own != still).any()
 
 
 def test_a_move_and_a_reply_are_worth_what_plain_alpha_beta_says() -> None:
@@ -139,6 +141,22 @@ def test_a_move_and_a_reply_are_worth_what_plain_alpha_beta_says() -> None:
         made = {move: value for move, (value, visits) in found.items() if visits}
         # What the umpire would refuse is left out.
         assert made == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("most", "number"), [(0, 5), (8, 2)])
+def test_whose_loss_a_check_is_does_not_depend_on_who_gives_it(most: int, number: int) -> None:
+    """KS takes something from who gives check: if each role went by its own values, it would not be
+    minimax of anything."""
+    machine = machine_of_game("kriegspiel", "propnet")
+    boards, states = random_positions(machine, number, seed=3)
+    values = 0
+    for lane, board in enumerate(boards):
+        role = 0 if board.turn else 1
+        found = search(machine, states.take(np.array([lane])), role, 2, most)
+        expected = {text_of(m): value for m, value in by_move(board, 2, most, kriegspiel).items()}
+        assert {m: value for m, (value, n) in found.items() if n} == pytest.approx(expected)
+        values += len(expected)
+    assert values > 30 * (number - 1)
 
 
 def test_states_that_cannot_matter_are_not_valued() -> None:
@@ -216,8 +234,8 @@ def test_a_game_whose_file_names_no_captures_has_no_quiescence() -> None:
     silent = BoardValues(machine, replace(KS, noisy=()))
     states = machine.initial(3)
     rng = np.random.default_rng(0)
-    played_out = Quiescence(machine, silent, 0, 8).goals(states, rng)[0]
-    assert (played_out[:, 0] == silent.values(states, 0, rng)[0]).all()
+    played_out = Quiescence(machine, silent, 0, 8).values(states, 0, rng)[0]
+    assert (played_out == silent.values(states, 0, rng)[0]).all()
 
 
 def test_what_moves_are_noisy_must_say_where_they_go(tmp_path: object) -> None:

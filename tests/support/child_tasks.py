@@ -95,7 +95,7 @@ def fail(kind: str) -> bytes:
         "machine": MachineError("the rules are odd"),
         "limit": ReasonerLimitError("functions in one term", 12.0, "grounding"),
         "unavailable": BackendUnavailableError("clingo", "install it"),
-        "module": ModuleNotFoundError("No module named 'numba'", name="numba"),
+        "module": ModuleNotFoundError("No module named 'ggp.gone'", name="ggp.gone"),
         "bug": ZeroDivisionError("division by zero"),
         "exit": SystemExit(3),
     }[kind]

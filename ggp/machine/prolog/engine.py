@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
+from ggp.libraries import demand_library
 from ggp.machine.base import Limits
 
 MIN_VERSION = 90004
@@ -245,6 +246,9 @@ def _start_prolog() -> Any:
             import pyswip.prolog  # noqa: F401  (starts SWI-Prolog)
         finally:
             sys.argv = arguments
+    except ModuleNotFoundError as error:
+        demand_library(error, "pyswip")
+        raise BackendUnavailableError("pyswip", "install it with `pip install pyswip`") from error
     except ImportError as error:  # pyswip raises subclasses of it for a missing library
         raise BackendUnavailableError("SWI-Prolog", _INSTALL) from error
     except Exception as error:

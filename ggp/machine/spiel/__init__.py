@@ -2,5 +2,5 @@
 
 `games` finds a game and says why some cannot be played. `nodes` keeps states, `terms` names moves
 and percepts, `knowledge` says what players are told, and `spiel_machine` puts it together. Only
-these modules know the library `pyspiel`, which is an extra (`pip install .[openspiel]`).
+these modules know the library `pyspiel`, which is an extra (`pip install '.[openspiel]'`).
 """

@@ -20,6 +20,7 @@ from ggp.errors import BackendUnavailableError, ConfigError
 from ggp.gdl.nearest import unknown
 from ggp.gdl.program import RANDOM, Program
 from ggp.gdl.source import Source
+from ggp.libraries import demand_library, extra_advice
 
 PREFIX = "openspiel:"
 """Begins the names of games of OpenSpiel."""
@@ -140,8 +141,9 @@ def pyspiel() -> ModuleType:
     try:
         import pyspiel as library
     except ImportError as error:
+        demand_library(error, "pyspiel")
         raise BackendUnavailableError(
-            "OpenSpiel", f"install it with `pip install .[openspiel]` ({error})"
+            "OpenSpiel", f"{extra_advice('openspiel')} ({error})"
         ) from error
     found: ModuleType = library
     return found

@@ -64,7 +64,7 @@ def test_absent_library_is_an_error_that_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyspiel", None)
-    with pytest.raises(BackendUnavailableError, match=r"pip install .\[openspiel\]"):
+    with pytest.raises(BackendUnavailableError, match=r"pip install '\.\[openspiel\]'"):
         load_program("openspiel:kuhn_poker")
     assert load_program("monty_hall").roles
 

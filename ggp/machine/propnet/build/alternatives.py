@@ -1,7 +1,7 @@
 """Rules that differ in one condition, as one rule with a relation in its place.
 
-`(<= (p ?x) (q ?x ?y) (or (r ?y) (s ?y)))` is two rules once `or` is unfolded, and everything that is
-made of the rest is made twice. As `(<= (p ?x) (q ?x ?y) (either ?y))`, it is made once, and two
+`(<= (p ?x) (q ?x ?y) (or (r ?y) (s ?y)))` is two rules once `or` is unfolded, and everything that
+is made of the rest is made twice. As `(<= (p ?x) (q ?x ?y) (either ?y))`, it is made once, and two
 small rules say what `either` is.
 """
 

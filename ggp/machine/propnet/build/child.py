@@ -22,7 +22,12 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ggp import children
-from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
+from ggp.errors import (
+    BackendUnavailableError,
+    InstallationError,
+    MachineError,
+    ReasonerLimitError,
+)
 from ggp.machine.base import WAITING
 
 Task = Callable[[Any], bytes]
@@ -63,7 +68,8 @@ def run_limited(
     Raises:
         ReasonerLimitError: the child took too long (`seconds`, or `WAITING`) or needed too much
             memory.
-        BackendUnavailableError: a library is missing, or no child can be started.
+        BackendUnavailableError: clingo is missing, or no child can be started.
+        InstallationError: another module is missing.
         MachineError: what the task raised, or the child crashed or was killed.
     """
     seconds, wait_seconds = min(seconds, _MOST_SECONDS), min(wait_seconds, _MOST_SECONDS)
@@ -123,6 +129,8 @@ def _raise_failure(failure: dict[str, list[str]], memory_bytes: int, doing: str)
         raise ReasonerLimitError(details[0], float(details[1]), doing)
     if kind == "unavailable":
         raise BackendUnavailableError(details[0], details[1])
+    if kind == "broken":
+        raise InstallationError(details[0])
     if kind == "machine":
         raise MachineError(details[0])
     raise MachineError(
@@ -165,9 +173,10 @@ def _outcome(task: str, argument: bytes, memory_bytes: int) -> tuple[bytes, byte
         failure = {"limit": [error.limit, str(error.reached)]}
     except BackendUnavailableError as error:
         failure = {"unavailable": [error.tool, error.hint]}
+    except InstallationError as error:
+        failure = {"broken": [error.reason]}
     except ModuleNotFoundError as error:
-        missing = error.name or str(error)
-        failure = {"unavailable": [missing, f"install it with `pip install {missing}`"]}
+        failure = {"broken": [str(error)]}
     except MachineError as error:
         failure = {"machine": [str(error)]}
     except Exception as error:

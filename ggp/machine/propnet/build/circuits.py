@@ -129,9 +129,7 @@ def _refusals(stored: Built | Refusal | None, key: str) -> Iterator[Refusal]:
         yield _refused[key]
 
 
-def _refusal(
-    error: ReasonerLimitError, limits: Limits, before: Built | Refusal | None
-) -> Refusal:
+def _refusal(error: ReasonerLimitError, limits: Limits, before: Built | Refusal | None) -> Refusal:
     """What to remember of a try that failed."""
     seconds, tries = limits.grounding_seconds, MAX_TRIES
     if error.limit == WAITING:
@@ -170,9 +168,7 @@ def make(argument: tuple[Program, float, float, str]) -> bytes:
     from ggp.machine.propnet.optimise.patience import Until
 
     program, seconds, wait_seconds, key = argument
-    until = Until(
-        (1 - FINISH_SHARE) * seconds, started_s + (1 - FINISH_SHARE) * wait_seconds
-    )
+    until = Until((1 - FINISH_SHARE) * seconds, started_s + (1 - FINISH_SHARE) * wait_seconds)
     made = optimise(build_circuit(ground(program)), until)
     tries = MAX_TRIES if time.process_time() >= until.process_s else 1
     return to_bytes(Built(made.circuit, made.reports, made.complete, tries, seconds), key)

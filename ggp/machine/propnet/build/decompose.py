@@ -281,14 +281,10 @@ class _Splitter:
 # -------------------------------------------------------------------- what can be split off
 
 
-_Binders = Callable[
-    [Sequence[_Condition], Sequence[_Condition], set[str]], Sequence[_Condition]
-]
+_Binders = Callable[[Sequence[_Condition], Sequence[_Condition], set[str]], Sequence[_Condition]]
 
 
-def _splits(
-    head: Sequence[str], body: Sequence[_Condition], binders: _Binders
-) -> Iterator[_Split]:
+def _splits(head: Sequence[str], body: Sequence[_Condition], binders: _Binders) -> Iterator[_Split]:
     """The rule in two parts, one without some variables that are not in the head."""
     names = [name for name in dict.fromkeys(n for x in body for n in x.names) if name not in head]
     most = len(names) if len(names) <= MAX_VARIABLES else MAX_TOGETHER

@@ -2,12 +2,12 @@
 
 A relation such as "black threatens (x, y) if (u, v) is ignored" has an atom for all values that its
 variables can take, though the rules ask for few of them: squares of a king, and moves of a piece.
-So for each relation another one says what is asked for, and its rules apply to nothing else. This is
-the magic-sets transformation (Beeri and Ramakrishnan, *On the Power of Magic*, 1991).
+So for each relation another one says what is asked for, and its rules apply to nothing else. This
+is the magic-sets transformation (Beeri and Ramakrishnan, *On the Power of Magic*, 1991).
 
 What is asked for must be known before grounding, so it is found in rules in which everything that
-may hold does hold: there are no negations, every fluent that may be reached is true, and every legal
-move is made. These are rules of facts alone, which gringo evaluates like a database. In
+may hold does hold: there are no negations, every fluent that may be reached is true, and every
+legal move is made. These are rules of facts alone, which gringo evaluates like a database. In
 `(<= (p ?x) (q ?x ?y) (not (r ?y)))`, p is asked for a, so q is asked for a and anything, and r for
 every b with q of a and b:
 
@@ -204,7 +204,9 @@ class _Plans:
         term = atom.args[place]
         if not isinstance(term, Variable) or term in (*atom.args[:place], *atom.args[place + 1 :]):
             return False
-        near = [x for x in (*self._question(rule.head), *step.before) if term.name in _names(x.atom)]
+        near = [
+            x for x in (*self._question(rule.head), *step.before) if term.name in _names(x.atom)
+        ]
         if near == list(self._question(rule.head)) and signature(rule.head) == signature(atom):
             # Recursion that hands it on asks for no more than was asked for.
             return isinstance(rule.head, Compound) and rule.head.args[place] == term

@@ -23,9 +23,7 @@ MAX_RULES = 3
 _OTHERS = ";of"
 
 
-def with_differences(
-    rules: Sequence[NormalRule], static: frozenset[Signature]
-) -> list[NormalRule]:
+def with_differences(rules: Sequence[NormalRule], static: frozenset[Signature]) -> list[NormalRule]:
     """Rules that mean the same, with differences written out where other rules use them.
 
     Args:
@@ -55,7 +53,7 @@ def _differences(
 
 
 def _compares(rule: NormalRule) -> bool:
-    """Whether a rule compares variables of its head, each of which one condition by itself binds."""
+    """Whether a rule compares variables of its head, each of which a condition by itself binds."""
     return any(x.is_distinct for x in rule.body) and all(
         x.is_distinct or (x.binds and len(list(variables(x.atom))) == 1) for x in rule.body
     )

@@ -1,7 +1,8 @@
 """Estimates of how many atoms and instances of conditions there are.
 
-As a database does it: if q(X,Y) and r(Y,Z) have 100 atoms each and every argument 10 values, a pair
-of atoms agrees in Y by chance in 1 of 10 cases, so that both together have 100 * 100 / 10 instances.
+As a database does it: if q(X,Y) and r(Y,Z) have 100 atoms each and every argument 10 values, a
+pair of atoms agrees in Y by chance in 1 of 10 cases, so that both together have 100 * 100 / 10
+instances.
 """
 
 from __future__ import annotations

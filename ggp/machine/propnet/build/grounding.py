@@ -20,6 +20,7 @@ from ggp.gdl.growth import terms_grow
 from ggp.gdl.program import GOAL, NormalRule, Program, value_order
 from ggp.gdl.terms import Signature, signature
 from ggp.gdl.unchanging import always_true, unchanging, with_unchanging
+from ggp.libraries import demand_library
 from ggp.machine.propnet.build.alternatives import with_alternatives
 from ggp.machine.propnet.build.aspif import AspifReader, Ground
 from ggp.machine.propnet.build.decompose import cost, decompose, project_locals
@@ -34,6 +35,7 @@ from ggp.machine.propnet.build.translate import RANKED, Translation, translate, 
 try:
     import clingo
 except ImportError as error:
+    demand_library(error, "clingo")
     raise BackendUnavailableError(
         "clingo", f"install it with `pip install clingo` ({error})"
     ) from error

@@ -18,16 +18,21 @@ import numpy as np
 FOLDERS = ("gdl", "machine/propnet/optimise")
 """Folders of `ggp` all of whose files count."""
 
-FILES = tuple(
-    f"machine/propnet/{name}"
-    for name in (
-        *("circuit", "reports", "build/circuits", "build/gates", "build/builder", "build/circuit_file"),
-        *("build/alternatives", "build/decompose", "build/demand", "build/differences", "build/extents"),
-        *("build/aspif", "build/grounding", "build/ground_program", "build/lasting", "build/layers"),
-        *("build/simplify", "build/translate"),
-    )
+FILES = (
+    "machine/arrays",
+    *(
+        f"machine/propnet/{name}"
+        for name in (
+            *("circuit", "reports", "build/circuits", "build/gates", "build/builder"),
+            *("build/alternatives", "build/aspif", "build/circuit_file", "build/decompose"),
+            *("build/demand", "build/differences", "build/extents", "build/ground_program"),
+            *("build/grounding", "build/lasting", "build/layers", "build/simplify"),
+            "build/translate",
+        )
+    ),
 )
-"""Other modules of `ggp` that take part; what only plays or stores circuits does not."""
+"""Other modules of `ggp` that take part; what only plays or stores circuits does not. A test
+follows every name that is read on the way to a circuit, and fails where a module is missing."""
 
 
 @cache

@@ -1,0 +1,110 @@
+"""What users of the library give: looked at before anything is done with it.
+
+Whatever is wrong is a `ConfigError` that says what is expected.
+"""
+
+from __future__ import annotations
+
+import operator
+import os
+
+import numpy as np
+
+from ggp.errors import ConfigError, GDLError
+from ggp.gdl import parse_term
+from ggp.gdl.domains import Domains, Position, position
+from ggp.gdl.nearest import did_you_mean
+from ggp.gdl.printer import to_kif
+from ggp.gdl.program import TRUE
+from ggp.gdl.terms import Term, signature, variables
+
+MAX_SEED = (1 << 63) - 1
+"""Series store seeds in 64 bits, one of which is the sign."""
+
+FLUENT = position(TRUE, 0)
+"""Where fluents are."""
+
+_MOST_SHOWN = 60
+_MOST_LISTED = 8
+
+
+def checked_text(game: object) -> str:
+    """What names a game.
+
+    Raises:
+        ConfigError: it is not a string, nor a path.
+    """
+    if isinstance(game, os.PathLike):
+        game = os.fspath(game)
+    if not isinstance(game, str):
+        raise ConfigError(
+            "a game is given as a string (its name, the path of a rulesheet, or the rules "
+            f"themselves), not as {_shown(game)}"
+        )
+    return game
+
+
+def checked_seed(seed: object) -> int:
+    """A seed as an integer.
+
+    Raises:
+        ConfigError: it is none, or negative, or greater than `MAX_SEED`.
+    """
+    try:
+        number = operator.index(seed)  # type: ignore[arg-type]
+    except TypeError:
+        number = -1
+    if not 0 <= number <= MAX_SEED:
+        raise ConfigError(f"a seed is a whole number from 0 to {MAX_SEED}, not {_shown(seed)}")
+    return number
+
+
+def rng_of(seed: object) -> np.random.Generator:
+    """What is drawn with a seed.
+
+    Raises:
+        ConfigError: as for `checked_seed`.
+    """
+    return np.random.default_rng(checked_seed(seed))
+
+
+def checked_fluent(text: object, domains: Domains | None) -> str:
+    """A fluent as canonical KIF.
+
+    Args:
+        domains: of the rules; None where nothing is known of them.
+
+    Raises:
+        ConfigError: it is no term without variables, or one that no rule makes a fluent.
+    """
+    if not isinstance(text, str):
+        raise ConfigError(f"a fluent is a string of KIF, as in '(cell 1 2 x)', not {_shown(text)}")
+    try:
+        term = parse_term(text)
+    except GDLError as error:
+        reason = error.diagnostics[0].message
+        raise ConfigError(
+            f"{_shown(text)} is no fluent: one term of KIF is expected, as in '(cell 1 2 x)' "
+            f"({reason})"
+        ) from error
+    if any(variables(term)):
+        raise ConfigError(f"{_shown(text)} is no fluent: it has a variable; name the values")
+    wrong = None if domains is None else domains.impossible(term, FLUENT)
+    if domains is not None and wrong is not None:
+        raise ConfigError(f"no rule makes {to_kif(term)} hold: {_expected(*wrong, domains)}")
+    return to_kif(term)
+
+
+def _expected(part: Term, at: Position, domains: Domains) -> str:
+    """What there could be in place of a part of a fluent."""
+    constants, functions = domains.constants(at), domains.functions(at)
+    listed = [*constants, *(f"({name}{' ?' * arity})" for name, arity in functions)]
+    shown = ", ".join(listed[:_MOST_LISTED]) + (", ..." if len(listed) > _MOST_LISTED else "")
+    meant = did_you_mean(signature(part)[0], (*constants, *(name for name, _ in functions)))
+    place = "the fluents are" if at == FLUENT else f"in place of {to_kif(part)} there can be"
+    return f"{place} {shown or 'nothing'}{meant}"
+
+
+def _shown(given: object) -> str:
+    text = repr(given)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
