@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ggp.errors import ConfigError, GGPError, MatchError
+from ggp.errors import ConfigError, GGPError, MatchError, PlayerError
 from ggp.gdl import canonical_term
 from ggp.gdl.source import printable
 from ggp.machine.base import Machine, States
@@ -319,7 +319,7 @@ class _Match:
                 in_time=news.in_time,
                 deadline=deadline,
             )
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._fault(role, "raised", f"raised {_shown(error)} when told of the last turn", error)
 
     def _ask_guest(self, role: int, guest: Guest) -> _Answer:
@@ -341,7 +341,10 @@ class _Match:
         try:
             decision = player.choose(deadline)
             submitted = canonical_term(decision.move)
-        except Exception as error:
+        except PlayerError as error:
+            self._fault(role, "raised", str(error))
+            return _Answer(None, None, may_count=False)
+        except (Exception, SystemExit) as error:
             self._fault(role, "raised", f"raised {_shown(error)} when asked to move", error)
             return _Answer(None, None, may_count=False)
         if decision.fault is not None:
@@ -384,7 +387,7 @@ class _Match:
             return int(machine.legal(self._state, role)[0][0])
         return int(random_moves(machine, self._state, role, self._rng)[0])
 
-    def _fault(self, role: int, kind: str, text: str, error: Exception | None = None) -> None:
+    def _fault(self, role: int, kind: str, text: str, error: BaseException | None = None) -> None:
         fault = Fault(len(self._turns), self._machine.roles[role], kind, text)
         self._faults.append(fault)
         _log.info("match with seed %d, %s", self._seed, fault)
@@ -446,7 +449,7 @@ def _clipped(move: str) -> str:
     return line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]}..."
 
 
-def _shown(error: Exception) -> str:
+def _shown(error: BaseException) -> str:
     return f"{type(error).__name__}: {_one_line(str(error))}"
 
 

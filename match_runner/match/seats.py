@@ -3,18 +3,21 @@ the address of one."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from ggp.errors import ConfigError
+from ggp.errors import ConfigError, PlayerError
 from ggp.gdl.nearest import unknown
 from ggp.gdl.program import RANDOM, Program
 from ggp.machine import Limits, Machine, build_machine
 from ggp.players import Decision, Player, PlayerSpec, make_player, parse_spec
+from ggp.search.anytime import Deadline
 from match_runner.remote.post import Address, is_address, parse_address
 from match_runner.remote.remote_players import Remotes
 
@@ -25,6 +28,8 @@ HUMAN = "human"
 """What stands for a person where others have a player's spec."""
 
 Clock = Callable[[], float]
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,4 +191,23 @@ def _make(
     report: Callable[[Decision], None] | None,
     rng: np.random.Generator,
 ) -> Player:
-    return make_player(spec, machine, role, rng, clock, report)
+    try:
+        return make_player(spec, machine, role, rng, clock, report)
+    except PlayerError as error:
+        _log.info("the player of %s", machine.roles[role], exc_info=error)
+        return Unmade(error)
+
+
+class Unmade:
+    """Stands for a player that could not be made, and says so whenever it is asked to move."""
+
+    states_visited = 0
+
+    def __init__(self, error: PlayerError) -> None:
+        self._error = error
+
+    def observe(self, move: str | None, percepts: Sequence[str] | None, **_: Any) -> None:
+        """There is nobody to tell."""
+
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
+        raise self._error
