@@ -18,6 +18,8 @@ from ggp.gdl.program import RANDOM, Program
 from ggp.machine import Limits, Machine, build_machine
 from ggp.players import Decision, Player, PlayerSpec, make_player, parse_spec
 from ggp.search.anytime import Deadline
+from match_runner.match.apart import PlayerApart
+from match_runner.match.apart_worker import MachineOrder
 from match_runner.remote.post import Address, is_address, parse_address
 from match_runner.remote.remote_players import Remotes
 
@@ -145,6 +147,7 @@ def set_up(
     *,
     guests: Mapping[str, Seat] | None = None,
     report: Callable[[str, Decision], None] | None = None,
+    apart: MachineOrder | None = None,
 ) -> Arena:
     """The referee's machine, and a seat for every player.
 
@@ -160,8 +163,9 @@ def set_up(
             ones where there are none.
         clock: tells the time.
         guests: seats of players that are made elsewhere, by role; see `guests`.
-        report: told the role of a player of this process and its best decision so far, while it
-            decides.
+        report: told the role of a player and its best decision so far, while it decides.
+        apart: the machine of these rules that players which are not ours have in processes of
+            their own; None to have them play in this one, where nobody can stop them.
 
     Raises:
         ConfigError: unknown player or option, or a malformed address.
@@ -176,7 +180,11 @@ def set_up(
             addresses[role] = parse_address(text)
         else:
             told = None if report is None else partial(report, name)
-            make = partial(_make, parse_spec(text), own[role], role, clock, told)
+            seen = parse_spec(text)
+            if apart is None or seen.is_ours:
+                make = partial(_make, seen, own[role], role, clock, told)
+            else:
+                make = partial(_make_apart, seen, apart, role, told)
             seats[role] = Seat(text, make)
     seats |= {machine.roles.index(name): seat for name, seat in (guests or {}).items()}
     remotes = Remotes(program, addresses) if addresses else None
@@ -196,6 +204,16 @@ def _make(
     except PlayerError as error:
         _log.info("the player of %s", machine.roles[role], exc_info=error)
         return Unmade(error)
+
+
+def _make_apart(
+    spec: PlayerSpec,
+    order: MachineOrder,
+    role: int,
+    report: Callable[[Decision], None] | None,
+    rng: np.random.Generator,
+) -> Player:
+    return PlayerApart(spec, order, role, rng, report)
 
 
 class Unmade:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -15,9 +15,12 @@ from ggp.machine import Limits, Machine
 from ggp.machine.base import player_roles
 from ggp.machine.games import read_program
 from ggp.search.moves import random_moves
+from match_runner.match.apart import Patience
+from match_runner.match.apart_worker import MachineOrder
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import Conditions, play_match
 from match_runner.match.seats import Arena, build_machines, set_up
+from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions
 
 _MOST_GAMES = 2
 """Games whose machines are kept: one is followed by the next."""
@@ -68,21 +71,39 @@ def play(task: MatchTask) -> MatchRecord:
     # Nothing is to be loaded or compiled while a clock runs.
     ready = task.conditions.play_clock_s is not None
     program, machines = machines_of(task.source, task.rules, task.backend, task.limits, ready)
-    arena = set_up(task.game, program, task.players, machines)
+    apart = order_of(task.conditions, program, machines, task.limits)
+    arena = set_up(task.game, program, task.players, machines, apart=apart)
     if ready:
-        rehearse(arena, task.rules)
+        rehearse(arena, task.rules, task.conditions.remote.start_clock_s)
     return replace(play_match(arena, task.seed, task.conditions), rules="")
 
 
-def rehearse(arena: Arena, rules: str) -> None:
-    """Play the beginning of a match that does not count; once with each game and players."""
+def order_of(
+    conditions: Conditions, program: Program, machines: Sequence[Machine], limits: Limits
+) -> MachineOrder | None:
+    """The machine of players in processes of their own; None where nobody has one."""
+    if not conditions.keeps_apart:
+        return None
+    return MachineOrder.of(program, machines[0].backend, limits)
+
+
+def rehearse(arena: Arena, rules: str, start_s: int = DEFAULT_START_CLOCK_S) -> None:
+    """Play the beginning of a match that does not count; once with each game and players.
+
+    Args:
+        start_s: what players in processes of their own have until they are given up, to be made and
+            again to make a first move.
+    """
     key = (rules, arena.machine.backend, *arena.players.values())
     if arena.remotes is not None or key in _rehearsed:
         return
     _rehearsed.add(key)
     forced = _forced_turns(arena.machine)
     conditions = Conditions(
-        play_clock_s=DEALT_S if forced else REHEARSED_S, max_turns=forced + REHEARSED_TURNS
+        play_clock_s=DEALT_S if forced else REHEARSED_S,
+        max_turns=forced + REHEARSED_TURNS,
+        remote=RemoteConditions(start_clock_s=start_s),
+        patience=Patience(grace_s=start_s, lives=1),
     )
     play_match(arena, 0, conditions, counts=False)
     # What is loaded now stays: looking through it again and again delays answers.
