@@ -35,6 +35,9 @@ from match_runner.match.guests import NoAnswerError
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 from match_runner.workers.idle import keep_pool, take_pool
 
+_slow: set[str] = set()
+"""Specs of players that were not made within the start clock: no match waits for them again."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -112,11 +115,14 @@ class PlayerApart:
         """
         self._start_s, self._patience, self._lives = start_s, patience, patience.lives
         self.get_ready()
+        if self._spec.text in _slow:
+            return  # it is made on its first clock
         self._clock_s, self._until_s = start_s, time.monotonic() + start_s
         try:
             self._live(None)
         except (NoAnswerError, GoneError) as error:
             _log.warning("%s %s when it was made", self._spec.text, error)
+            _slow.add(self._spec.text)
         except PlayerError as error:
             _log.info("%s", error)
 
@@ -218,7 +224,7 @@ class PlayerApart:
             raise self._unmade
         if self._pool is None:
             raise NoAnswerError(
-                f"is not asked any more: {self._patience.lives} times in a row it gave no answer"
+                f"is not asked any more, having lost {self._patience.lives} processes in a row"
             )
         if self._is_made:
             return

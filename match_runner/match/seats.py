@@ -41,10 +41,12 @@ class Seat:
     Attributes:
         spec: the player as it was asked for.
         make: a new player for a match, given the generator of its random choices.
+        apart: by what name its process is kept between matches, if it has one of its own.
     """
 
     spec: str
     make: Callable[[np.random.Generator], Player]
+    apart: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +184,9 @@ def set_up(
             told = None if report is None else partial(report, name)
             seen = parse_spec(text)
             if apart is None or seen.is_ours:
-                make = partial(_make, seen, own[role], role, clock, told)
+                seats[role] = Seat(text, partial(_make, seen, own[role], role, clock, told))
             else:
-                make = partial(_make_apart, seen, apart, role, told)
-            seats[role] = Seat(text, make)
+                seats[role] = Seat(text, partial(_make_apart, seen, apart, role, told), seen.name)
     seats |= {machine.roles.index(name): seat for name, seat in (guests or {}).items()}
     remotes = Remotes(program, addresses) if addresses else None
     return Arena(game, program, machine, seats, clock, remotes)

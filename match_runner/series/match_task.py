@@ -21,6 +21,7 @@ from match_runner.match.records import MatchRecord
 from match_runner.match.referee import Conditions, play_match
 from match_runner.match.seats import Arena, build_machines, set_up
 from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions
+from match_runner.workers.idle import num_kept
 
 _MOST_GAMES = 2
 """Games whose machines are kept: one is followed by the next."""
@@ -34,7 +35,8 @@ DEALT_TURNS, DEALT_S, LOOKED_S = 100, 0.3, 1.0
 choice of every role, if it comes within so many turns; and seconds for each decision then, as hands
 have to be found. It is looked for that for so many seconds."""
 
-_rehearsed: set[tuple[object, ...]] = set()
+_rehearsed: dict[tuple[object, ...], bool] = {}
+"""Games and players that were rehearsed, and whether all players came through it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +92,15 @@ def order_of(
 def rehearse(arena: Arena, rules: str, start_s: int = DEFAULT_START_CLOCK_S) -> None:
     """Play the beginning of a match that does not count; once with each game and players.
 
+    It is done again where a player has lost its process since, but not with those that hang.
+
     Args:
         start_s: what players in processes of their own have until they are given up, to be made and
             again to make a first move.
     """
     key = (rules, arena.machine.backend, *arena.players.values())
-    if arena.remotes is not None or key in _rehearsed:
+    if arena.remotes is not None or (key in _rehearsed and _is_warm(arena) >= _rehearsed[key]):
         return
-    _rehearsed.add(key)
     forced = _forced_turns(arena.machine)
     conditions = Conditions(
         play_clock_s=DEALT_S if forced else REHEARSED_S,
@@ -106,9 +109,16 @@ def rehearse(arena: Arena, rules: str, start_s: int = DEFAULT_START_CLOCK_S) -> 
         patience=Patience(grace_s=start_s, lives=1),
     )
     play_match(arena, 0, conditions, counts=False)
+    _rehearsed[key] = _is_warm(arena)
     # What is loaded now stays: looking through it again and again delays answers.
     gc.collect()
     gc.freeze()
+
+
+def _is_warm(arena: Arena) -> bool:
+    """Whether processes are there for all players that need one."""
+    names = [seat.apart for seat in arena.seats.values() if seat.apart is not None]
+    return all(num_kept(name) >= names.count(name) for name in names)
 
 
 def _forced_turns(machine: Machine) -> int:

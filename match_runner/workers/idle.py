@@ -39,6 +39,12 @@ def keep_pool(pool: LocalPool, key: Hashable = None) -> None:
     timer.start()
 
 
+def num_kept(key: Hashable) -> int:
+    """How many are kept with a key."""
+    with _lock:
+        return sum(found == key for found, _ in _idle.values())
+
+
 def close_idle() -> None:
     """End all that are kept."""
     with _lock:

@@ -14,9 +14,10 @@ from ggp.players.first_legal import FirstLegal
 from ggp.search.anytime import Deadline
 from match_runner.match.referee import Conditions
 from match_runner.match.seats import set_up
-from match_runner.series.match_task import MatchTask, play, rehearse
+from match_runner.series.match_task import MatchTask, _rehearsed, play, rehearse
+from match_runner.workers.idle import close_idle
 
-CLOCK_S = 1.0
+CLOCK_S = 0.8
 
 
 class Loads(FirstLegal):
@@ -41,7 +42,7 @@ class Counts(FirstLegal):
         return super().decide(bag, deadline)
 
 
-def task(play_clock_s: float | None) -> MatchTask:
+def task(play_clock_s: float | None, *, in_process: bool = True) -> MatchTask:
     return MatchTask(
         "exploding_bomb",
         "exploding_bomb",
@@ -50,7 +51,7 @@ def task(play_clock_s: float | None) -> MatchTask:
         Limits(),
         {"agent": f"{__name__}:Loads"},
         0,
-        Conditions(play_clock_s),
+        Conditions(play_clock_s, in_process=in_process),
     )
 
 
@@ -63,6 +64,13 @@ def test_what_a_player_loads_at_first_costs_no_time_of_a_clock() -> None:
     assert Loads.decisions == 4
     assert not play(task(CLOCK_S)).faults
     assert Loads.decisions == 6
+
+
+def test_what_it_loads_in_a_process_of_its_own_costs_none_either() -> None:
+    _rehearsed.clear()
+    for _ in range(2):
+        assert not play(task(CLOCK_S, in_process=False)).faults
+        close_idle()  # the next match finds none that has loaded anything
 
 
 def test_a_rehearsal_goes_on_until_everybody_has_had_a_choice() -> None:
