@@ -92,8 +92,8 @@ class PlayerSpec:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is a player of this package, by its name."""
-        return self.name in PLAYERS
+        """Whether it is a player of this package, by its name or by its module."""
+        return self.name in PLAYERS or self.name.startswith("ggp.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -403,7 +403,7 @@ class _Match:
                 continue
             try:
                 player.ended(news.move, news.percepts, goals[self._machine.roles[role]])
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 name = self._machine.roles[role]
                 _log.warning("%s raised %s when told of the end", name, _shown(error))
 

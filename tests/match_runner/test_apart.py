@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 import ggp
 from ggp.gdl.normalize import load
 from ggp.machine import Limits
 from ggp.players import Decision
+from match_runner.cli import main
 from match_runner.match.apart import Patience
 from match_runner.match.apart_worker import MachineOrder
 from match_runner.match.records import MatchRecord
@@ -20,6 +22,7 @@ from match_runner.match.referee import Conditions, play_match
 from match_runner.match.seats import set_up
 from match_runner.remote.remote_players import RemoteConditions
 from match_runner.series.match_task import MatchTask, play
+from match_runner.workers.executor import LocalPool
 from match_runner.workers.idle import close_idle
 from tests.match_runner.support import timeless
 from tests.support.games import machine_of_game
@@ -271,6 +274,33 @@ def test_a_match_of_a_series_goes_on_too(marks: Path) -> None:
     assert record.error is None
     assert [kind for _, kind, _ in faults(record)] == ["late"] * 3
     assert faults(record)[0] == (1, "late", "gave no answer within 0.1 s")
+
+
+@pytest.mark.verify
+def test_a_match_in_a_worker_process_goes_on_too(marks: Path) -> None:
+    pool = LocalPool(1)
+    try:
+        record = pool.submit(play, (task("loop-choose", 0.1, 0.3),)).result(60)
+    finally:
+        pool.close()
+    assert record.error is None
+    assert faults(record)[0] == (1, "late", "gave no answer within 0.1 s")
+
+
+def test_it_plays_in_this_process_if_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, marks: Path
+) -> None:
+    options = ("--play-clock", "30", "--player", f"agent={spec()}", "--backend", "prolog")
+    result = CliRunner().invoke(main, ["play", GAME, *options, "--in-process"])
+    assert result.exit_code == 0
+    assert "thinking aloud" in result.stdout
+    held = []
+    monkeypatch.setattr("match_runner.tournament.cli.hold_series", lambda *args: held.append(args))
+    file = tmp_path / "t.toml"
+    file.write_text(f'games = ["{GAME}"]\nplay_clock = 1\n[players]\na = "{spec()}"\n')
+    for option in ([], ["--in-process"]):
+        CliRunner().invoke(main, ["tournament", str(file), *option])
+    assert [series.games[0].conditions.keeps_apart for series, *_ in held] == [True, False]
 
 
 def test_the_library_goes_the_same_way(marks: Path) -> None:
