@@ -3,7 +3,7 @@
 Such a player may be anybody's code: it may never answer, print, or end its process. That costs it
 its moves, and nobody else anything:
 
-- the process and its machine are there before a clock runs (`get_ready`);
+- the process, with a machine and the player's module, is there before a clock runs (`get_ready`);
 - making the player has as long as remote players have before the first turn. If that is not
   enough, the rest is done on its first clocks;
 - a call that has not come back shortly after the clock is given up: the process is killed. The
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ggp.errors import MatchError, PlayerError
+from ggp.errors import GGPError, MatchError, PlayerError
 from ggp.players import Decision, PlayerSpec
 from ggp.search.anytime import Deadline
 from match_runner.match import apart_worker
@@ -93,7 +93,7 @@ class PlayerApart:
         self._start_s = self._clock_s = self._until_s = math.inf
         self._turns: list[ToldTurn] = []
         self._told = 0  # turns that the player in the process knows
-        self._lost: MatchError | None = None  # why there is no answer this turn
+        self._lost: GGPError | None = None  # why there is no answer this turn
         self._states = self._earlier_states = 0
 
     @property
@@ -124,10 +124,10 @@ class PlayerApart:
             _log.warning("%s %s when it was made", self._spec.text, error)
             _slow.add(self._spec.text)
         except PlayerError as error:
-            _log.info("%s", error)
+            _log.info("it is not asked to move", exc_info=error)
 
     def get_ready(self) -> None:
-        """Have a process with a machine; no clock is to run meanwhile.
+        """Have a process with a machine and the player's module; no clock is to run meanwhile.
 
         Raises:
             MatchError: see `begin`.
@@ -135,7 +135,7 @@ class PlayerApart:
         while self._pool is None and self._lives > 0 and self._unmade is None:
             self._pool, self._until_s = take_pool(self._spec.name), math.inf
             try:
-                self._call(apart_worker.prepare, self._order, self._role)
+                self._call(apart_worker.prepare, self._order, self._role, self._spec.text)
             except GoneError as error:
                 _log.info("%s %s", self._spec.text, error)
 
@@ -224,7 +224,7 @@ class PlayerApart:
             raise self._unmade
         if self._pool is None:
             raise NoAnswerError(
-                f"is not asked any more, having lost {self._patience.lives} processes in a row"
+                f"is not asked any more: its process was lost {self._patience.lives} times in a row"
             )
         if self._is_made:
             return

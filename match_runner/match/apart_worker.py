@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -96,12 +97,14 @@ class Reply:
 _player: Player | None = None
 
 
-def prepare(order: MachineOrder, role: int) -> None:
-    """Have a machine for a role.
+def prepare(order: MachineOrder, role: int, spec: str) -> None:
+    """Have a machine for a role, and the module of a player.
 
     Raises:
-        GGPError: it cannot be built.
+        GGPError: the machine cannot be built.
     """
+    with suppress(ConfigError):  # `make` says it
+        parse_spec(spec)
     _machine(order, role)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +29,7 @@ from tests.match_runner.support import timeless
 from tests.support.games import machine_of_game
 
 GAME = "exploding_bomb"
-CLOCK_S = 0.5
+CLOCK_S = 0.8
 MOVES = ["noop", "wait", "(cut red)"]
 
 PLAYER = '''
@@ -87,7 +88,7 @@ class Player:
             case "raise":
                 raise ValueError("out of luck")
             case "late":
-                time.sleep(0.6)
+                time.sleep(0.9)
 
     def observe(self, move, percepts, *, submitted=None, in_time=True, deadline=None):
         self.told.append((move, tuple(percepts), submitted, in_time))
@@ -198,7 +199,7 @@ def test_one_that_does_nothing_wrong_plays_as_in_this_process(
 
 def test_one_that_never_answers_is_late_and_begins_anew_with_its_path(marks: Path) -> None:
     record = held("loop-choose", 2, 1, clock_s=CLOCK_S)
-    assert faults(record) == [(2, "late", "gave no answer within 0.5 s")]
+    assert faults(record) == [(2, "late", "gave no answer within 0.8 s")]
     assert record.turns[1].submitted == {"agent": None}
     assert record.turns[1].decisions == {}
     last = record.turns[2].decisions["agent"]
@@ -216,7 +217,7 @@ def test_one_that_never_answers_is_late_and_begins_anew_with_its_path(marks: Pat
 @pytest.mark.parametrize(
     ("does", "turn", "expected"),
     [
-        ("loop-observe", 2, [(2, "late", "gave no answer within 0.5 s")]),
+        ("loop-observe", 2, [(2, "late", "gave no answer within 0.8 s")]),
         ("abort-observe", 3, [(3, "raised", "was lost: a worker process died (signal 6)")]),
         ("exit-choose", 2, [(2, "raised", "raised SystemExit: so long when asked to move")]),
         (
@@ -247,12 +248,13 @@ def test_one_that_cannot_be_made_is_asked_no_more_and_the_match_is_played(marks:
     record = held("loop-make", clock_s=0.1, start_s=0.2, patience=Patience(0.0, lives=2))
     assert record.error is None
     assert [kind for _, kind, _ in faults(record)] == ["late"] * 3
-    assert faults(record)[1][2] == "is not asked any more, having lost 2 processes in a row"
-    assert len(list(marks.iterdir())) == 2
+    assert faults(record)[1][2] == "is not asked any more: its process was lost 2 times in a row"
 
 
-def test_one_whose_making_raises_says_where(marks: Path) -> None:
+def test_one_whose_making_raises_says_where(marks: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "match_runner")
     record = held("raise-make")
+    assert 'raise ValueError("out of luck")' in caplog.text
     said = f"the player {spec('raise-make')} raised ValueError: out of luck when it was made"
     assert [kind for _, kind, _ in faults(record)] == ["raised"] * 3
     assert faults(record)[0][2].startswith(said)
@@ -270,21 +272,20 @@ def task(does: str, clock_s: float, start_s: float) -> MatchTask:
 
 
 def test_a_match_of_a_series_goes_on_too(marks: Path) -> None:
-    record = play(task("loop-choose", 0.1, 0.3))
+    record = play(task("loop-choose", 0.1, 0.5))
     assert record.error is None
     assert [kind for _, kind, _ in faults(record)] == ["late"] * 3
-    assert faults(record)[0] == (1, "late", "gave no answer within 0.1 s")
 
 
 @pytest.mark.verify
 def test_a_match_in_a_worker_process_goes_on_too(marks: Path) -> None:
     pool = LocalPool(1)
     try:
-        record = pool.submit(play, (task("loop-choose", 0.1, 0.3),)).result(60)
+        record = pool.submit(play, (task("loop-choose", 0.1, 0.5),)).result(60)
     finally:
         pool.close()
     assert record.error is None
-    assert faults(record)[0] == (1, "late", "gave no answer within 0.1 s")
+    assert [kind for _, kind, _ in faults(record)] == ["late"] * 3
 
 
 def test_it_plays_in_this_process_if_that_is_asked_for(
