@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, ParamSpec, TextIO, 
 
 import click
 
-from ggp.errors import ConfigError, GDLError, GGPError
+from ggp.errors import ConfigError, GDLError, GGPError, PlayerError
 from ggp.gdl.nearest import unknown
 from ggp.gdl.source import Diagnostic, errors, printable
 from ggp.launch import EXIT_INTERRUPTED as EXIT_INTERRUPTED
@@ -54,6 +54,8 @@ _PIPE_WIDTH = 200
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
+
+_log = logging.getLogger(__name__)
 
 
 class LaterCommand(NamedTuple):
@@ -144,6 +146,8 @@ def guarded(command: Callable[_P, _T]) -> Callable[_P, _T]:
         try:
             return command(*args, **kwargs)
         except GGPError as error:
+            if isinstance(error, PlayerError):
+                _log.info("how it came to this", exc_info=error.__cause__)
             show_failure(error)
             sys.exit(EXIT_BAD_INPUT if isinstance(error, GDLError | ConfigError) else EXIT_FAILED)
         except click.ClickException as error:

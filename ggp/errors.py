@@ -201,3 +201,11 @@ class SolvingError(GGPError):
 
 class ConfigError(GGPError):
     """An unknown game, role, player, option or history; the message says what is possible."""
+
+
+class PlayerError(ConfigError):
+    """A player that is not ours and cannot be made: its own code raised, which is the cause."""
+
+
+class ResultsError(GGPError):
+    """Results that cannot be kept, such as on a full disk; nothing is wrong with the input."""

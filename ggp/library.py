@@ -22,7 +22,7 @@ from ggp.gdl.domains import Domains
 from ggp.gdl.games import find_game, list_games
 from ggp.gdl.program import RANDOM, Program
 from ggp.given import checked_fluent, checked_seed, checked_text, rng_of
-from ggp.machine import build_machine, role_index
+from ggp.machine import Limits, build_machine, role_index
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
 from ggp.machine.games import load_program, read_program
 from ggp.machine.spiel.games import SpielProgram, is_spiel
@@ -383,6 +383,7 @@ def play_match(
     *,
     seed: int = 0,
     play_clock: float | None = None,
+    in_process: bool = False,
 ) -> MatchRecord:
     """Play one match and return its record.
 
@@ -390,7 +391,11 @@ def play_match(
         game: a game, or what `load` takes.
         players: spec or address by role; `auto` plays those that are not named.
         seed: plays the match again, unless a clock has a say.
-        play_clock: seconds for each decision; without it the players' counts decide.
+        play_clock: seconds for each decision; without it the players' counts decide. With it,
+            players that are not of this package play in processes of their own, where they can be
+            stopped.
+        in_process: have those play in this process even so, as for one that is defined in a
+            notebook. If it never answers, nor does this.
 
     Raises:
         ConfigError: an unknown role, player or option, or a wrong seed.
@@ -399,13 +404,21 @@ def play_match(
     # The match runner stands above this package; it is there when this is called.
     from match_runner.match.referee import Conditions
     from match_runner.match.referee import play_match as referee
-    from match_runner.match.seats import read_players, set_up
+    from match_runner.match.seats import build_machines, read_players, set_up
+    from match_runner.series.match_task import order_of
+    from match_runner.workers.idle import close_idle
 
     checked_seed(seed)
     opened = game if isinstance(game, Game) else load(game)
     specs = read_players(tuple(f"{role}={spec}" for role, spec in players.items()), opened.roles)
-    arena = set_up(opened.name, opened.program, specs)
-    return referee(arena, seed, Conditions(play_clock_s=play_clock))
+    conditions = Conditions(play_clock_s=play_clock, in_process=in_process)
+    machines = build_machines(opened.program)
+    apart = order_of(conditions, opened.program, machines, Limits())
+    arena = set_up(opened.name, opened.program, specs, machines, apart=apart)
+    try:
+        return referee(arena, seed, conditions)
+    finally:
+        close_idle()
 
 
 def compare(

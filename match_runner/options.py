@@ -130,6 +130,7 @@ def conditions_of(
     scramble: bool,
     replacement: str | None,
     pause_s: float,
+    in_process: bool = False,
 ) -> Conditions:
     """The conditions that the options of a command ask for.
 
@@ -153,8 +154,16 @@ def conditions_of(
             scramble=scramble,
             patience_s=patience_s if has_remote and patient else 0.0,
         ),
+        in_process=in_process,
     )
 
+
+in_process_option = click.option(
+    "--in-process",
+    is_flag=True,
+    help="Have players of other modules play in the process of the match, also with a clock, as "
+    "for a debugger. One that never answers is waited for.",
+)
 
 _OPTIONS = (
     click.option(
@@ -171,7 +180,7 @@ _OPTIONS = (
         default=DEFAULT_START_CLOCK_S,
         show_default=True,
         metavar="SECONDS",
-        help="Time for remote players before the first turn.",
+        help="Time before the first turn, for remote players and those of other modules.",
     ),
     click.option(
         "--dialect",
@@ -204,4 +213,5 @@ _OPTIONS = (
         metavar="SECONDS",
         help=f"Wait before each turn; the Dresden controller waits {DRESDEN_PAUSE_S:g}.",
     ),
+    in_process_option,
 )

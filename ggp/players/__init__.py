@@ -17,6 +17,7 @@ from ggp.players.spec import (
     make_player,
     parse_spec,
     takes_states,
+    with_option,
 )
 
 __all__ = [
@@ -39,5 +40,6 @@ __all__ = [
     "takes_states",
     "whole",
     "wholes",
+    "with_option",
     "words",
 ]

@@ -7,13 +7,10 @@ class that is in neither, found as Python finds modules, in the current folder t
 
 from __future__ import annotations
 
-import os
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
@@ -21,6 +18,7 @@ import numpy as np
 from ggp.errors import ConfigError
 from ggp.gdl.nearest import unknown
 from ggp.machine.base import Machine
+from ggp.players import plug_ins
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
 from ggp.players.player import Context, Decision, Player, PlayerClass
 
@@ -72,9 +70,6 @@ PLAYERS: Mapping[str, PlayerClass] = _Players(
 )
 """The players of this package, by name."""
 
-ENTRY_POINTS = "ggp.players"
-"""Group in which other packages offer players."""
-
 
 @dataclass(frozen=True)
 class PlayerSpec:
@@ -89,6 +84,16 @@ class PlayerSpec:
     text: str
     player: PlayerClass
     options: Any
+
+    @property
+    def name(self) -> str:
+        """Its name, or `module:Class`."""
+        return _split(self.text)[0]
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is a player of this package, by its name or by its module."""
+        return self.name in PLAYERS or self.name.startswith("ggp.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +119,22 @@ def parse_spec(text: str) -> PlayerSpec:
     Raises:
         ConfigError: unknown player or option, or a bad value; says what is possible.
     """
-    name, _, rest = text.strip().partition(":")
-    player = PLAYERS.get(name) or _offered(name)
+    name, options = _split(text)
+    player = PLAYERS.get(name) or plug_ins.offered(name)
     if player is None:
-        attribute, _, options = rest.partition(":")
-        if not attribute.isidentifier():
-            known = known_players()
+        module, _, attribute = name.partition(":")
+        known = known_players()
+        if not attribute:
             possible = f"players: {', '.join(known)}, or module:Class"
-            raise ConfigError(unknown("player", name, known, possible))
-        name, rest = f"{name}:{attribute}", options
-        player = _imported(name)
-    return PlayerSpec(text.strip(), player, read_options(_options_of(player), name, rest))
+            raise ConfigError(unknown("player", module, known, possible))
+        player = plug_ins.imported(module, attribute, known)
+    return PlayerSpec(text.strip(), player, read_options(_options_of(player, name), name, options))
+
+
+def with_option(text: str, option: str) -> str:
+    """A spec with one more option, `name=value`."""
+    name, options = _split(text)
+    return f"{name}:{options},{option}" if options else f"{name}:{option}"
 
 
 def make_player(
@@ -146,8 +156,14 @@ def make_player(
         clock: measures `Decision.seconds`.
         report: told the best decision so far while one is being made: at once a candidate
             that is legal in most particles, by weight, then what each round of search says.
+
+    Raises:
+        PlayerError: making a player that is not ours raised.
     """
-    return spec.player(spec.options, Context(machine, role, rng, clock, report, spec.text))
+    context = Context(machine, role, rng, clock, report, spec.text)
+    if spec.is_ours:
+        return spec.player(spec.options, context)
+    return plug_ins.make(spec.player, spec.text, spec.options, context)
 
 
 def takes_states(spec: PlayerSpec) -> bool:
@@ -157,7 +173,7 @@ def takes_states(spec: PlayerSpec) -> bool:
 
 def known_players() -> tuple[str, ...]:
     """The names of all players that need no module: ours, then those of installed packages."""
-    offered = sorted(each.name for each in entry_points(group=ENTRY_POINTS))
+    offered = plug_ins.offered_names()
     return (*PLAYERS, *(name for name in offered if name not in PLAYERS))
 
 
@@ -170,51 +186,22 @@ def describe_player(name: str) -> PlayerInfo:
     player = parse_spec(name).player
     summary = (player.__doc__ or "").strip().partition("\n")[0]
     return PlayerInfo(
-        name, summary, getattr(player, "SOURCE", ""), describe_options(_options_of(player))
+        name, summary, getattr(player, "SOURCE", ""), describe_options(_options_of(player, name))
     )
 
 
-def _options_of(player: PlayerClass) -> type[Any]:
+def _split(text: str) -> tuple[str, str]:
+    """The name of a player, which may be `module:Class`, and its options."""
+    name, _, rest = text.strip().partition(":")
+    if name in PLAYERS or name in plug_ins.offered_names():
+        return name, rest
+    attribute, _, options = rest.partition(":")
+    # Options of a name that nobody knows are no class.
+    return (f"{name}:{attribute}", options) if attribute.isidentifier() else (name, rest)
+
+
+def _options_of(player: PlayerClass, name: str) -> type[Any]:
     options: type[Any] = getattr(player, "Options", NoOptions)
+    if not isinstance(options, type) or not is_dataclass(options):
+        raise ConfigError(f"the options of {name} must be a dataclass, see docs/adding-a-player.md")
     return options
-
-
-def _offered(name: str) -> PlayerClass | None:
-    """A player of an installed package."""
-    for each in entry_points(group=ENTRY_POINTS, name=name):
-        try:
-            return _checked(each.load(), name)
-        except (ImportError, AttributeError) as error:
-            raise ConfigError(f"the player {name} cannot be imported: {error}") from error
-    return None
-
-
-def _imported(name: str) -> PlayerClass:
-    """A player by module and class."""
-    module, _, attribute = name.partition(":")
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # worker processes get the same path
-    try:
-        return _checked(getattr(import_module(module), attribute), name)
-    except ModuleNotFoundError as error:
-        if error.name != module:
-            raise ConfigError(f"the player {name} cannot be imported: {error}") from error
-        raise ConfigError(
-            f"unknown player {name!r}: there is no module {module!r}; players: "
-            f"{', '.join(known_players())}"
-        ) from error
-    except (ImportError, SyntaxError) as error:
-        raise ConfigError(f"the player {name} cannot be imported: {error}") from error
-    except AttributeError as error:
-        raise ConfigError(f"the module {module} has no {attribute!r}") from error
-
-
-def _checked(player: Any, name: str) -> PlayerClass:
-    missing = [method for method in ("observe", "choose") if not hasattr(player, method)]
-    if not callable(player) or missing:
-        raise ConfigError(
-            f"{name} is no player: it must be a class with the methods observe and choose, see "
-            "docs/adding-a-player.md"
-        )
-    found: PlayerClass = player
-    return found

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ggp.errors import BackendUnavailableError, GGPError, MachineError
+from ggp.errors import BackendUnavailableError, GGPError, MachineError, PlayerError
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.gdl.program import Program
@@ -113,6 +113,9 @@ class WorkerMatch:
             self._player = self._player or self._new_player(self._setup, self._machine)
             self._follow(self._setup, deadline)
             decision = self._player.choose(deadline)
+        except PlayerError as error:
+            self._decide_without(order, error, deadline)
+            return
         except GGPError as error:
             if guess is None:
                 self._send(orders.GaveUp(order.number, one_line(str(error))))
@@ -122,12 +125,17 @@ class WorkerMatch:
         except MemoryError:
             raise
         except Exception as error:
-            found = self._stand_in(error, deadline)
-            if found is None:
-                self._send(orders.GaveUp(order.number, f"the player raised {_named(error)}"))
-                return
-            decision = found
+            self._decide_without(order, error, deadline)
+            return
         self._send(orders.MoveReport(order.number, True, decision))
+
+    def _decide_without(self, order: Think, error: Exception, deadline: Deadline) -> None:
+        """Answer an order at which the player failed."""
+        found = self._stand_in(error, deadline)
+        if found is None:
+            self._send(orders.GaveUp(order.number, _failure(error)))
+        else:
+            self._send(orders.MoveReport(order.number, True, found))
 
     def _heed_moves(self, setup: Setup) -> None:
         """Change to a machine that tells joint moves if the server does, though the rules do not.
@@ -189,6 +197,9 @@ class WorkerMatch:
         """A player; None if making it raised, which is tried again when it is asked."""
         try:
             return self._new_player(setup, machine)
+        except PlayerError as error:
+            _log.error("%s", error)
+            return None
         except (GGPError, MemoryError):
             raise
         except Exception as error:
@@ -216,7 +227,7 @@ class WorkerMatch:
         Returns:
             None if there is no such decision either.
         """
-        _log.error("the player raised %s", _named(error))
+        _log.error("%s", _failure(error))
         traceback.print_exception(error)
         assert self._setup is not None
         assert self._machine is not None
@@ -234,7 +245,7 @@ class WorkerMatch:
         self._player, self._followed = None, 0
         if decision is None:
             return None
-        return replace(decision, fault=f"the player raised {_named(error)}")
+        return replace(decision, fault=_failure(error))
 
     def _follow(self, setup: Setup, deadline: Deadline) -> None:
         """Tell the player, which was made by this setup, the turns it does not know."""
@@ -305,6 +316,13 @@ def _limits(setup: Setup) -> Limits:
         grounding_bytes=min(Limits().grounding_bytes, setup.memory_bytes),
         threads=setup.threads,
     )
+
+
+def _failure(error: Exception) -> str:
+    """What a player did wrong that raised, or that making raised."""
+    if isinstance(error, PlayerError):
+        return one_line(str(error))
+    return f"the player raised {_named(error)}"
 
 
 def _named(error: Exception) -> str:

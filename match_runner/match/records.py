@@ -24,7 +24,7 @@ FAULTS: Mapping[str, str] = {
     "illegal": "submitted a move that is not legal",
     "late": "answered after its clock had run out, or not at all",
     "unreachable": "could not be connected to, or broke the connection off",
-    "raised": "raised an exception",
+    "raised": "raised an exception, could not be made, or ended its process",
     "fallback": "could not decide and played a fallback",
 }
 """Every kind of fault. All but the last cost a player its move, unless they are about what it

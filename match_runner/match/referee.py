@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ggp.errors import ConfigError, GGPError, MatchError
+from ggp.errors import ConfigError, GGPError, MatchError, PlayerError
 from ggp.gdl import canonical_term
 from ggp.gdl.source import printable
 from ggp.machine.base import Machine, States
@@ -22,6 +22,8 @@ from ggp.players import Decision, Player
 from ggp.players.player import Learning
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
+from match_runner.match.apart import GoneError, Patience, PlayerApart, RaisedApartError
+from match_runner.match.apart_worker import states_visited
 from match_runner.match.guests import Guest, LeftError, NoAnswerError, Watcher
 from match_runner.match.records import Fault, MatchRecord, TurnRecord, as_number
 from match_runner.match.seats import Arena
@@ -60,7 +62,11 @@ class Conditions:
         max_turns: turns after which a match is cut off.
         replacement: what is played instead of a late or illegal move.
         pause_s: waited before each turn.
-        remote: how remote players are spoken to.
+        remote: how remote players are spoken to; players in processes of their own have its start
+            clock too.
+        in_process: whether players that are not ours play in this process even with a clock; one
+            that never answers is waited for.
+        patience: with those in processes of their own.
     """
 
     play_clock_s: float | None = None
@@ -68,6 +74,13 @@ class Conditions:
     replacement: Replacement = Replacement.RANDOM
     pause_s: float = 0.0
     remote: RemoteConditions = field(default_factory=RemoteConditions)
+    in_process: bool = False
+    patience: Patience = field(default_factory=Patience)
+
+    @property
+    def keeps_apart(self) -> bool:
+        """Whether players that are not ours have processes of their own."""
+        return self.play_clock_s is not None and not self.in_process
 
     @property
     def thinking_s(self) -> float:
@@ -184,7 +197,10 @@ class _Match:
         whole = False
         try:
             for role, seat in self._arena.seats.items():
-                self._players[role] = seat.make(stream(self._seed, _FIRST_ROLE_STREAM + role))
+                player = seat.make(stream(self._seed, _FIRST_ROLE_STREAM + role))
+                self._players[role] = player
+                if isinstance(player, PlayerApart):
+                    player.begin(self._conditions.remote.start_clock_s, self._conditions.patience)
             if self._remote is not None:
                 for role, trouble in self._remote.start().items():
                     self._fault(role, trouble.kind, trouble.text)
@@ -208,13 +224,21 @@ class _Match:
             if self._remote is not None:
                 end = self._remote.stop if whole else self._remote.abort
                 end(len(self._turns), self._told)
+            for apart in self._apart():
+                apart.leave()
         return self._record()
+
+    def _apart(self) -> list[PlayerApart]:
+        """The players in processes of their own."""
+        return [player for player in self._players.values() if isinstance(player, PlayerApart)]
 
     def _play_turn(self) -> None:
         machine, roles = self._machine, range(len(self._machine.roles))
         for role in roles:
             machine.legal(self._state, role)  # raises where a role is stuck
         time.sleep(self._conditions.pause_s)
+        for apart in self._apart():
+            apart.get_ready()  # before anybody's clock runs
         # Guests think on clocks of their own, so they may begin before everybody else.
         guests = {r: p for r, p in self._players.items() if isinstance(p, Guest)}
         for role, guest in guests.items():
@@ -262,6 +286,7 @@ class _Match:
             if name not in turn.submitted or _was_replaced(turn, name):
                 random_moves(machine, self._state, role, self._rng)  # drawn then, so drawn now
         for role, player in self._players.items():
+            self._start_clock(player)
             self._tell(role, player, self._deadline())
         told = self._step(moves)
         for role in self._players:
@@ -305,6 +330,11 @@ class _Match:
         clock = self._arena.clock
         return Deadline(clock() + self._conditions.thinking_s, clock)
 
+    def _start_clock(self, player: Player) -> None:
+        """The clock of a player begins to run, which only some can be stopped by."""
+        if isinstance(player, PlayerApart):
+            player.start_clock(self._conditions.play_clock_s)
+
     def _tell(self, role: int, player: Player, deadline: Deadline | None) -> None:
         """Tell a player of the turn before."""
         news = self._news.get(role)
@@ -319,7 +349,7 @@ class _Match:
                 in_time=news.in_time,
                 deadline=deadline,
             )
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._fault(role, "raised", f"raised {_shown(error)} when told of the last turn", error)
 
     def _ask_guest(self, role: int, guest: Guest) -> _Answer:
@@ -336,12 +366,19 @@ class _Match:
         clock = self._arena.clock
         play_clock_s = self._conditions.play_clock_s
         started = clock()
+        self._start_clock(player)
         deadline = self._deadline()
         self._tell(role, player, deadline)
         try:
             decision = player.choose(deadline)
             submitted = canonical_term(decision.move)
-        except Exception as error:
+        except NoAnswerError as error:
+            self._fault(role, "late", str(error))
+            return _Answer(None, None, may_count=False)
+        except (PlayerError, GoneError) as error:
+            self._fault(role, "raised", str(error))
+            return _Answer(None, None, may_count=False)
+        except (Exception, SystemExit) as error:
             self._fault(role, "raised", f"raised {_shown(error)} when asked to move", error)
             return _Answer(None, None, may_count=False)
         if decision.fault is not None:
@@ -366,7 +403,7 @@ class _Match:
                 continue
             try:
                 player.ended(news.move, news.percepts, goals[self._machine.roles[role]])
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 name = self._machine.roles[role]
                 _log.warning("%s raised %s when told of the end", name, _shown(error))
 
@@ -384,7 +421,7 @@ class _Match:
             return int(machine.legal(self._state, role)[0][0])
         return int(random_moves(machine, self._state, role, self._rng)[0])
 
-    def _fault(self, role: int, kind: str, text: str, error: Exception | None = None) -> None:
+    def _fault(self, role: int, kind: str, text: str, error: BaseException | None = None) -> None:
         fault = Fault(len(self._turns), self._machine.roles[role], kind, text)
         self._faults.append(fault)
         _log.info("match with seed %d, %s", self._seed, fault)
@@ -396,7 +433,7 @@ class _Match:
         goals = self._goals()
         visited = dict.fromkeys(machine.roles, 0)
         for role, player in self._players.items():
-            visited[machine.roles[role]] = player.states_visited
+            visited[machine.roles[role]] = states_visited(player)
         return MatchRecord(
             game=arena.game,
             digest=arena.program.digest,
@@ -446,7 +483,9 @@ def _clipped(move: str) -> str:
     return line if len(line) <= MOST_SHOWN else f"{line[:MOST_SHOWN]}..."
 
 
-def _shown(error: Exception) -> str:
+def _shown(error: BaseException) -> str:
+    if isinstance(error, RaisedApartError):
+        return _one_line(str(error))
     return f"{type(error).__name__}: {_one_line(str(error))}"
 
 

@@ -3,18 +3,23 @@ the address of one."""
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from ggp.errors import ConfigError
+from ggp.errors import ConfigError, PlayerError
 from ggp.gdl.nearest import unknown
 from ggp.gdl.program import RANDOM, Program
 from ggp.machine import Limits, Machine, build_machine
 from ggp.players import Decision, Player, PlayerSpec, make_player, parse_spec
+from ggp.search.anytime import Deadline
+from match_runner.match.apart import PlayerApart
+from match_runner.match.apart_worker import MachineOrder
 from match_runner.remote.post import Address, is_address, parse_address
 from match_runner.remote.remote_players import Remotes
 
@@ -26,6 +31,8 @@ HUMAN = "human"
 
 Clock = Callable[[], float]
 
+_log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True)
 class Seat:
@@ -34,10 +41,12 @@ class Seat:
     Attributes:
         spec: the player as it was asked for.
         make: a new player for a match, given the generator of its random choices.
+        apart: by what name its process is kept between matches, if it has one of its own.
     """
 
     spec: str
     make: Callable[[np.random.Generator], Player]
+    apart: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +149,7 @@ def set_up(
     *,
     guests: Mapping[str, Seat] | None = None,
     report: Callable[[str, Decision], None] | None = None,
+    apart: MachineOrder | None = None,
 ) -> Arena:
     """The referee's machine, and a seat for every player.
 
@@ -155,8 +165,9 @@ def set_up(
             ones where there are none.
         clock: tells the time.
         guests: seats of players that are made elsewhere, by role; see `guests`.
-        report: told the role of a player of this process and its best decision so far, while it
-            decides.
+        report: told the role of a player and its best decision so far, while it decides.
+        apart: the machine of these rules that players which are not ours have in processes of
+            their own; None to have them play in this one, where nobody can stop them.
 
     Raises:
         ConfigError: unknown player or option, or a malformed address.
@@ -171,8 +182,11 @@ def set_up(
             addresses[role] = parse_address(text)
         else:
             told = None if report is None else partial(report, name)
-            make = partial(_make, parse_spec(text), own[role], role, clock, told)
-            seats[role] = Seat(text, make)
+            seen = parse_spec(text)
+            if apart is None or seen.is_ours:
+                seats[role] = Seat(text, partial(_make, seen, own[role], role, clock, told))
+            else:
+                seats[role] = Seat(text, partial(_make_apart, seen, apart, role, told), seen.name)
     seats |= {machine.roles.index(name): seat for name, seat in (guests or {}).items()}
     remotes = Remotes(program, addresses) if addresses else None
     return Arena(game, program, machine, seats, clock, remotes)
@@ -186,4 +200,33 @@ def _make(
     report: Callable[[Decision], None] | None,
     rng: np.random.Generator,
 ) -> Player:
-    return make_player(spec, machine, role, rng, clock, report)
+    try:
+        return make_player(spec, machine, role, rng, clock, report)
+    except PlayerError as error:
+        _log.info("the player of %s", machine.roles[role], exc_info=error)
+        return Unmade(error)
+
+
+def _make_apart(
+    spec: PlayerSpec,
+    order: MachineOrder,
+    role: int,
+    report: Callable[[Decision], None] | None,
+    rng: np.random.Generator,
+) -> Player:
+    return PlayerApart(spec, order, role, rng, report)
+
+
+class Unmade:
+    """Stands for a player that could not be made, and says so whenever it is asked to move."""
+
+    states_visited = 0
+
+    def __init__(self, error: PlayerError) -> None:
+        self._error = error
+
+    def observe(self, move: str | None, percepts: Sequence[str] | None, **_: Any) -> None:
+        """There is nobody to tell."""
+
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
+        raise self._error

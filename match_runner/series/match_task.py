@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -15,9 +15,13 @@ from ggp.machine import Limits, Machine
 from ggp.machine.base import player_roles
 from ggp.machine.games import read_program
 from ggp.search.moves import random_moves
+from match_runner.match.apart import Patience
+from match_runner.match.apart_worker import MachineOrder
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import Conditions, play_match
 from match_runner.match.seats import Arena, build_machines, set_up
+from match_runner.remote.remote_players import DEFAULT_START_CLOCK_S, RemoteConditions
+from match_runner.workers.idle import num_kept
 
 _MOST_GAMES = 2
 """Games whose machines are kept: one is followed by the next."""
@@ -31,7 +35,8 @@ DEALT_TURNS, DEALT_S, LOOKED_S = 100, 0.3, 1.0
 choice of every role, if it comes within so many turns; and seconds for each decision then, as hands
 have to be found. It is looked for that for so many seconds."""
 
-_rehearsed: set[tuple[object, ...]] = set()
+_rehearsed: dict[tuple[object, ...], bool] = {}
+"""Games and players that were rehearsed, and whether all players came through it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,33 +76,58 @@ def play(task: MatchTask, own_process: bool = False) -> MatchRecord:
     # Nothing is to be loaded or compiled while a clock runs.
     ready = task.conditions.play_clock_s is not None
     program, machines = machines_of(task.source, task.rules, task.backend, task.limits, ready)
-    arena = set_up(task.game, program, task.players, machines)
+    apart = order_of(task.conditions, program, machines, task.limits)
+    arena = set_up(task.game, program, task.players, machines, apart=apart)
     if ready:
-        rehearse(arena, task.rules, own_process=own_process)
+        rehearse(arena, task.rules, task.conditions.remote.start_clock_s, own_process=own_process)
     return replace(play_match(arena, task.seed, task.conditions), rules="")
 
 
-def rehearse(arena: Arena, rules: str, *, own_process: bool) -> None:
+def order_of(
+    conditions: Conditions, program: Program, machines: Sequence[Machine], limits: Limits
+) -> MachineOrder | None:
+    """The machine of players in processes of their own; None where nobody has one."""
+    if not conditions.keeps_apart:
+        return None
+    return MachineOrder.of(program, machines[0].backend, limits)
+
+
+def rehearse(
+    arena: Arena, rules: str, start_s: int = DEFAULT_START_CLOCK_S, *, own_process: bool
+) -> None:
     """Play the beginning of a match that does not count; once with each game and players.
 
+    It is done again where a player has lost its process since, but not with those that hang.
+
     Args:
+        start_s: what players in processes of their own have until they are given up, to be made and
+            again to make a first move.
         own_process: whether this process is ours, and plays matches only. Then what is loaded now
             stays out of the garbage collector's way; to a program that calls us, its objects and
             its collector are its own.
     """
     key = (rules, arena.machine.backend, *arena.players.values())
-    if arena.remotes is not None or key in _rehearsed:
+    if arena.remotes is not None or (key in _rehearsed and _is_warm(arena) >= _rehearsed[key]):
         return
-    _rehearsed.add(key)
     forced = _forced_turns(arena.machine)
     conditions = Conditions(
-        play_clock_s=DEALT_S if forced else REHEARSED_S, max_turns=forced + REHEARSED_TURNS
+        play_clock_s=DEALT_S if forced else REHEARSED_S,
+        max_turns=forced + REHEARSED_TURNS,
+        remote=RemoteConditions(start_clock_s=start_s),
+        patience=Patience(grace_s=start_s, lives=1),
     )
     play_match(arena, 0, conditions, counts=False)
+    _rehearsed[key] = _is_warm(arena)
     if own_process:
         # What is loaded now stays: looking through it again and again delays answers.
         gc.collect()
         gc.freeze()
+
+
+def _is_warm(arena: Arena) -> bool:
+    """Whether processes are there for all players that need one."""
+    names = [seat.apart for seat in arena.seats.values() if seat.apart is not None]
+    return all(num_kept(name) >= names.count(name) for name in names)
 
 
 def _forced_turns(machine: Machine) -> int:

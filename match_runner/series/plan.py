@@ -24,7 +24,7 @@ from ggp.console import installed_version
 from ggp.errors import ConfigError
 from ggp.gdl.program import RANDOM, Program
 from ggp.machine import Limits
-from ggp.players import PLAYERS, parse_spec, takes_states
+from ggp.players import PLAYERS, parse_spec, takes_states, with_option
 from match_runner.match.referee import Conditions, seed_of_match
 from match_runner.remote.post import is_address, parse_address
 from match_runner.remote.remote_players import check_clocks
@@ -245,8 +245,7 @@ def with_states(spec: str, states: Sequence[int]) -> str:
     shortest = list(states)
     while len(shortest) > 1 and shortest[-1] == shortest[-2]:
         shortest.pop()
-    option = "states=" + "/".join(map(str, shortest))
-    return f"{spec},{option}" if ":" in spec else f"{spec}:{option}"
+    return with_option(spec, "states=" + "/".join(map(str, shortest)))
 
 
 def resampling_seed(series: Series) -> int:

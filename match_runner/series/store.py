@@ -15,8 +15,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from ggp.errors import ConfigError
+from ggp.errors import ConfigError, ResultsError
 from match_runner.match.records import record_from_json
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, PlannedMatch, Series, measured_rounds
@@ -58,24 +59,40 @@ CREATE VIEW decisions AS SELECT
 """
 
 
+_WRONG_FILE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR)
+_WRONG_PLACE = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM)
+"""Errors about what was named. All others are about what becomes of it: no room, a broken disk."""
+
+
 class Store:
     """The file of one series, open.
+
+    Args:
+        renamed: names in the file of games that are called otherwise now, by their names now.
 
     Attributes:
         measured: matches in which equal states are measured, by game: as many as there were to
             be when the series was begun.
     """
 
-    def __init__(self, connection: sqlite3.Connection, measured: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        measured: Mapping[str, int],
+        renamed: Mapping[str, str] | None = None,
+    ) -> None:
         self._connection = connection
         self._read: dict[tuple[str, str, int], Played] = {}
-        self.measured = measured
+        self._stored_names = dict(renamed or {})
+        self._names = {stored: now for now, stored in self._stored_names.items()}
+        self.measured = {self._name(game): number for game, number in measured.items()}
 
     def add(self, match: Played, rules: str) -> None:
         """Keep a match, and the rules of its game unless they are there."""
         planned, record = match.planned, match.record
         row = (
-            *(planned.game, planned.kind, planned.number, planned.round, planned.seed),
+            *(self._stored_names.get(planned.game, planned.game), planned.kind, planned.number),
+            *(planned.round, planned.seed),
             *(json.dumps(dict(planned.seating)), json.dumps(replace(record, rules="").to_json())),
         )
         with self._connection as transaction:
@@ -85,15 +102,15 @@ class Store:
 
     def keys(self) -> set[tuple[str, str, int]]:
         """The keys of all matches, see `PlannedMatch.key`."""
-        return set(self._connection.execute("SELECT game, kind, number FROM matches"))
+        found = self._connection.execute("SELECT game, kind, number FROM matches")
+        return {(self._name(game), kind, number) for game, kind, number in found}
 
     def backends(self) -> dict[str, str]:
         """The backend of the stored matches of each game."""
-        return dict(
-            self._connection.execute(
-                "SELECT game, json_extract(record, '$.backend') FROM matches GROUP BY game"
-            )
+        found = self._connection.execute(
+            "SELECT game, json_extract(record, '$.backend') FROM matches GROUP BY game"
         )
+        return {self._name(game): backend for game, backend in found}
 
     def matches(self, kind: str = PLAY) -> list[Played]:
         """All matches of a kind, by round, then game, then number.
@@ -112,11 +129,16 @@ class Store:
         for game, kind, number, round_, seed, seating, record in self._connection.execute(
             "SELECT game, kind, number, round, seed, seating, record FROM matches"
         ):
-            planned = PlannedMatch(game, kind, number, round_, seed, json.loads(seating))
+            name = self._name(game)
+            planned = PlannedMatch(name, kind, number, round_, seed, json.loads(seating))
             if planned.key not in self._read:
                 found = record_from_json(json.loads(record))
                 found = replace(found, rules=rules.get(found.digest, ""))
                 self._read[planned.key] = Played(planned, found)
+
+    def _name(self, stored: str) -> str:
+        """What a game of the file is called now."""
+        return self._names.get(stored, stored)
 
 
 @contextmanager
@@ -128,6 +150,7 @@ def open_store(folder: Path | None, series: Series) -> Iterator[Store]:
     Raises:
         ConfigError: the folder cannot be used, another process is using it, or it holds
             another series or results of an earlier version; says what differs.
+        ResultsError: the file cannot be read or written any more.
     """
     if folder is None:
         with closing(sqlite3.connect(":memory:")) as connection:
@@ -145,7 +168,14 @@ def open_store(folder: Path | None, series: Series) -> Iterator[Store]:
             with closing(sqlite3.connect(path, timeout=_WAIT_S)) as connection:
                 yield _set_up(connection, path, series)
         except sqlite3.Error as error:
-            raise ConfigError(f"cannot use {path}: {error}") from error
+            # Of a code, the lower byte says the kind.
+            kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if kind in (*_WRONG_FILE, *_WRONG_PLACE):
+                raise ConfigError(f"cannot use {path}: {error}") from error
+            raise ResultsError(
+                f"cannot keep results in {path}: {error}; what was stored before is there, and "
+                "the same command continues"
+            ) from error
 
 
 @contextmanager
@@ -189,13 +219,41 @@ def _set_up(connection: sqlite3.Connection, path: Path, series: Series) -> Store
         raise ConfigError(f"{path} is not a series of matches")
     stored = {n: json.loads(v) for n, v in connection.execute("SELECT name, value FROM settings")}
     measured = stored.pop("measured", {})
+    renamed = _renamed(stored.get("games", {}), wanted["games"])
+    wanted["games"] = {renamed.get(name, name): game for name, game in wanted["games"].items()}
     differ = list(_differences(stored, wanted))
     if differ:
         raise ConfigError(
             f"{path.parent} holds a series with other settings: {'; '.join(differ[:3])}; continue "
             "with the same settings, or give another --out"
         )
-    return Store(connection, measured)
+    return Store(connection, measured, renamed)
+
+
+def _renamed(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
+    """The stored names of games that are called otherwise now, by their names now.
+
+    A game is known by its rules: somebody may be in another folder, or have moved a file.
+    """
+    left = {name: game for name, game in stored.items() if name not in wanted}
+    found: dict[str, str] = {}
+    for is_same in (_is_equal, _has_same_rules):  # one of several settings takes its own first
+        for name, game in wanted.items():
+            if name in stored or name in found:
+                continue
+            before = next((each for each in left if is_same(left[each], game)), None)
+            if before is not None:
+                del left[before]
+                found[name] = before
+    return found
+
+
+def _is_equal(stored: Any, wanted: Any) -> bool:
+    return bool(stored == wanted)
+
+
+def _has_same_rules(stored: Any, wanted: Any) -> bool:
+    return bool(stored["rules"] == wanted["rules"])
 
 
 def _differences(stored: object, wanted: object, where: str = "") -> Iterator[str]:

@@ -27,7 +27,7 @@ from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.referee import Conditions, play_match
 from match_runner.match.seats import HUMAN as HUMAN
 from match_runner.match.seats import Seat, set_up
-from match_runner.series.match_task import machines_of, rehearse
+from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.table.frames import Artist, Json
 from match_runner.table.knowledge import Knowledge
 from match_runner.table.link import LinkBrokenError, Message, WorkerLink
@@ -75,12 +75,17 @@ def play_at_table(task: TableTask) -> MatchRecord:
     try:
         has_clock = task.conditions.play_clock_s is not None
         program, machines = machines_of(task.game, task.rules, "auto", Limits(), has_clock)
+        apart = order_of(task.conditions, program, machines, Limits())
         people = [role for role, player in task.players.items() if player == HUMAN]
         others = {role: player for role, player in task.players.items() if player != HUMAN}
         if has_clock:  # a player that has never played takes longer for its first move
             stand_ins = {**others, **dict.fromkeys(people, "random")}
-            arena = set_up(task.game, program, stand_ins, machines)
-            rehearse(arena, task.rules, own_process=True)
+            rehearse(
+                set_up(task.game, program, stand_ins, machines, apart=apart),
+                task.rules,
+                task.conditions.remote.start_clock_s,
+                own_process=True,
+            )
         teller = _Teller(task, program, machines, link, mail)
         arena = set_up(
             task.game,
@@ -89,6 +94,7 @@ def play_at_table(task: TableTask) -> MatchRecord:
             machines,
             guests={role: Seat(HUMAN, teller.guest(role)) for role in people},
             report=teller.report,
+            apart=apart,
         )
         return play_match(arena, task.seed, task.conditions, watcher=teller, earlier=task.earlier)
     finally:

@@ -28,7 +28,7 @@ from match_runner.match.views import plain, show_record
 from match_runner.options import Place
 from match_runner.pictures.side_file import side_file_of
 from match_runner.series.holding import Held
-from match_runner.series.match_task import machines_of, rehearse
+from match_runner.series.match_task import machines_of, order_of, rehearse
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series, plan_all
 from match_runner.table.frames import Artist
@@ -140,7 +140,9 @@ class _Sitting:
         others = {role: text for role, text in series.players.items() if text != HUMAN}
         if has_clock:  # a player that has never played takes longer for its first move
             stand_ins = {**others, **dict.fromkeys(self._people, "random")}
-            rehearse(self._arena(stand_ins, {}), program.source.text, own_process=True)
+            start_s = self._game.conditions.remote.start_clock_s
+            arena = self._arena(stand_ins, {})
+            rehearse(arena, program.source.text, start_s, own_process=True)
         self._others = others
 
     def play(self, seed: int) -> MatchRecord:
@@ -149,7 +151,10 @@ class _Sitting:
         return play_match(self._arena(self._others, guests), seed, self._game.conditions)
 
     def _arena(self, players: Mapping[str, str], guests: Mapping[str, Seat]) -> Arena:
-        return set_up(self._game.name, self._program, players, self._machines, guests=guests)
+        apart = order_of(self._game.conditions, self._program, self._machines, self._series.limits)
+        return set_up(
+            self._game.name, self._program, players, self._machines, guests=guests, apart=apart
+        )
 
     def _maker(self, role: str, seed: int) -> Callable[[np.random.Generator], Person]:
         number = self._program.roles.index(role)

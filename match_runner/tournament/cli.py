@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ggp.cli.arguments import FilePath, json_option, verbose_option
-from match_runner.options import place_options, read_place
+from match_runner.options import in_process_option, place_options, read_place
 from match_runner.series.holding import hold_series, printer
 from match_runner.tournament.standing_tables import show_tournament
 from match_runner.tournament.summary import summarize
@@ -19,9 +19,10 @@ from match_runner.tournament.toml_file import read_tournament
 @click.command()
 @click.argument("file", type=FilePath())
 @place_options(out="FILE without .toml")
+@in_process_option
 @json_option
 @verbose_option
-def tournament(file: Path, as_json: bool, **asked: Any) -> int:
+def tournament(file: Path, as_json: bool, in_process: bool, **asked: Any) -> int:
     """Play the tournament that FILE describes in TOML, and say who is best.
 
     Results are kept in DIR as they come: beside FILE, unless --out says where. After an
@@ -32,9 +33,13 @@ def tournament(file: Path, as_json: bool, **asked: Any) -> int:
     if place.folder is None:
         place = replace(place, folder=_beside(file))
 
-    return hold_series(
-        read_tournament(file), place, printer(summarize, show_tournament, as_json=as_json)
+    series = read_tournament(file)
+    games = (
+        replace(game, conditions=replace(game.conditions, in_process=in_process))
+        for game in series.games
     )
+    series = replace(series, games=tuple(games))
+    return hold_series(series, place, printer(summarize, show_tournament, as_json=as_json))
 
 
 def _beside(file: Path) -> Path:

@@ -14,7 +14,6 @@ import logging
 import math
 import pickle
 import re
-import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -25,12 +24,8 @@ from typing import Any, TypeVar
 from ggp.console import installed_version
 from ggp.errors import ConfigError, MatchError
 from ggp.libraries import demand_library, extra_advice
-from match_runner.workers.executor import (
-    LocalPool,
-    WorkerCrashError,
-    WorkerFailedError,
-    too_long,
-)
+from match_runner.workers.executor import WorkerCrashError, WorkerFailedError, too_long
+from match_runner.workers.idle import keep_pool, take_pool
 
 _T = TypeVar("_T")
 
@@ -39,8 +34,6 @@ _CONNECT_S = 10.0
 _CLOSE_S = 5.0
 _LOOK_S = 0.5
 """How often a thread of a worker looks whether its match is still wanted."""
-_IDLE_S = 30.0
-"""How long a child without work is kept."""
 
 _log = logging.getLogger(__name__)
 
@@ -199,10 +192,6 @@ def _said(error: BaseException) -> str:
 
 # ---------------------------------------------------------------- the worker's side
 
-_idle: dict[LocalPool, threading.Timer] = {}
-"""Pools without work, and what ends them."""
-_idle_lock = threading.Lock()
-
 
 def run_in_child(message: bytes, limit_s: float, version: str) -> bytes:
     """Have a child of this Dask worker call a function.
@@ -240,7 +229,7 @@ def run_in_child(message: bytes, limit_s: float, version: str) -> bytes:
 
 
 def _call(message: bytes, limit_s: float, is_wanted: Callable[[], bool]) -> bytes:
-    pool = _take_pool()
+    pool = take_pool()
     try:
         future = pool.submit(call_pickled, (message,))
         until = time.monotonic() + limit_s
@@ -254,7 +243,7 @@ def _call(message: bytes, limit_s: float, is_wanted: Callable[[], bool]) -> byte
                     raise WorkerCrashError("nobody wants it any more") from None
     finally:
         if future.done():
-            _keep_pool(pool)
+            keep_pool(pool)
         else:
             pool.close()
 
@@ -263,28 +252,3 @@ def call_pickled(message: bytes) -> bytes:
     """Call a function in the child; the Dask worker need not import what it deals with."""
     function, args = pickle.loads(message)
     return pickle.dumps(function(*args))
-
-
-def _take_pool() -> LocalPool:
-    with _idle_lock:
-        if not _idle:
-            return LocalPool(1)
-        pool, timer = _idle.popitem()
-    timer.cancel()
-    return pool
-
-
-def _keep_pool(pool: LocalPool) -> None:
-    """For the next match, if it comes soon: a child takes seconds to start, and memory."""
-    timer = threading.Timer(_IDLE_S, _drop_pool, (pool,))
-    timer.daemon = True
-    with _idle_lock:
-        _idle[pool] = timer
-    timer.start()
-
-
-def _drop_pool(pool: LocalPool) -> None:
-    with _idle_lock:
-        if _idle.pop(pool, None) is None:
-            return
-    pool.close()

@@ -89,12 +89,27 @@ class LocalPool:
         for thread in self._threads:
             thread.start()
 
-    def submit(self, function: Callable[..., _T], args: tuple[Any, ...]) -> Future[_T]:
+    def submit(
+        self,
+        function: Callable[..., _T],
+        args: tuple[Any, ...],
+        hear: Callable[[Any], None] | None = None,
+    ) -> Future[_T]:
+        """See `Executor.submit`.
+
+        Args:
+            hear: given what the function says by `process.tell`, in another thread.
+        """
         future: Future[_T] = Future()
-        self._work.put((future, pickle.dumps((function, args))))
+        self._work.put((future, pickle.dumps((function, args)), hear))
         return future
 
-    def close(self) -> None:
+    def close(self, last_words_s: float = LAST_WORDS_S) -> None:
+        """See `Executor.close`.
+
+        Args:
+            last_words_s: what workers may take to end until they are killed.
+        """
         with self._lock:
             self._closed = True
             processes = list(self._processes.values())
@@ -103,7 +118,7 @@ class LocalPool:
                 work = self._work.get_nowait()
                 if work is not None:
                     work[0].cancel()
-        children.interrupt(*processes, last_words_s=LAST_WORDS_S)
+        children.interrupt(*processes, last_words_s=last_words_s)
         for _ in self._threads:
             self._work.put(None)
         for thread in self._threads:
@@ -112,11 +127,11 @@ class LocalPool:
     def _run(self, slot: int) -> None:
         """One thread for each process: it does nothing but hand work over and wait."""
         while (work := self._work.get()) is not None:
-            future, message = work
+            future, message, hear = work
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                future.set_result(self._ask(slot, message))
+                future.set_result(self._ask(slot, message, hear))
             except Exception as error:
                 future.set_exception(error)
         with self._lock:
@@ -124,7 +139,7 @@ class LocalPool:
         if process is not None:
             children.reap(process)
 
-    def _ask(self, slot: int, message: bytes) -> Any:
+    def _ask(self, slot: int, message: bytes, hear: Callable[[Any], None] | None) -> Any:
         """What the worker of this slot answers."""
         process = self._process(slot)
         assert process.stdin is not None
@@ -134,7 +149,10 @@ class LocalPool:
             with limit:
                 process.stdin.write(message)
                 process.stdin.flush()
-                failed, answer = pickle.load(process.stdout)
+                while (answer := pickle.load(process.stdout))[0] is None:
+                    if hear is not None:
+                        hear(answer[1])
+                failed, result = answer
         except (OSError, EOFError, pickle.UnpicklingError) as error:
             status = self._discard(slot, process)
             if limit.passed:
@@ -145,8 +163,8 @@ class LocalPool:
         if limit.passed:  # at the very moment it answered
             self._discard(slot, process)
         if failed:
-            raise WorkerFailedError(answer)
-        return answer
+            raise WorkerFailedError(result)
+        return result
 
     def _discard(self, slot: int, process: subprocess.Popen[bytes]) -> int:
         """End a process that is of no more use; its exit status."""
@@ -164,7 +182,7 @@ class LocalPool:
             return process
 
 
-_Work = tuple[Future[Any], bytes]
+_Work = tuple[Future[Any], bytes, Callable[[Any], None] | None]
 
 
 class _Limit:

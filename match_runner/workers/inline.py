@@ -6,6 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
+from match_runner.workers.idle import close_idle
+
 _T = TypeVar("_T")
 
 
@@ -25,4 +27,5 @@ class InlineExecutor:
         return future
 
     def close(self) -> None:
-        """Nothing is left to give up."""
+        """End processes that calls have kept for the next; nothing else is left to give up."""
+        close_idle()

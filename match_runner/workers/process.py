@@ -7,18 +7,36 @@ import logging
 import os
 import pickle
 import signal
+import threading
 import traceback
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 from ggp import children
 from ggp.console import EXIT_INTERRUPTED, setup_logging
 from ggp.errors import GGPError
 from ggp.notes import NOTE
 
+_answers: BinaryIO | None = None
+_lock = threading.Lock()
+
+
+def tell(news: Any) -> None:
+    """Have the caller of the function that is being worked on hear of something meanwhile."""
+    _send((None, news))
+
+
+def _send(answer: tuple[bool | None, Any]) -> None:
+    assert _answers is not None
+    message = pickle.dumps(answer)
+    with _lock:
+        _answers.write(message)
+        _answers.flush()
+
 
 def serve() -> None:
     """Answer questions `(function, arguments)` with `(failed, result or text)` until they end."""
+    global _answers
     setup_logging(0)
     # The parent has shown the warnings of a game, or will show an error instead. But it does not
     # know that machine code has to be compiled.
@@ -27,10 +45,10 @@ def serve() -> None:
     with os.fdopen(os.dup(0), "rb") as questions, children.own_answers() as answers:
         with open(os.devnull, "rb") as nothing:
             os.dup2(nothing.fileno(), 0)  # nobody else may read questions, as Prolog would
+        _answers = answers
         with contextlib.suppress(EOFError, BrokenPipeError):
             while True:
-                answers.write(pickle.dumps(_answer(questions)))
-                answers.flush()
+                _send(_answer(questions))
     os._exit(0)
 
 

@@ -9,14 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from ggp.errors import ConfigError, MatchError
+from ggp.errors import ConfigError, MatchError, ResultsError
+from ggp.gdl.games import find_game
 from match_runner.match.records import Fault, MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.series.comparison import ComparisonSummary, summarize
 from match_runner.series.holding import Held
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import MEASURE, PLAY, Series, plan_all
+from match_runner.series.runner import run_series
 from match_runner.series.store import FILE, open_store
+from match_runner.workers.inline import InlineExecutor
 from match_runner.workers.tries import MAX_TRIES
 from tests.match_runner.comparisons import (
     CrashingExecutor,
@@ -335,3 +338,47 @@ def test_a_kept_role_is_played_by_one_and_compared_with_nobody(tmp_path: Path) -
     assert summary.played == 6
     assert all(player.by_role.keys() == {"player1"} for player in summary.players)
     assert summary.players[0].tally.wins + summary.players[0].tally.losses <= 3
+
+
+def test_a_series_knows_a_game_by_its_rules_and_not_by_its_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = find_game("kuhn_poker").read_text()
+    (tmp_path / "cards.gdl").write_text(rules)
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path)
+    players = ("legal", "random")
+    first, _ = compared(series_of("cards.gdl", *players), Path("out"))
+    monkeypatch.chdir("below")
+    more, failures = compared(series_of("../cards.gdl", *players, rounds=2), Path("../out"))
+    assert (first.played, more.played, failures) == (2, 4, ())
+    monkeypatch.chdir(tmp_path)
+    again, _ = compared(series_of("cards.gdl", *players, rounds=2), Path("out"), CrashingExecutor())
+    assert again.played == 4
+    changed = rules.replace("(goal ?p 75)", "(goal ?p 70)")
+    assert changed != rules
+    (tmp_path / "other.gdl").write_text(changed)
+    with pytest.raises(ConfigError, match=r"games\.cards\.gdl was there and is now not there"):
+        compared(series_of("other.gdl", *players), Path("out"))
+
+
+def played_without_room(series: Series, folder: Path) -> None:
+    """Play as if the disk was full as soon as the file was made."""
+    with open_store(folder, series) as store:
+        (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
+        store._connection.execute(f"PRAGMA max_page_count = {pages}")
+        run_series(series, store, InlineExecutor(), lambda match: None)
+
+
+def test_a_full_disk_is_no_wrong_input(tmp_path: Path) -> None:
+    series = series_of("kuhn_poker", "legal", "random", rounds=20)
+    with pytest.raises(ResultsError, match="database or disk is full") as caught:
+        played_without_room(series, tmp_path)
+    assert not isinstance(caught.value, ConfigError)  # which is exit code 2
+    assert f"cannot keep results in {tmp_path / FILE}" in str(caught.value)
+    summary, failures = compared(longer(series, 2), tmp_path)
+    assert (summary.played, failures) == (4, ())
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / FILE).write_text("no database at all" * 100)
+    with pytest.raises(ConfigError, match=r"cannot use .*file is not a database"):
+        compared(series, tmp_path / "odd")

@@ -18,9 +18,10 @@ from ggp.search.anytime import Deadline
 from match_runner.match.referee import Conditions
 from match_runner.match.seats import set_up
 from match_runner.series import match_task
-from match_runner.series.match_task import MatchTask, play, rehearse
+from match_runner.series.match_task import MatchTask, _rehearsed, play, rehearse
+from match_runner.workers.idle import close_idle
 
-CLOCK_S = 1.0
+CLOCK_S = 0.8
 
 
 class Loads(FirstLegal):
@@ -45,7 +46,7 @@ class Counts(FirstLegal):
         return super().decide(bag, deadline)
 
 
-def task(play_clock_s: float | None) -> MatchTask:
+def task(play_clock_s: float | None, *, in_process: bool = True) -> MatchTask:
     return MatchTask(
         "exploding_bomb",
         "exploding_bomb",
@@ -54,7 +55,7 @@ def task(play_clock_s: float | None) -> MatchTask:
         Limits(),
         {"agent": f"{__name__}:Loads"},
         0,
-        Conditions(play_clock_s),
+        Conditions(play_clock_s, in_process=in_process),
     )
 
 
@@ -74,10 +75,17 @@ def test_only_a_process_of_ours_keeps_what_is_loaded_from_the_collector(
     own_process: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frozen: list[bool] = []
-    monkeypatch.setattr(match_task, "_rehearsed", set())
+    monkeypatch.setattr(match_task, "_rehearsed", {})
     monkeypatch.setattr(gc, "freeze", lambda: frozen.append(True))
     play(task(CLOCK_S), own_process)
     assert frozen == [True] * own_process
+
+
+def test_what_it_loads_in_a_process_of_its_own_costs_none_either() -> None:
+    _rehearsed.clear()
+    for _ in range(2):
+        assert not play(task(CLOCK_S, in_process=False)).faults
+        close_idle()  # the next match finds none that has loaded anything
 
 
 def test_a_rehearsal_goes_on_until_everybody_has_had_a_choice() -> None:

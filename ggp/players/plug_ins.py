@@ -1,0 +1,170 @@
+"""Players that are not ours: classes of modules and of installed packages, which may be wrong.
+
+Nothing that such a class does when it is looked for or made gets out as it is: what is told says
+which player it was, and the file and the line of its own code.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from ggp.errors import ConfigError, PlayerError
+from ggp.gdl.nearest import unknown
+from ggp.players.player import Context, Player, PlayerClass
+
+ENTRY_POINTS = "ggp.players"
+"""Group in which other packages offer players."""
+
+_PACKAGE = str(Path(__file__).parents[1])
+_SAID = "see docs/adding-a-player.md"
+
+
+def offered_names() -> list[str]:
+    """The names under which installed packages offer players."""
+    return sorted(each.name for each in entry_points(group=ENTRY_POINTS))
+
+
+def offered(name: str) -> PlayerClass | None:
+    """A player of an installed package; None if there is none of that name.
+
+    Raises:
+        ConfigError: it cannot be imported, or is no player.
+    """
+    for each in entry_points(group=ENTRY_POINTS, name=name):
+        return _checked(_found(name, each.module, each.attr), name)
+    return None
+
+
+def imported(module: str, attribute: str, known: Sequence[str]) -> PlayerClass:
+    """A player by module and class, found as Python finds modules, in the current folder too.
+
+    Args:
+        known: names of players that need no module, for messages.
+
+    Raises:
+        ConfigError: there is no such module or class, it cannot be imported, or is no player.
+    """
+    if not all(part.isidentifier() for part in module.split(".")):
+        possible = f"players: {', '.join(known)}, or module:Class"
+        raise ConfigError(unknown("player", f"{module}:{attribute}", known, possible))
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # worker processes get the same path
+    name = f"{module}:{attribute}"
+    try:
+        return _checked(_found(name, module, attribute), name)
+    except ConfigError as error:
+        cause = error.__cause__
+        if not isinstance(cause, ModuleNotFoundError) or cause.name != module:
+            raise
+        raise ConfigError(
+            f"unknown player {name!r}: there is no module {module!r}; players: {', '.join(known)}"
+        ) from cause
+
+
+def make(player: PlayerClass, name: str, options: Any, context: Context) -> Player:
+    """A player for one match.
+
+    Args:
+        name: what messages call it.
+
+    Raises:
+        PlayerError: making it raised; says what, and where in its code.
+    """
+    try:
+        return player(options, context)
+    except MemoryError:
+        raise
+    except (Exception, SystemExit) as error:
+        place = _place(error, _file_of(player)) or _place_of(player)
+        raise PlayerError(
+            f"the player {name} raised {_shown(error)} when it was made{place}"
+        ) from error
+
+
+def _found(name: str, module: str, attribute: str) -> Any:
+    try:
+        found = import_module(module)
+    except (ImportError, SyntaxError) as error:
+        raise ConfigError(f"the player {name} cannot be imported: {error}") from error
+    except (Exception, SystemExit) as error:
+        place = _place(error, None)
+        raise ConfigError(
+            f"the module of the player {name} raised {_shown(error)} when it was imported{place}"
+        ) from error
+    try:
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except AttributeError as error:
+        raise ConfigError(f"the module {module} has no {attribute!r}") from error
+    return found
+
+
+def _checked(player: Any, name: str) -> PlayerClass:
+    missing = [method for method in ("observe", "choose") if not hasattr(player, method)]
+    if not callable(player) or missing:
+        raise ConfigError(
+            f"{name} is no player: it must be a class with the methods observe and choose, {_SAID}"
+        )
+    try:
+        signature = inspect.signature(player)
+    except (TypeError, ValueError):  # nobody knows what it takes
+        signature = None
+    try:
+        if signature is not None:
+            signature.bind(None, None)
+    except TypeError as error:
+        raise ConfigError(
+            f"{name} is no player: it must take options and a context, and takes {signature}"
+            f"{_place_of(player)}, {_SAID}"
+        ) from error
+    found: PlayerClass = player
+    return found
+
+
+def _shown(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
+def _place(error: BaseException, file: str | None) -> str:
+    """Where an error came from: in a file, else in code that is neither ours nor Python's."""
+    frames = list(traceback.walk_tb(error.__traceback__))
+    codes = [(frame.f_code.co_filename, line) for frame, line in frames]
+    own = [place for place in codes if place[0] == file] if file else []
+    own = own or [place for place in codes if not _is_ours(place[0])]
+    return f" ({_relative(own[-1][0])}, line {own[-1][1]})" if own else ""
+
+
+def _place_of(player: Any) -> str:
+    """Where a player is defined."""
+    code = next(_codes(player), None)
+    return "" if code is None else f" ({_relative(code.co_filename)}, line {code.co_firstlineno})"
+
+
+def _codes(player: Any) -> Iterator[CodeType]:
+    for function in (player, getattr(player, "__init__", None), getattr(player, "__new__", None)):
+        code = getattr(function, "__code__", None)
+        if code is not None:
+            yield code
+
+
+def _file_of(player: Any) -> str | None:
+    return getattr(sys.modules.get(getattr(player, "__module__", "")), "__file__", None)
+
+
+def _is_ours(file: str) -> bool:
+    return file.startswith((_PACKAGE, "<")) or file.startswith(os.path.dirname(os.__file__))
+
+
+def _relative(file: str) -> str:
+    """A path as short as it can be given from the current folder."""
+    here = os.getcwd()
+    return os.path.relpath(file, here) if file.startswith(here + os.sep) else file

@@ -1,0 +1,240 @@
+"""The far side of `apart`: the process of one player that is not ours.
+
+Every function here is called by the worker process of a `LocalPool`. The process has one player at
+a time, and keeps its machines for the next one. What a player says is put into plain values, so
+that nothing of its own gets out; what it raises is told, with the place in words.
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ggp.errors import ConfigError, PlayerError
+from ggp.gdl.program import Program
+from ggp.machine import Limits, Machine, build_machine
+from ggp.machine.games import read_program
+from ggp.players import Decision, MoveValue, Player, make_player, parse_spec
+from ggp.players.player import Learning
+from ggp.search.anytime import Deadline
+from match_runner.workers import process
+
+BETWEEN_REPORTS_S = 0.05
+"""Reports come no faster than this: somebody has to read them."""
+
+_MOST_MACHINES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class MachineOrder:
+    """A machine that another process is to build.
+
+    Attributes:
+        source, rules: name and text of the rules, as in `read_program`.
+        backend, limits, ready: see `build_machine`.
+    """
+
+    source: str
+    rules: str
+    backend: str
+    limits: Limits
+    ready: bool = True
+
+    @classmethod
+    def of(cls, program: Program, backend: str, limits: Limits | None = None) -> MachineOrder:
+        """A machine for the rules of a program, ready for a clock."""
+        source = program.source
+        return cls(source.name, source.text, backend, limits or Limits())
+
+
+@dataclass(frozen=True, slots=True)
+class ToldTurn:
+    """What a player is told of a turn, see `Player.observe`."""
+
+    move: str | None
+    percepts: tuple[str, ...] | None
+    submitted: str | None
+    in_time: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What a player raised.
+
+    Attributes:
+        text: type and message.
+        chain: how it came to it, many lines.
+        unmade: whether the player could not be made.
+    """
+
+    text: str
+    chain: str
+    unmade: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came of asking a player.
+
+    Attributes:
+        states_visited: by this player so far.
+        raised: what it raised, or None.
+        decision: where it was asked for one and raised nothing.
+    """
+
+    states_visited: int
+    raised: Raised | None = None
+    decision: Decision | None = None
+
+
+_player: Player | None = None
+
+
+def prepare(order: MachineOrder, role: int, spec: str) -> None:
+    """Have a machine for a role, and the module of a player.
+
+    Raises:
+        GGPError: the machine cannot be built.
+    """
+    with suppress(ConfigError):  # `make` says it
+        parse_spec(spec)
+    _machine(order, role)
+
+
+def make(
+    order: MachineOrder, role: int, spec: str, rng: np.random.Generator, reports: bool
+) -> Reply:
+    """Make the player of a match.
+
+    Args:
+        reports: whether its best decisions so far are told while it decides.
+    """
+
+    def act() -> None:
+        global _player
+        _player = None
+        try:
+            found = parse_spec(spec)
+        except ConfigError as error:  # it was found where the match was begun
+            raise PlayerError(str(error)) from error
+        report = _Report() if reports else None
+        _player = make_player(found, _machine(order, role), role, rng, report=report)
+
+    return _reply(act)
+
+
+def observe(turns: Sequence[ToldTurn], until_s: float | None) -> Reply:
+    """Tell the player of turns; of several that it does not take, the first is told.
+
+    Args:
+        until_s: when it is to be through, on `time.monotonic`; None without a clock.
+    """
+    replies = [_reply(lambda turn=turn: _tell(turn, until_s)) for turn in turns]  # type: ignore[misc]
+    return next((reply for reply in replies if reply.raised), replies[-1])
+
+
+def choose(until_s: float | None, value_forced: bool) -> Reply:
+    """Ask the player for its move; see `observe`."""
+    return _reply(lambda: _plain(_own().choose(_deadline(until_s), value_forced=value_forced)))
+
+
+def ended(move: str | None, percepts: Sequence[str] | None, goal: float | None) -> Reply:
+    """Tell the player how the match ended, if it wants to know; see `Learning`."""
+
+    def act() -> None:
+        player = _own()
+        if isinstance(player, Learning):
+            player.ended(move, percepts, goal)
+
+    return _reply(act)
+
+
+def states_visited(player: Player | None) -> int:
+    """The states that a player visited; 0 where it does not say."""
+    try:
+        return int(player.states_visited) if player is not None else 0
+    except Exception:
+        return 0
+
+
+@lru_cache(maxsize=_MOST_MACHINES)
+def _machine(order: MachineOrder, role: int) -> Machine:
+    """A role's own: no two players share one."""
+    program = read_program(order.rules, order.source, files=True)
+    return build_machine(program, order.backend, order.limits, ready=order.ready)
+
+
+def _reply(act: Callable[[], Decision | None]) -> Reply:
+    try:
+        decision = act()
+    except MemoryError:
+        raise  # the process ends
+    except (Exception, SystemExit) as error:
+        unmade = isinstance(error, PlayerError)
+        text = str(error) if unmade else f"{type(error).__name__}: {error}"
+        chain = "".join(traceback.format_exception(error))
+        return Reply(states_visited(_player), Raised(text, chain, unmade))
+    return Reply(states_visited(_player), None, decision)
+
+
+def _own() -> Player:
+    assert _player is not None
+    return _player
+
+
+def _deadline(until_s: float | None) -> Deadline | None:
+    return None if until_s is None else Deadline(until_s, time.monotonic)
+
+
+def _tell(turn: ToldTurn, until_s: float | None) -> None:
+    _own().observe(
+        turn.move,
+        turn.percepts,
+        submitted=turn.submitted,
+        in_time=turn.in_time,
+        deadline=_deadline(until_s),
+    )
+
+
+def _plain(decision: Any) -> Decision:
+    """A decision of plain values."""
+    if not isinstance(decision.move, str):
+        raise TypeError(f"the move of a decision is a text, not {decision.move!r}")
+    mixed, fault = decision.probabilities, decision.fault
+    return Decision(
+        move=str(decision.move),
+        values=tuple(
+            MoveValue(str(v.move), _number(v.value), _number(v.stderr), int(v.visits))
+            for v in decision.values
+        ),
+        particles=int(decision.particles),
+        exact=bool(decision.exact),
+        states_visited=int(decision.states_visited),
+        seconds=float(decision.seconds),
+        fault=None if fault is None else str(fault),
+        probabilities=None if mixed is None else {str(m): float(p) for m, p in mixed.items()},
+        guessed=int(decision.guessed),
+    )
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+class _Report:
+    """Tells the best decision so far, now and then."""
+
+    def __init__(self) -> None:
+        self._told_s = 0.0
+
+    def __call__(self, decision: Decision) -> None:
+        if time.monotonic() - self._told_s >= BETWEEN_REPORTS_S:
+            self._told_s = time.monotonic()
+            process.tell(_plain(decision))

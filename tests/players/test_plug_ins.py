@@ -1,0 +1,161 @@
+"""Players in modules of their own: what is said where they are no players, or cannot be made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from ggp.cli import main as ggp_main
+from ggp.errors import ConfigError
+from ggp.gdl.games import find_game
+from ggp.players import parse_spec, takes_states
+from ggp.server import worker_match
+from ggp.server.orders import Answer, MoveReport, Setup, Think
+from match_runner.cli import main
+from match_runner.series.plan import with_states
+from tests.support.commands import run as run_ggp
+from tests.support.plug_ins import write_module
+
+PLAYERS = '''
+from dataclasses import dataclass
+
+from ggp.players import BeliefPlayer, wholes
+
+
+class Breaks:
+    """A player that cannot be made."""
+
+    states_visited = 0
+
+    def __init__(self, options, context):
+        self.depth = deep(context)
+
+    def observe(self, move, percepts, **_): ...
+
+    def choose(self, deadline=None, *, value_forced=False): ...
+
+
+def deep(context):
+    return {}[context.role]
+
+
+class Other(Breaks):
+    def __init__(self, depth):
+        self.depth = depth
+
+
+class Odd(Breaks):
+    Options = dict
+
+
+@dataclass(frozen=True)
+class Budget:
+    states: tuple[int, ...] = wholes("states")
+
+
+class Counts(Breaks):
+    Options = Budget
+'''
+
+
+@pytest.fixture(name="module")
+def _module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    return write_module(PLAYERS, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("text", ["..:x", ".:x", ":x", "a..b:x", "os.:x", ".os:path", "a\0b:x"])
+def test_what_names_no_module_is_an_unknown_player(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"unknown player .*; players: legal, random"):
+        parse_spec(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = 1\nprint(y)\n", r"raised NameError: name 'y' is not defined .*{}\.py, line 2"),
+        ("import os\nos.nothing\n", r"raised AttributeError: .*nothing.*{}\.py, line 2"),
+        ("\nraise SystemExit(3)\n", r"raised SystemExit: 3 .*{}\.py, line 2"),
+        ("def (:\n", "cannot be imported: invalid syntax"),
+    ],
+)
+def test_a_module_that_fails_says_where(
+    text: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = write_module(text, tmp_path, monkeypatch)
+    with pytest.raises(ConfigError, match=said.format(name)):
+        parse_spec(f"{name}:P")
+
+
+def test_a_player_that_takes_other_arguments_is_refused(module: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_spec(f"{module}:Other")
+    assert str(caught.value) == (
+        f"{module}:Other is no player: it must take options and a context, and takes (depth) "
+        f"({module}.py, line 25), see docs/adding-a-player.md"
+    )
+
+
+def test_options_that_are_none_are_refused(module: str) -> None:
+    with pytest.raises(ConfigError, match=f"options of {module}:Odd must be a dataclass"):
+        parse_spec(f"{module}:Odd")
+
+
+def test_a_player_that_cannot_be_made_says_where_its_code_failed(module: str) -> None:
+    args = (
+        "evaluate",
+        "kuhn_poker",
+        "--role",
+        "player1",
+        "--player",
+        f"{module}:Breaks",
+        "--backend",
+        "prolog",
+    )
+    result = run_ggp(*args)
+    said = f"the player {module}:Breaks raised KeyError: 0 when it was made ({module}.py, line 21)"
+    assert (result.exit_code, result.stderr) == (2, f"error: {said}\n")
+    told = CliRunner().invoke(ggp_main, ["-v", *args], prog_name="ggp").stderr
+    assert "in deep\n    return {}[context.role]" in told
+    assert told.splitlines()[-1] == f"error: {said}"
+
+
+def test_it_loses_its_moves_in_a_match(module: str) -> None:
+    args = ["play", "kuhn_poker", "--player", f"player1={module}:Breaks", "--player"]
+    result = CliRunner().invoke(main, [*args, "player2=random", "-v"], prog_name="match-runner")
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    said = f"raised KeyError: 0 when it was made ({module}.py, line 21)"
+    assert f"turn 1, player1: the player {module}:Breaks {said}" in result.stderr
+    assert result.stderr.count("in deep\n    return {}[context.role]") == 1
+    assert "committed faults in every match" in result.stderr
+
+
+def test_a_server_has_others_decide_in_its_place(module: str) -> None:
+    told: list[Answer] = []
+    match = worker_match.WorkerMatch(told.append, lambda: False)
+    match.build(
+        Setup(
+            find_game("kuhn_poker").read_text(),
+            "player1",
+            f"{module}:Breaks",
+            "propnet",
+            0,
+            60,
+            1 << 32,
+        )
+    )
+    match.think(Think(1, 0, (), 1e12))
+    answer = told[-1]
+    assert isinstance(answer, MoveReport)
+    assert answer.decision.fault is not None
+    assert f"the player {module}:Breaks raised KeyError: 0" in answer.decision.fault
+
+
+def test_a_budget_is_added_to_a_player_of_a_module(module: str) -> None:
+    assert takes_states(parse_spec(f"{module}:Counts"))
+    first = with_states(f"{module}:Counts", (7,))
+    assert first == f"{module}:Counts:states=7"
+    assert parse_spec(first).options.states == (7,)
+    assert with_states(f"{module}:Counts:n=1", (7,)) == f"{module}:Counts:n=1,states=7"
