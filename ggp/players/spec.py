@@ -108,13 +108,19 @@ class PlayerInfo:
     options: tuple[OptionInfo, ...]
 
 
-def parse_spec(text: str) -> PlayerSpec:
+def parse_spec(text: str, *, trusted: bool = True) -> PlayerSpec:
     """Read a player spec.
+
+    Args:
+        trusted: whether whoever wrote it may run code and open files of this user: name a module,
+            a player of another package, or an option's file. Others may name `PLAYERS` only.
 
     Raises:
         ConfigError: unknown player or option, or a bad value; says what is possible.
     """
     name, _, rest = text.strip().partition(":")
+    if not trusted and name not in PLAYERS:
+        raise ConfigError(unknown("player", name, tuple(PLAYERS), f"players: {', '.join(PLAYERS)}"))
     player = PLAYERS.get(name) or _offered(name)
     if player is None:
         attribute, _, options = rest.partition(":")
@@ -124,7 +130,8 @@ def parse_spec(text: str) -> PlayerSpec:
             raise ConfigError(unknown("player", name, known, possible))
         name, rest = f"{name}:{attribute}", options
         player = _imported(name)
-    return PlayerSpec(text.strip(), player, read_options(_options_of(player), name, rest))
+    options_of = _options_of(player)
+    return PlayerSpec(text.strip(), player, read_options(options_of, name, rest, files=trusted))
 
 
 def make_player(
