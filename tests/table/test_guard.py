@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import socket
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -124,17 +126,43 @@ def test_a_body_that_is_too_long_or_too_slow_is_refused(tmp_path: Path) -> None:
             assert time.monotonic() - began_s < 5
 
 
-def test_the_command_says_where_the_table_is_and_ends_in_order(tmp_path: Path) -> None:
+def test_streams_end_with_the_server(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """And so does what is being looked for: nobody waits, and nothing is said to have failed."""
+    with ExitStack() as streams:
+        with live_table(tmp_path) as table:
+            begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
+            key = f"?key={begun['key']}"
+            paths = ["/api/alive", "/api/events", f"/api/matches/{begun['id']}/events{key}"]
+            table.until(f"/api/matches/{begun['id']}{key}", lambda told: told["frame"])
+            paths.append(f"/api/matches/{begun['id']}/mind{key}&role=xplayer&turn=0")
+            opened = [streams.enter_context(table.stream(path)) for path in paths]
+        for events in opened:
+            list(events)  # ends, and not by a connection that breaks
+    assert [r.getMessage() for r in caplog.records if r.levelno >= logging.ERROR] == []
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.verify)]
+)
+def test_the_command_says_where_the_table_is_and_ends_in_order(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     process = start("-m", "match_runner", "table", "--port", "0", "--folder", str(tmp_path))
     assert process.stdout is not None
+    assert process.stderr is not None
     line = process.stdout.readline()
     port = int(line.partition("localhost:")[2].partition("/")[0])
     table = LiveTable(port)
+    link = line.partition(f":{port}")[2].partition(" ")[0]
     while True:
         try:
+            table.enter(link)
             assert table.get("/api/lobby")["matches"] == []
             break
         except ConnectionRefusedError:
             time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
+    with table.stream("/api/events") as events:
+        process.send_signal(number)
+        assert list(events) == []
     assert process.wait(30) == 0
+    assert process.stderr.read() == ""
