@@ -166,8 +166,12 @@ class Table:
 
     async def player(self, request: Request) -> Response:
         """What is wrong with a player that somebody typed."""
-        self._hall.options.offers.spec_of(read_player(await _json(request)))
-        return JSONResponse({})
+        player = read_player(await _json(request))
+        try:
+            self._hall.options.offers.spec_of(player)
+        except GGPError as error:
+            return JSONResponse({"ok": False, "error": str(error)})
+        return JSONResponse({"ok": True})
 
     async def alive(self, request: Request) -> Response:
         """That the server is there."""

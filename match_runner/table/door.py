@@ -36,9 +36,10 @@ ALIVE = "/api/alive"
 _REFUSED = (
     "this table needs its link: open the one that `match-runner table` printed, or your seat's"
 )
+_HEAD = '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
 _REFUSED_PAGE = f"""<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>403</title></head>
+<head><meta charset="utf-8"><title>403</title>{_HEAD}</head>
 <body><h1>403: the link is missing</h1><p>{escape(_REFUSED.capitalize())}.</p></body>
 </html>
 """
@@ -135,8 +136,8 @@ def _lead_to(scope: Scope, address: str) -> Response:
         return Response(status_code=303, headers={"location": address})
     # A browser sends no strict cookie while it follows a link of another site, not even to where
     # that leads. From a page of ours it does.
-    text = f'<!doctype html><title>The table</title><a href="{escape(address)}">To the table</a>'
-    return HTMLResponse(text, headers={"refresh": f"0; url={address}"})
+    text = f'<title>The table</title>{_HEAD}<a href="{escape(address)}">To the table</a>'
+    return HTMLResponse(f"<!doctype html>{text}", headers={"refresh": f"0; url={address}"})
 
 
 def _names(scope: Scope) -> tuple[str, str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from match_runner.table.link_opener import open_link
 from tests.table.browsers import PATIENCE_MS, fits, open_browser, why_no_browser
 from tests.table.live import SECRETS, WORDS, LiveTable, live_table, seats_of
 
@@ -150,6 +151,7 @@ class Listener:
             for answer in self._answers
             if "event-stream" not in answer.headers.get("content-type", "")
             and answer.status != 303  # of a link, which has no body
+            and answer.request.method != "HEAD"
         ]
         assert self._events
         return "\n".join([*bodies, *self._events, self._page.content()])
@@ -358,3 +360,116 @@ def test_small_screens_show_everything(
                 assert box is not None
                 assert box["x"] >= 0
                 assert box["x"] + box["width"] <= SMALL["width"]
+
+
+def test_a_page_says_that_the_server_is_gone_and_goes_on_when_it_is_back(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with ExitStack() as windows:
+        with live_table(tmp_path) as table:
+            lobby, other = (
+                windows.enter_context(window(browser, table, may_fail="Failed to load resource"))
+                for _ in range(2)
+            )
+            lobby.goto(table.url)
+            lobby.wait_for_selector("#seat-0")
+            other.goto(f"{table.url}/match/none")
+            other.wait_for_selector(".trouble")
+            assert not lobby.locator("#gone").is_visible()
+        for page in (lobby, other):
+            page.wait_for_selector("#gone:has-text('does not answer')", timeout=5000)
+        assert lobby.locator("#seat-0").is_visible()
+        with live_table(tmp_path, port=table.port):
+            for page in (lobby, other):
+                page.wait_for_selector("#gone", state="hidden")
+            lobby.wait_for_selector("#seat-0")
+
+
+def test_a_link_on_a_page_of_another_site_leads_to_the_seat(
+    browser: Browser, table: LiveTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And so does the file that the command opens. Nothing keeps the token in sight."""
+    begun = table.begin("monty_hall", {"candidate": "human"})
+    link = table.url + begun["links"]["candidate"]
+    page_of_others = tmp_path / "page.html"
+    page_of_others.write_text(f'<a href="{link}">play</a>')
+    with window(browser, None) as page:
+        page.goto(page_of_others.as_uri())
+        page.click("text=play")
+        page.wait_for_selector("button.move")
+        assert "token" not in page.url
+        assert page.evaluate("document.cookie") == ""
+        assert page.locator("a[href='/']").count() == 0
+        page.reload()
+        page.wait_for_selector("button.move")
+    monkeypatch.setattr("webbrowser.open", print)
+    open_link(table.url + table.link, tmp_path)
+    with window(browser, None) as page:
+        page.goto((tmp_path / "open.html").as_uri())
+        page.wait_for_selector("#seat-0")
+        assert page.url == f"{table.url}/"
+    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+
+
+def test_every_page_has_one_heading_and_what_is_none_says_so(
+    browser: Browser, table: LiveTable, every_kind: list[tuple[str, str]]
+) -> None:
+    pages = [*every_kind, ("/nothing", "text=There is no such page"), ("/match", "text=no such")]
+    pages += [("/match/none", ".trouble"), ("/record/none.json", ".trouble")]
+    with window(browser, table, may_fail="Failed to load resource") as page:
+        for path, ready in pages:
+            answer = page.goto(table.url + path)
+            page.wait_for_selector(ready)
+            assert page.locator("h1").count() == 1, path
+            assert page.locator("h1").inner_text().strip(), path
+            assert answer is not None
+            assert answer.status == (404 if path in ("/nothing", "/match") else 200)
+    with window(browser, None, may_fail="Failed to load resource") as page:
+        answer = page.goto(table.url)
+        assert answer is not None
+        assert answer.status == 403
+        assert page.locator("h1").inner_text() == "403: the link is missing"
+
+
+def test_a_bad_player_is_found_before_anything_begins(page: Page, table: LiveTable) -> None:
+    page.goto(table.url)
+    page.select_option("#game", "tic_tac_toe")
+    page.wait_for_selector("label:has-text('xplayer')")
+    page.select_option("#seat-0", "other")
+    assert page.locator("button.primary").is_disabled()
+    for text, said in [
+        ("hyperplay2:n=x", "option 'n' of player hyperplay2 needs a whole number"),
+        ("nobody:Here", "unknown player"),
+        ("http://localhost:9147", "must be offered"),
+    ]:
+        with page.expect_response(lambda answer: answer.url.endswith("/api/player")):
+            page.locator("#other-0").fill(text)
+        page.wait_for_selector(f'#problem-0:has-text("{said}")')
+        assert page.locator("button.primary").is_disabled()
+    page.locator("#other-0").fill("random")
+    page.wait_for_selector("button.primary:enabled")
+    assert page.locator("#problem-0").inner_text() == ""
+    page.locator("#other-0").fill("hyperplay2:n=x")
+    page.wait_for_selector("#problem-0:has-text('whole number')")
+    page.select_option("#seat-0", "random")
+    page.wait_for_selector("button.primary:enabled")
+
+
+def test_matches_that_begin_are_counted_and_pasted_rules_are_named(
+    page: Page, table: LiveTable
+) -> None:
+    page.goto(table.url)
+    page.select_option("#game", label="Your own rules …")
+    page.locator("#rules-name").fill("A game of mine")
+    page.locator("#rules").fill(
+        "(role solo) (legal solo go) (init x) (goal solo 5) (<= terminal (true x))"
+    )
+    page.wait_for_selector("#seat-0")
+    page.select_option("#seat-0", "random")
+    page.click("summary:has-text('Clocks')")
+    page.locator("#number").fill("3")
+    page.click("button.primary")
+    page.wait_for_selector("text=3 matches began.")
+    page.wait_for_selector(".match:has-text('A game of mine')")
+    told = table.get("/api/lobby")["matches"][:3]
+    assert [match["game"] for match in told] == ["A game of mine"] * 3

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import socket
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ggp.server.settings import ServerLimits
+from match_runner.table.door import Door
+from match_runner.table.guard import Guard, Names
 from tests.support.commands import start
 from tests.table.live import LiveTable, live_table
 
@@ -127,18 +131,49 @@ def test_a_body_that_is_too_long_or_too_slow_is_refused(tmp_path: Path) -> None:
 
 
 def test_streams_end_with_the_server(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """And so does what is being looked for: nobody waits, and nothing is said to have failed."""
     with ExitStack() as streams:
         with live_table(tmp_path) as table:
-            begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
-            key = f"?key={begun['key']}"
-            paths = ["/api/alive", "/api/events", f"/api/matches/{begun['id']}/events{key}"]
-            table.until(f"/api/matches/{begun['id']}{key}", lambda told: told["frame"])
-            paths.append(f"/api/matches/{begun['id']}/mind{key}&role=xplayer&turn=0")
+            paths = ["/api/alive", "/api/events"]
             opened = [streams.enter_context(table.stream(path)) for path in paths]
         for events in opened:
-            list(events)  # ends, and not by a connection that breaks
+            assert list(events) == []  # it ends, and not by a connection that breaks
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.ERROR] == []
+
+
+def test_who_waits_for_an_answer_is_told_that_the_table_was_ended() -> None:
+    async def check() -> None:
+        said: list[Any] = []
+
+        async def send(message: Any) -> None:
+            said.append(message)
+
+        async def wait(*_: Any) -> None:
+            await asyncio.Event().wait()
+
+        door = Door(None, lambda seat: None, is_secure=False)
+        guard = Guard(wait, door, Names(), ServerLimits())
+        scope: Any = {"type": "http", "method": "GET", "path": "/", "query_string": b""}
+        scope |= {"headers": [(b"host", b"localhost:80")], "server": ("127.0.0.1", 80)}
+        waiting = asyncio.ensure_future(guard(scope, wait, send))
+        await asyncio.sleep(0)
+        guard.stop()
+        await waiting
+        await guard(scope, wait, send)  # and so is who comes later
+        assert [m["status"] for m in said if "status" in m] == [503, 503]
+        assert b"the table was ended" in said[1]["body"]
+
+    asyncio.run(check())
+
+
+def test_a_proxy_may_stand_before_the_table() -> None:
+    names = Names(("box",), "https://table.example")
+    server = ("10.0.0.2", 8080)
+    for host in ("localhost:8080", "box:8080", "10.0.0.2:8080", "table.example"):
+        assert names.has(host, server)
+    for host in ("box", "10.0.0.3:8080", "table.example:8080", "evil.example:8080", ""):
+        assert not names.has(host, server)
+    assert Names().has("[::1]:80", ("::1", 80))
+    assert not Names().has("", server)
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ function notice(text) {
 async function reached() {
   try {
     const signal = AbortSignal.timeout(ANSWER_MS);
-    const answer = await fetch("/static/icon.svg", { cache: "no-store", signal });
+    const answer = await fetch("/static/icon.svg", { method: "HEAD", cache: "no-store", signal });
     return answer.status === 403 ? CLOSED : "";
   } catch {
     return GONE;

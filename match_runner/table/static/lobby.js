@@ -217,8 +217,8 @@ function seatField(role, number, players, judge) {
     judge(number, "not checked yet");
     await new Promise((resolve) => setTimeout(resolve, after_ms));
     if (own !== asked) return;
-    const found = await ask("/api/player", { player: other.value }).then(() => "", (error) => error.message);
-    if (own === asked) tell(found);
+    const found = await ask("/api/player", { player: other.value }).catch(({ message }) => ({ error: message }));
+    if (own === asked) tell(found.error ?? "");
   }
 
   const choice = el("select", { id: `seat-${number}`, onChange: () => check(0) },
