@@ -60,7 +60,7 @@ def find_companion(name_or_path: str, suffix: str) -> Path:
 def comes_with_games(name: str, suffix: str) -> bool:
     """Whether `find_companion` finds nothing but a file that comes with the games."""
     is_plain = os.path.basename(name) == name and not os.path.lexists(name)
-    return is_plain and any((folder / f"{name}{suffix}").is_file() for folder in _folders())
+    return is_plain and any(os.path.isfile(folder / f"{name}{suffix}") for folder in _folders())
 
 
 def game_that_comes(name: str) -> Path | None:

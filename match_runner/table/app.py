@@ -157,7 +157,7 @@ class Table:
         fields = fields_of(await _json(request))
         rules = fields.get("rules")
         if rules is None:
-            name = str(fields.get("game"))
+            name = str(fields.get("game"))[:MOST_TEXT]
             text = self._hall.options.offers.rules_of(name, None)[0]
         else:
             name, text = str(fields.get("name", "rules"))[:MOST_TEXT], rules_text(rules)

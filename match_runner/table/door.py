@@ -40,7 +40,11 @@ _HEAD = '<meta name="color-scheme" content="light dark"><link rel="icon" href="d
 _REFUSED_PAGE = f"""<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><title>403</title>{_HEAD}</head>
-<body><h1>403: the link is missing</h1><p>{escape(_REFUSED.capitalize())}.</p></body>
+<body>
+<h1>403: the link is missing</h1>
+<p>This table needs its link: open the one that <code>match-runner table</code> printed, or the
+link of your seat.</p>
+</body>
 </html>
 """
 

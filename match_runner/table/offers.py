@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_game, game_that_comes, list_games
@@ -26,7 +27,7 @@ from match_runner.series.plan import check_player
 from match_runner.table.requests import MOST_RULES
 
 MOST_GAMES = 500
-"""Rulesheets of the folder that are offered."""
+"""Rulesheets of the folder after which no more folders are looked into."""
 
 _MOST_LOOKED_AT = 20_000
 _SUFFIXES = (".gdl", ".kif")
@@ -49,7 +50,7 @@ class Offers:
 
     def game_names(self) -> list[str]:
         """Every game that can be named, first the one that the table was started with."""
-        names = [*sorted(self._below()), *list_games()]
+        names = [*sorted(self._listed()), *list_games()]
         if self.game is None:
             return names
         return [self.game, *(name for name in names if name != self.game)]
@@ -73,9 +74,12 @@ class Offers:
             return text, None
         if rules is not None:
             return rules, None
-        path = find_game(game) if game == self.game else self._path_of(game)
+        if game == self.game:
+            path = find_game(game)
+        else:
+            path = game_that_comes(game) or self._below(game) or self._unknown(game)
         beside = side_file_of(path)
-        if beside is not None and path in self._below().values() and not self._is_below(beside):
+        if path == self._below(game) and not self._has(beside):
             beside = None
         return _read(path), beside
 
@@ -92,20 +96,16 @@ class Offers:
                 f"{player!r} is the address of a player elsewhere, which must be offered when the "
                 "table is started: `match-runner table --offer NAME=http://HOST:PORT`"
             )
-        try:
-            return parse_spec(player, trusted=False).text
-        except ConfigError as error:
-            if not self.players:
-                raise
-            raise ConfigError(f"{error}; offered: {', '.join(self.players)}") from error
+        name = player.partition(":")[0]
+        if name not in PLAYERS:
+            known = (*PLAYERS, *self.players)
+            others = "others must be offered when the table is started: --offer NAME=SPEC"
+            raise ConfigError(
+                unknown("player", name, known, f"players: {', '.join(known)}; {others}")
+            )
+        return parse_spec(player, trusted=False).text
 
-    def _path_of(self, game: str) -> Path:
-        path = game_that_comes(game)
-        if path is not None:
-            return path
-        below = self._below()
-        if game in below:
-            return below[game]
+    def _unknown(self, game: str) -> NoReturn:
         if os.sep in game:
             raise ConfigError(
                 "only games that come with ggp, and those below --games, are known by name; paste "
@@ -114,27 +114,35 @@ class Offers:
         names = self.game_names()
         raise ConfigError(unknown("game", game, names, "paste the rules of other games"))
 
-    def _below(self) -> dict[str, Path]:
-        """Rulesheets of the folder by what they are called there; links do not lead out of it."""
-        found: dict[str, Path] = {}
+    def _listed(self) -> Iterator[str]:
+        """What the rulesheets of the folder are called."""
         if self.games is None:
-            return found
-        looked_at = 0
+            return
+        looked_at = found = 0
         for folder, folders, files in os.walk(self.games):  # which follows no links
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            for name in sorted(files):
-                path = Path(folder, name)
-                shown = path.relative_to(self.games).as_posix()
-                is_named = path.suffix in _SUFFIXES and shown.isprintable()
-                if is_named and path.is_file() and self._is_below(path):
-                    found[shown] = path
+            folders.sort()
+            for file in sorted(files):
+                name = Path(folder, file).relative_to(self.games).as_posix()
+                if self._below(name) is not None:
+                    yield name
+                    found += 1
             looked_at += len(files) + 1
-            if len(found) >= MOST_GAMES or looked_at >= _MOST_LOOKED_AT:
-                break
-        return dict(list(found.items())[:MOST_GAMES])
+            if found >= MOST_GAMES or looked_at >= _MOST_LOOKED_AT:
+                return
 
-    def _is_below(self, path: Path) -> bool:
-        return self.games is not None and path.resolve().is_relative_to(self.games.resolve())
+    def _below(self, name: str) -> Path | None:
+        """The rulesheet of that name in the folder, which neither dots nor links lead out of."""
+        if self.games is None or any(part[:1] in ("", ".") for part in name.split("/")):
+            return None
+        path = self.games / name
+        is_named = path.suffix in _SUFFIXES and name.isprintable() and os.path.isfile(path)
+        return path if is_named and self._has(path) else None
+
+    def _has(self, path: Path | None) -> bool:
+        """Whether the folder has a file, and does not only lead to it."""
+        if path is None or self.games is None:
+            return False
+        return path.resolve().is_relative_to(self.games.resolve())
 
 
 def read_offers(texts: Iterable[str]) -> dict[str, str]:

@@ -13,8 +13,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from match_runner.cli import main
-from match_runner.table import server
-from match_runner.table.hall import Hall
+from match_runner.table import link_opener, server
+from match_runner.table.hall import Hall, TableOptions
+from match_runner.table.match_folder import MatchFolder, Setup
+from match_runner.table.offers import Offers
 
 
 @pytest.fixture
@@ -104,8 +106,6 @@ def test_what_is_offered_is_checked_before_anything_begins(
 
 
 def test_a_folder_is_for_one_table_at_a_time(tmp_path: Path, halls: list[Hall]) -> None:
-    from match_runner.table.hall import TableOptions
-
     held = Hall(TableOptions(tmp_path))
     try:
         told = table(tmp_path)
@@ -129,8 +129,6 @@ def test_matches_in_a_folder_of_somebody_else_are_not_gone_on_with(tmp_path: Pat
 def test_the_browser_is_opened_without_telling_the_token_to_all_processes(
     tmp_path: Path, halls: list[Hall], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from match_runner.table import link_opener
-
     opened: list[tuple[str, str, int]] = []
 
     def look(address: str) -> None:
@@ -156,3 +154,43 @@ def test_the_browser_is_opened_without_telling_the_token_to_all_processes(
     assert "url=http://localhost:" in text
     assert f"/?token={token}" in text
     assert mode == 0o600
+
+
+def test_a_match_does_not_go_on_with_a_player_that_is_not_offered_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(_: Hall) -> None:
+        """No worker is needed."""
+
+    monkeypatch.setattr(Hall, "_warm_up", nothing)
+    setup = Setup(
+        id="0123456789",
+        game="mine",
+        rules="(role solo)",
+        side_file=None,
+        roles=("solo",),
+        players={"solo": "evil:P"},
+        is_told=True,
+        play_clock_s=None,
+        human_clock_s=None,
+        pause_s=0.0,
+        seed=0,
+        created_s=0.0,
+        seats={},
+        key="",
+    )
+    folder = MatchFolder(tmp_path)
+    folder.keep(setup)
+    folder.close()
+
+    async def check() -> str | None:
+        hall = Hall(TableOptions(tmp_path, Offers(players={"other": "random"})))
+        await hall.open()
+        while not hall.matches[setup.id].is_over:
+            await asyncio.sleep(0)
+        await hall.close()
+        return hall.matches[setup.id].setup.error
+
+    error = asyncio.run(check())
+    assert error is not None
+    assert "unknown player 'evil'" in error

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from match_runner.table import door
+from match_runner.table.match_folder import MatchFolder
 from tests.table.live import LiveTable, seats_of
 from tests.table.test_shelf import GAME
 
@@ -151,11 +152,7 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
     assert len(compared) == 5
 
 
-def test_secrets_on_disk_stay_the_same_and_are_for_this_user_only(
-    table: LiveTable, begun: Any, tmp_path: Path
-) -> None:
-    from match_runner.table.match_folder import MatchFolder
-
+def test_secrets_on_disk_stay_the_same_and_are_for_this_user_only(tmp_path: Path) -> None:
     folder = MatchFolder(tmp_path)
     token = folder.token()
     folder.close()

@@ -147,7 +147,7 @@ def test_who_waits_for_an_answer_is_told_that_the_table_was_ended() -> None:
         async def send(message: Any) -> None:
             said.append(message)
 
-        async def wait(*_: Any) -> None:
+        async def wait(*_: Any) -> Any:
             await asyncio.Event().wait()
 
         door = Door(None, lambda seat: None, is_secure=False)

@@ -10,6 +10,7 @@ import pytest
 
 from match_runner.match.record_files import read_record
 from match_runner.match.replay import check_record, rules_of
+from match_runner.table.offers import Offers
 from tests.table.live import SECRETS, WORDS, LiveTable, live_table, seats_of
 
 COMPUTERS = {"xplayer": "random", "oplayer": "random"}
@@ -21,10 +22,13 @@ def record_of(table: LiveTable, folder: Path, match: str) -> Any:
 
 
 def test_a_match_of_computers_is_played_recorded_and_replayed(tmp_path: Path) -> None:
-    with live_table(tmp_path) as table:
-        begun = table.begin("krieg_tic_tac_toe", COMPUTERS, seed=5)
+    players = {"xplayer": "mine", "oplayer": "random"}
+    with live_table(tmp_path, offers=Offers(players={"mine": "random"})) as table:
+        begun = table.begin("krieg_tic_tac_toe", players, seed=5)
         told = table.over(begun["id"])
+        assert told["match"]["players"] == players
         record = record_of(table, tmp_path, begun["id"])
+        assert record.players == COMPUTERS
         states = check_record(record, rules_of(record))
         assert len(told["turns"]) == len(states) == len(record.turns) + 1
         assert told["match"]["goals"] == dict(record.goals)

@@ -47,7 +47,7 @@ def test_nothing_else_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(folder.parent)
     names = ["secret.gdl", "link.gdl", "away/secret.gdl", "../secret.gdl", "notes.txt", "pipe.gdl"]
     names += ["games/mine.gdl", str(folder / "mine.gdl"), "./mine.gdl", "small/../mine.gdl", ""]
-    names += ["../games/tic_tac_toe", "openspiel:kuhn_poker"]
+    names += ["../games/tic_tac_toe", "openspiel:kuhn_poker", "x" * 5000 + ".gdl", "\0.gdl"]
     for offers in (Offers(games=folder), Offers(game="tic_tac_toe")):
         for name in names:
             with pytest.raises(ConfigError) as caught:
@@ -82,7 +82,7 @@ def test_players_of_the_package_and_what_is_offered_are_named(tmp_path: Path) ->
         ("hyperplay:80", "must be offered"),
         ("ftp://x", "must be offered"),
         (specs["learner"], "names a file"),
-        ("evil:P", "unknown player.*offered: learner, far"),
+        ("evil:P", "unknown player.*, auto, learner, far; others must be offered"),
         ("human", "unknown player"),
     ]:
         with pytest.raises(ConfigError, match=said):

@@ -12,7 +12,7 @@ import pwd
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ SECRET = "(role agent) (init (word xylophone))"
 Request = tuple[str, str, dict[str, str], str | None]
 
 
-def as_other(port: int, requests: list[Request], files: list[Path]) -> Any:
+def as_other(port: int, requests: Sequence[Request], files: list[Path]) -> Any:
     """What another user gets for requests, and which files that user can read."""
     user = pwd.getpwnam(OTHER)
     asked: dict[str, Any] = {"port": port, "requests": requests, "files": list(map(str, files))}
@@ -104,7 +104,10 @@ def test_without_a_token_others_get_nothing(prey: Prey) -> None:
     forged = {"cookie": f"ggp-table-{prey.table.port}=x; ggp-seat-{prey.table.port}-{seat}=x"}
     gets = ["/", "/static/table.js", "/api/lobby", "/api/events", "/api/series", match]
     gets += [f"{match}/events", f"/api/seats/{seat}", f"/seat/{seat}", "/?token=guess"]
-    posts = {"/api/rules": {"game": "secret.gdl"}, "/api/player": {"player": "evil:P"}}
+    posts: dict[str, Any] = {
+        "/api/rules": {"game": "secret.gdl"},
+        "/api/player": {"player": "evil:P"},
+    }
     posts |= {f"/api/seats/{seat}/move": {"turn": 0, "move": "(mark 1 1)"}, f"{match}/end": {}}
     posts |= {"/api/matches": {"game": "tic_tac_toe", "players": {"xplayer": "evil:P"}}}
     requests: list[Request] = []
@@ -124,8 +127,11 @@ def test_without_a_token_others_get_nothing(prey: Prey) -> None:
 
 def test_with_the_token_others_read_no_file_run_no_code_and_write_nothing(prey: Prey) -> None:
     written = prey.folder / "written"
-    secret, agents = str(prey.folder / "secret.gdl"), {"game": "exploding_bomb"}
-    attacks = [("/api/rules", {"game": name}) for name in ("secret.gdl", secret, "../secret.gdl")]
+    secret = str(prey.folder / "secret.gdl")
+    agents: dict[str, Any] = {"game": "exploding_bomb"}
+    attacks: list[tuple[str, Any]] = [
+        ("/api/rules", {"game": name}) for name in ("secret.gdl", secret, "../secret.gdl")
+    ]
     players = ["evil:P", "evil", f"policy:file={secret}", f"los:evaluation={secret}"]
     players += [f"pimc:model={kind}:{written}" for kind in ("learned", "policy", "threshold")]
     players += [f"http://127.0.0.1:{prey.table.port}", f"localhost:{prey.table.port}"]
