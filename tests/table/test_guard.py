@@ -84,6 +84,15 @@ def test_every_answer_says_what_a_browser_may_do_with_it(table: LiveTable) -> No
         assert "server" not in headers
 
 
+def test_where_there_is_nothing_a_page_says_so(table: LiveTable) -> None:
+    for path in ("/nothing", "/match", "/a/b/c"):
+        status, headers, body = table.request("GET", path)
+        assert (status, headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert b"/static/table.js" in body
+    for path in ("/api/nothing", "/static/nothing"):
+        assert table.get(path, 404)["error"]
+
+
 def test_nothing_is_inline_and_nothing_comes_from_elsewhere(table: LiveTable) -> None:
     page = table.request("GET", "/")[2].decode()
     assert "<script type" in page
