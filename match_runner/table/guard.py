@@ -90,12 +90,13 @@ class Guard:
             await self._app(scope, receive, send)
             return
         sending = _Sending(send)
+        if self._is_stopped:
+            await sending.end(scope, receive)
+            return
         task = asyncio.current_task()
         assert task is not None
         self._answering.add(task)
         try:
-            if self._is_stopped:
-                raise asyncio.CancelledError
             await self._answer(scope, receive, sending)
         except asyncio.CancelledError:
             if not self._is_stopped:
@@ -133,6 +134,8 @@ class Guard:
         await (link or self._app)(scope, receive, send)
 
     def _refusals(self, scope: Scope, *, is_link: bool) -> Iterator[Refusal]:
+        if not is_link and not self._door.admits(scope["visitor"], scope["path"]):
+            yield refusal(scope)
         headers = Headers(scope=scope)
         host, server = headers.get("host", "").lower(), scope["server"]
         if not self._names.has(host, server):
@@ -145,8 +148,6 @@ class Guard:
         is_visit = scope["method"] == "GET" and headers.get("sec-fetch-mode") == "navigate"
         if site not in ("same-origin", "none") and not is_visit:
             yield _error(403, _ELSEWHERE)
-        if not is_link and not self._door.admits(scope["visitor"], scope["path"]):
-            yield refusal(scope)
         if scope["method"] not in _METHODS:
             yield _error(405, f"only {', '.join(_METHODS)}")
         if scope["method"] == "POST":

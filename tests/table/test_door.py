@@ -55,6 +55,8 @@ def test_without_a_token_there_is_403_and_nothing_else(table: LiveTable, begun: 
             assert body in (b"",) or b"this table needs its link" in body.lower()
             assert len(body) < 500
     assert status_of(table.stranger(), "PUT", "/api/lobby") == 403
+    for odd in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
+        assert table.stranger().request("GET", "/api/lobby", None, odd)[0] == 403
     assert b"<h1>403: the link is missing</h1>" in table.stranger().request("GET", "/")[2]
     for link in ("/?token=", "/?token=guess", f"/api/lobby{table.link[1:]}", "/seat/x?token=x"):
         assert status_of(table.stranger(), "GET", link) == 403
