@@ -42,6 +42,7 @@ def shoot(table: LiveTable, name: str, path: Path) -> None:
     table.over(match)
     with open_browser() as browser:
         page = browser.new_page(viewport={"width": 1000, "height": 900})
+        page.goto(f"{table.url}{table.link}")
         page.goto(f"{table.url}/match/{match}#turn={turn}")
         page.click(f"summary:has-text('mind of {role}')", timeout=60_000)
         page.wait_for_selector("th:has-text('HyperPlay-II')", timeout=60_000)

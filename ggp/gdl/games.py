@@ -57,6 +57,17 @@ def find_companion(name_or_path: str, suffix: str) -> Path:
     raise ConfigError(f"there is no file {name_or_path!r}, and none of that name with the games")
 
 
+def comes_with_games(name: str, suffix: str) -> bool:
+    """Whether `find_companion` finds nothing but a file that comes with the games."""
+    is_plain = os.path.basename(name) == name and not os.path.lexists(name)
+    return is_plain and any(os.path.isfile(folder / f"{name}{suffix}") for folder in _folders())
+
+
+def game_that_comes(name: str) -> Path | None:
+    """The rulesheet of a game that comes with the package; None where there is none."""
+    return _games().get(name)
+
+
 def list_games() -> list[str]:
     """The names of the games that come with the package, sorted."""
     return list(_games())

@@ -11,7 +11,7 @@ from typing import Any
 
 from ggp.belief import BoardMaker, DrawnPieces
 from ggp.errors import ConfigError
-from ggp.gdl.games import find_companion
+from ggp.gdl.games import comes_with_games, find_companion
 from ggp.machine.base import Machine
 from ggp.players.evaluations import read_companion, read_terms, relation_of
 from ggp.players.option_fields import words
@@ -29,8 +29,11 @@ def boards_field() -> Any:
         drawn_pieces_of(text)
         return text
 
+    def names_file(text: str) -> bool:
+        return text != NONE and not comes_with_games(text, ".toml")
+
     meaning = "how boards are drawn where no history is found, as a file declares it"
-    return words(NONE, meaning, "none|FILE", check)
+    return words(NONE, meaning, "none|FILE", check, names_file=names_file)
 
 
 def drawn_pieces_of(name: str) -> DrawnPieces | None:

@@ -20,7 +20,7 @@ import numpy as np
 from ggp.belief import POOL_LIMIT, Bags, Sampling
 from ggp.machine.base import Ragged
 from ggp.players.belief_player import Choice
-from ggp.players.evaluations import PLAYOUTS, evaluation_of, terms_of
+from ggp.players.evaluations import PLAYOUTS, evaluation_of, names_own_file, terms_of
 from ggp.players.option_fields import choice, whole, words
 from ggp.players.player import Context
 from ggp.players.search_player import MOST_PARTICLES, SearchOptions, SearchPlayer
@@ -62,6 +62,7 @@ class ChooseMoveOptions(SearchOptions):
         PLAYOUTS,
         "value of a board where it stops: random playouts, or by pieces, as a file declares them",
         "playouts|FILE",
+        names_file=names_own_file,
     )
     quiet: int = whole(
         8, "captures in a row that are played out there, if the file says what they are", low=0

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ggp.errors import ConfigError
-from ggp.gdl.games import find_companion
+from ggp.gdl.games import comes_with_games, find_companion
 from ggp.machine.base import Machine
 from ggp.machine.boards import BoardRelation
 from ggp.search.board_values import BoardTerms, BoardValues, MovePattern, Piece
@@ -25,6 +25,11 @@ PLAYOUTS = "playouts"
 
 _VARIABLES = ("?file", "?rank", "?role", "?piece")
 _NUMBERS = ("scale", "protected", "threatened", "advance", "check")
+
+
+def names_own_file(text: str) -> bool:
+    """Whether a value of the option names a file that does not come with the games."""
+    return text != PLAYOUTS and not comes_with_games(text, ".toml")
 
 
 def terms_of(name: str) -> BoardTerms | None:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ggp.belief import UNIFORM, Bags
 from ggp.errors import ConfigError, GGPError
 from ggp.players.belief_player import Choice
-from ggp.players.evaluations import PLAYOUTS, evaluation_of, terms_of
+from ggp.players.evaluations import PLAYOUTS, evaluation_of, names_own_file, terms_of
 from ggp.players.option_fields import choice, whole, words
 from ggp.players.player import Context
 from ggp.players.search_player import SearchOptions, SearchPlayer
@@ -51,6 +51,7 @@ class InformationSetOptions(SearchOptions):
         PLAYOUTS,
         "value of a state where it stops: random playouts, or by pieces, as a file declares them",
         "playouts|FILE",
+        names_file=names_own_file,
     )
     particles: int = whole(200, "particles in a bag that is sampled")
 

@@ -44,7 +44,7 @@ def model_field() -> Any:
         _maker(text)
         return text
 
-    return words(UNIFORM_MODEL, meaning, "MODEL", check)
+    return words(UNIFORM_MODEL, meaning, "MODEL", check, names_file=_names_file)
 
 
 def model_of(
@@ -68,6 +68,11 @@ def learned_file(text: str) -> str | None:
     """Where counts are kept that a match adds to; None where it adds to none."""
     name, _, rest = text.partition(":")
     return rest if name == "learned" else None
+
+
+def _names_file(text: str) -> bool:
+    name, _, rest = text.partition(":")
+    return name in ("policy", "learned") or (name == "threshold" and rest != "" and ":" not in rest)
 
 
 def _maker(text: str) -> Maker:

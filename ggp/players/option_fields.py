@@ -48,6 +48,10 @@ class OptionInfo:
     high: int | None = None
 
 
+def _names_none(text: str) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class _Kind:
     """How the text of an option is read; raises ValueError with what it must be."""
@@ -58,6 +62,7 @@ class _Kind:
     usual: str | None = None
     low: int | None = None
     high: int | None = None
+    names_file: Callable[[str], bool] = _names_none
 
 
 def whole(default: Any, meaning: str, *, low: int = 1, high: int = MOST, usual: str = "") -> Any:
@@ -105,6 +110,7 @@ def words(
     check: Callable[[str], str] = str,
     *,
     usual: str | None = None,
+    names_file: Callable[[str], bool] = _names_none,
 ) -> Any:
     """A field for a text without commas.
 
@@ -112,20 +118,28 @@ def words(
         form: what stands behind `name=`.
         check: gives the value of a text, or raises ValueError with what it must be.
         usual: what stands for the default, where that is empty.
+        names_file: whether a text names a file that does not come with ggp; those whom files are
+            no business of may not give it, see `read_options`. Asked before `check`.
     """
-    return _field(default, _Kind(lambda name, text: check(text), form, meaning, usual))
+
+    def read(name: str, text: str) -> str:
+        return check(text)
+
+    return _field(default, _Kind(read, form, meaning, usual, names_file=names_file))
 
 
-def read_options(options: type[_T], player: str, text: str) -> _T:
+def read_options(options: type[_T], player: str, text: str, *, files: bool = True) -> _T:
     """Options from `a=1,b=2`.
 
     Args:
         options: a dataclass of fields made by `whole`, `wholes`, `choice` or `words`; its
             `__post_init__` may raise `ConfigError` for options that do not go together.
         player: what messages call the player.
+        files: whether values may name files.
 
     Raises:
         ConfigError: an unknown option, one given twice, or a bad value; says what is possible.
+            Or one that names a file, and may not.
     """
     known = _known(options)
     given: dict[str, Any] = {}
@@ -137,8 +151,13 @@ def read_options(options: type[_T], player: str, text: str) -> _T:
             raise ConfigError(unknown("option", name, known, f"options: {possible}", of))
         if name in given:
             raise ConfigError(f"option {name!r} of player {player} is given twice")
+        kind = _kind(known[name])
+        if not files and kind.names_file(value):
+            raise ConfigError(
+                f"option {name!r} of player {player} names a file, which only a command line may"
+            )
         try:
-            given[name] = _kind(known[name]).read(name, value)
+            given[name] = kind.read(name, value)
         except ValueError as error:
             raise ConfigError(f"option {name!r} of player {player} {error}") from None
     try:

@@ -21,7 +21,11 @@ class PolicyOptions:
     """Options of `policy`."""
 
     file: str = words(
-        "", "strategies, such as `ggp solve GAME --strategy --json` prints", "FILE", usual="none"
+        "",
+        "strategies, such as `ggp solve GAME --strategy --json` prints",
+        "FILE",
+        usual="none",
+        names_file=bool,
     )
 
 

@@ -113,13 +113,19 @@ class PlayerInfo:
     options: tuple[OptionInfo, ...]
 
 
-def parse_spec(text: str) -> PlayerSpec:
+def parse_spec(text: str, *, trusted: bool = True) -> PlayerSpec:
     """Read a player spec.
+
+    Args:
+        trusted: whether whoever wrote it may run code and open files of this user: name a module,
+            a player of another package, or an option's file. Others may name `PLAYERS` only.
 
     Raises:
         ConfigError: unknown player or option, or a bad value; says what is possible.
     """
     name, options = _split(text)
+    if not trusted and name not in PLAYERS:
+        raise ConfigError(unknown("player", name, tuple(PLAYERS), f"players: {', '.join(PLAYERS)}"))
     player = PLAYERS.get(name) or plug_ins.offered(name)
     if player is None:
         module, _, attribute = name.partition(":")
@@ -128,7 +134,8 @@ def parse_spec(text: str) -> PlayerSpec:
             possible = f"players: {', '.join(known)}, or module:Class"
             raise ConfigError(unknown("player", module, known, possible))
         player = plug_ins.imported(module, attribute, known)
-    return PlayerSpec(text.strip(), player, read_options(_options_of(player, name), name, options))
+    read = read_options(_options_of(player, name), name, options, files=trusted)
+    return PlayerSpec(text.strip(), player, read)
 
 
 def with_option(text: str, option: str) -> str:

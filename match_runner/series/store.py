@@ -7,9 +7,7 @@ own: `scores`, a row for each role of a match, and `decisions`, a row for each d
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ggp.errors import ConfigError, ResultsError
+from match_runner.folder_lock import locked
 from match_runner.match.records import record_from_json
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, PlannedMatch, Series, measured_rounds
@@ -157,7 +156,7 @@ def open_store(folder: Path | None, series: Series) -> Iterator[Store]:
             yield _set_up(connection, Path(), series)
         return
     path = folder / FILE
-    with _locked(folder):
+    with locked(folder, "plays a series in", "end it, or give another --out"):
         old = [name for name in _OLD_FILES if (folder / name).exists()]
         if old and not path.exists():
             raise ConfigError(
@@ -176,26 +175,6 @@ def open_store(folder: Path | None, series: Series) -> Iterator[Store]:
                 f"cannot keep results in {path}: {error}; what was stored before is there, and "
                 "the same command continues"
             ) from error
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """A folder that nobody else works in, made if there is none."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise ConfigError(f"cannot use the folder {folder}: {error.strerror or error}") from error
-    try:
-        try:
-            # The system drops this lock when the process ends, however it ends: no stale lock
-            # files.
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise ConfigError(f"another process plays a series in {folder}") from error
-        yield
-    finally:
-        os.close(lock)
 
 
 def _set_up(connection: sqlite3.Connection, path: Path, series: Series) -> Store:

@@ -1,16 +1,18 @@
 """What the server answers: the page, its files, and JSON for it.
 
-    GET  /                              the page; /match/ID, /seat/TOKEN and /record/NAME too
+    GET  /                              the page; /match/ID, /seat/SEAT and /record/NAME too
     GET  /static/FILE                   what the page needs
     GET  /api/lobby, /api/series        what there is; /api/events tells what changes
+    GET  /api/alive                     events that say that the server is there
+    POST /api/player                    {player}: what is wrong with what somebody typed
     POST /api/rules                     {game} or {name, rules}: what is wrong with a rulesheet
     POST /api/matches                   see `requests`; answers with the links of all seats
     GET  /api/matches/ID[?key=]         a match; /turns/N, /events; POST /end
     GET  /api/matches/ID/mind?role=&turn=&move=    what a role may believe and think
     GET  /api/records/NAME              a record or a log of the folder; /turns/N, /mind
-    GET  /api/seats/TOKEN               a seat; /turns/N, /events; POST /move
+    GET  /api/seats/SEAT                a seat; /turns/N, /events; POST /move
 
-Errors are `{"error": text}`.
+Who may ask for which of these is said in `door`. Errors are `{"error": text}`.
 """
 
 from __future__ import annotations
@@ -36,8 +38,9 @@ from ggp.gdl.games import list_games
 from ggp.players import describe_player
 from ggp.players.spec import PLAYERS
 from match_runner.table.clerk import Shown
-from match_runner.table.guard import App, Guard
-from match_runner.table.hall import LOBBY, Hall, TableOptions
+from match_runner.table.door import Door
+from match_runner.table.guard import Guard
+from match_runner.table.hall import LOBBY, NOBODY, Hall
 from match_runner.table.held_match import ALL, HeldMatch, seat_of
 from match_runner.table.mind import MindTask
 from match_runner.table.requests import (
@@ -46,6 +49,7 @@ from match_runner.table.requests import (
     number_of,
     read_match,
     read_move,
+    read_player,
     rules_text,
 )
 
@@ -55,13 +59,8 @@ _STREAM = "text/event-stream"
 _Answer = Callable[[Request], Awaitable[Response]]
 
 
-def make_app(options: TableOptions) -> App:
-    """The application, with its guard.
-
-    Raises:
-        ConfigError: the folder cannot be used.
-    """
-    hall = Hall(options)
+def make_app(hall: Hall) -> Guard:
+    """The application, with its guard."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -76,13 +75,14 @@ def make_app(options: TableOptions) -> App:
     routes = [
         Route("/", page),
         Route("/match/{id}", page),
-        Route("/seat/{token}", page),
+        Route("/seat/{seat}", page),
         Route("/record/{name:path}", page),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     gets: dict[str, _Answer] = {
         "/lobby": table.lobby,
         "/events": table.lobby_events,
+        "/alive": table.alive,
         "/series": table.series,
         "/matches/{id}": table.match,
         "/matches/{id}/events": table.match_events,
@@ -91,22 +91,26 @@ def make_app(options: TableOptions) -> App:
         "/records/{name:path}/turns/{turn}": table.record_turn,
         "/records/{name:path}/mind": table.record_mind,
         "/records/{name:path}": table.record,
-        "/seats/{token}": table.seat,
-        "/seats/{token}/events": table.seat_events,
-        "/seats/{token}/turns/{turn}": table.seat_turn,
+        "/seats/{seat}": table.seat,
+        "/seats/{seat}/events": table.seat_events,
+        "/seats/{seat}/turns/{turn}": table.seat_turn,
     }
     posts: dict[str, _Answer] = {
         "/rules": table.rules,
+        "/player": table.player,
         "/matches": table.create,
         "/matches/{id}/end": table.end,
-        "/seats/{token}/move": table.move,
+        "/seats/{seat}/move": table.move,
     }
     routes += [Route(f"/api{path}", _answered(answer)) for path, answer in gets.items()]
     routes += [
         Route(f"/api{path}", _answered(answer), methods=["POST"]) for path, answer in posts.items()
     ]
     app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _failed})
-    return Guard(app, options.limits)
+    options = hall.options
+    is_secure = options.names.origin.startswith("https:")
+    door = Door(hall.token, hall.seat_token, is_secure=is_secure)
+    return Guard(app, door, options.names, options.limits)
 
 
 class Table:
@@ -120,19 +124,19 @@ class Table:
     async def lobby(self, request: Request) -> Response:
         """Games, players and everything that is or was played."""
         hall = self._hall
-        names = list_games()
-        first = hall.options.game
-        if first is not None:
-            names = [first, *(name for name in names if name != first)]
+        offers = hall.options.offers
+        names = offers.game_names()
+        players = [{"name": n, "about": describe_player(n).summary} for n in PLAYERS]
+        players += [{"name": name, "about": spec} for name, spec in offers.players.items()]
         matches = [match.summary() for match in reversed(hall.matches.values())]
         return JSONResponse(
             {
                 "version": installed_version(),
                 "folder": str(hall.options.folder),
                 "open_minds": hall.options.open_minds,
-                "game": first or names[0],
+                "game": offers.game or list_games()[0],
                 "games": [{"name": name, "title": self._title(name)} for name in names],
-                "players": [{"name": n, "about": describe_player(n).summary} for n in PLAYERS],
+                "players": players,
                 "matches": matches,
                 "records": hall.shelf.records(),
                 "logs": hall.shelf.logs(),
@@ -153,12 +157,25 @@ class Table:
         fields = fields_of(await _json(request))
         rules = fields.get("rules")
         if rules is None:
-            name = str(fields.get("game"))
-            text = self._hall.rules_of(name, None)[0]
+            name = str(fields.get("game"))[:MOST_TEXT]
+            text = self._hall.options.offers.rules_of(name, None)[0]
         else:
             name, text = str(fields.get("name", "rules"))[:MOST_TEXT], rules_text(rules)
         found = await self._hall.look_at_rules(name, text)
         return JSONResponse({**found, "rules": text} if rules is None else found)
+
+    async def player(self, request: Request) -> Response:
+        """What is wrong with a player that somebody typed."""
+        player = read_player(await _json(request))
+        try:
+            self._hall.options.offers.spec_of(player)
+        except GGPError as error:
+            return JSONResponse({"ok": False, "error": str(error)})
+        return JSONResponse({"ok": True})
+
+    async def alive(self, request: Request) -> Response:
+        """That the server is there."""
+        return _stream(self._hall.log.follow(NOBODY, ""))
 
     async def create(self, request: Request) -> Response:
         """New matches."""
@@ -166,7 +183,12 @@ class Table:
         return JSONResponse(
             {
                 "matches": [
-                    {"id": m.setup.id, "seats": dict(m.setup.seats), "key": m.setup.key}
+                    {
+                        "id": m.setup.id,
+                        "seats": dict(m.setup.seats),
+                        "links": m.seat_links(),
+                        "key": m.setup.key,
+                    }
                     for m in made
                 ]
             }
@@ -230,7 +252,10 @@ class Table:
         match, role = self._seat(request)
         own = match.frames.get(seat_of(role), ()) if not match.is_over else ()
         told = match.snapshot(seat_of(role), own)
-        return JSONResponse({**told, "open_minds": self._hall.options.open_minds})
+        # Who has no more than the seat's link gets no further.
+        more = request.scope["visitor"].is_host
+        minds = more and self._hall.options.open_minds
+        return JSONResponse({**told, "open_minds": minds, "more": more})
 
     async def seat_events(self, request: Request) -> Response:
         """What happens there."""
@@ -246,7 +271,7 @@ class Table:
         """A person moves."""
         self._seat(request)
         turn, move = read_move(await _json(request))
-        self._hall.move(request.path_params["token"], turn, move)
+        self._hall.move(request.path_params["seat"], turn, move)
         return JSONResponse({})
 
     # ---------------------------------------------------------------- private
@@ -268,14 +293,15 @@ class Table:
         return match, audience
 
     def _seat(self, request: Request) -> tuple[HeldMatch, str]:
-        found = self._hall.seats.get(request.path_params["token"])
+        found = self._hall.seats.get(request.path_params["seat"])
         if found is None:
             raise HTTPException(404, "there is no such seat")
-        return found
+        match, role, _ = found
+        return match, role
 
     def _title(self, name: str) -> str:
         try:
-            return describe(self._hall.rules_of(name, None)[0]).title
+            return describe(self._hall.options.offers.rules_of(name, None)[0]).title
         except GGPError:
             return ""
 
@@ -314,6 +340,14 @@ class Table:
 
 async def _page(request: Request) -> Response:
     return FileResponse(STATIC / "index.html")
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    path = request.url.path
+    if error.status_code == 404 and not path.startswith(("/api/", "/static/")):
+        return FileResponse(STATIC / "index.html", 404)  # which says that there is nothing
+    return JSONResponse({"error": error.detail}, error.status_code)
 
 
 def _snapshot_of(name: str, shown: Shown, frames: list[str]) -> dict[str, Any]:
@@ -361,8 +395,3 @@ def _answered(answer: _Answer) -> _Answer:
             return JSONResponse({"error": str(error)}, 400)
 
     return answered
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return JSONResponse({"error": error.detail}, error.status_code)

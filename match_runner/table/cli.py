@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import ipaddress
+import logging
 import os
+import socket
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 
-from ggp.cli.arguments import FolderPath, verbose_option
+from ggp.cli.arguments import FolderPath, PlayerText, verbose_option
 from ggp.console import announce
 from ggp.errors import ConfigError
 from ggp.launch import preload
 
-DEFAULT_PORT = 8080
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8080
+
+_log = logging.getLogger(__name__)
 
 
 @click.command()
@@ -25,11 +31,38 @@ DEFAULT_PORT = 8080
     help="Port to listen on; 0 for any that is free.",
 )
 @click.option(
+    "--host",
+    default=DEFAULT_HOST,
+    show_default=True,
+    metavar="ADDRESS",
+    help="Address to listen on; only this machine can connect to the default one.",
+)
+@click.option(
+    "--url",
+    metavar="URL",
+    help="What browsers call the table if a proxy stands before it, e.g. https://table.example.",
+)
+@click.option(
     "--folder",
     type=FolderPath(),
     metavar="DIR",
     help="Where matches are kept, and where records and series are looked for.  "
     "[default: the user's folder for data]",
+)
+@click.option(
+    "--games",
+    type=FolderPath(),
+    metavar="DIR",
+    help="Also offer the rulesheets in DIR and below it.",
+)
+@click.option(
+    "--offer",
+    "offered",
+    type=PlayerText(),
+    multiple=True,
+    metavar="NAME=SPEC",
+    help="Also offer a player that pages may not name themselves: a module's, one with a file "
+    "among its options, or http://HOST:PORT. May be repeated.",
 )
 @click.option(
     "--logs",
@@ -48,39 +81,110 @@ DEFAULT_PORT = 8080
     is_flag=True,
     help="Let everybody see everything at any time: all states, and what players think.",
 )
+@click.option(
+    "--no-token",
+    is_flag=True,
+    help="Let in everybody who reaches the port: all users of this machine.",
+)
+@click.option("--no-browser", is_flag=True, help="Do not open the page.")
 @verbose_option
 def table(
     game: str | None,
     port: int,
+    host: str,
+    url: str | None,
     folder: Path | None,
+    games: Path | None,
+    offered: tuple[str, ...],
     logs: Path | None,
     jobs: int | None,
     open_minds: bool,
+    no_token: bool,
+    no_browser: bool,
 ) -> None:
     """Watch matches, look into players' minds and play against them, in a browser.
 
-    GAME, the name of a game or the path of a rulesheet, is what the lobby begins with. Only this
-    machine can connect. Ends with Ctrl-C; matches go on when the command is given again.
+    GAME, the name of a game or the path of a rulesheet, is what the lobby begins with. The link
+    that is printed lets in whoever has it. Ends with Ctrl-C; matches go on when the command is
+    given again.
     """
     preload("ggp.players", "uvicorn", "starlette.applications", "match_runner.table.server")
     from ggp.gdl.games import find_game
     from ggp.machine.spiel.games import is_spiel
     from ggp.server.http_server import listen
-    from match_runner.table.hall import TableOptions
+    from match_runner.table.guard import Names
+    from match_runner.table.hall import Hall, TableOptions
+    from match_runner.table.link_opener import has_screen, open_link
     from match_runner.table.match_folder import usual_folder
-    from match_runner.table.server import serve_table
+    from match_runner.table.offers import Offers, read_offers
+    from match_runner.table.server import table_server
 
     if game is not None and not is_spiel(game):
         find_game(game)
-    if logs is not None and not logs.is_dir():
-        raise ConfigError(f"there is no folder {logs}")
-    options = TableOptions(
-        folder=folder or usual_folder(),
-        game=game,
-        jobs=jobs or os.cpu_count() or 1,
-        open_minds=open_minds,
-        logs=logs,
-    )
-    with listen("127.0.0.1", port) as listening:
-        announce(f"the table is at http://localhost:{listening.getsockname()[1]}/ (end: Ctrl-C)")
-        serve_table(options, listening)
+    for path in (logs, games):
+        if path is not None and not path.is_dir():
+            raise ConfigError(f"there is no folder {path}")
+    origin = "" if url is None else _origin(url)
+    offers = Offers(game, games, read_offers(offered))
+    with listen(host, port) as listening:
+        address, port = listening.getsockname()[:2]
+        is_local = ipaddress.ip_address(address).is_loopback
+        if no_token and (not is_local or origin):
+            raise ConfigError(
+                "--no-token is for this machine alone: leave it out, or --host and --url"
+            )
+        own = _own_name(host, address)
+        hall = Hall(
+            TableOptions(
+                folder=folder or usual_folder(),
+                offers=offers,
+                has_token=not no_token,
+                names=Names((own,), origin),
+                jobs=jobs or os.cpu_count() or 1,
+                open_minds=open_minds,
+                logs=logs,
+            )
+        )
+        link = f"{origin or f'http://{own}:{port}'}/"
+        if hall.token is None:
+            _log.warning(
+                "there is no token: every user and every program of this machine can begin matches "
+                "here, watch them and end them, as if they were you"
+            )
+        else:
+            link += f"?token={hall.token}"
+        if not is_local and not origin:
+            _log.warning(
+                "plain HTTP: whoever can listen on the network between here and a browser reads "
+                "the tokens, and can do what they allow; docs/table.md says how to add TLS"
+            )
+        announce(f"the table is at {link} (end: Ctrl-C)")
+        if not no_browser and has_screen():
+            open_link(link, hall.private)
+        table_server(hall).run(sockets=[listening])
+
+
+def _own_name(host: str, address: str) -> str:
+    """What browsers call the machine that listens on an address."""
+    found = ipaddress.ip_address(address)
+    if found.is_unspecified:
+        return socket.gethostname()
+    if found.is_loopback:
+        return "localhost"
+    return f"[{host}]" if ":" in host else host
+
+
+def _origin(url: str) -> str:
+    """What is before the path of an address.
+
+    Raises:
+        ConfigError: it is no address of a whole site.
+    """
+    try:
+        parts = urlsplit(url.strip().lower())
+    except ValueError:
+        parts = urlsplit("")
+    is_site = parts.scheme in ("http", "https") and parts.hostname and not parts.username
+    if not is_site or parts.path.strip("/") or parts.query or parts.fragment:
+        raise ConfigError(f"--url {url!r} must be like https://table.example, without a path")
+    return f"{parts.scheme}://{parts.netloc}"

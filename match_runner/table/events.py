@@ -16,8 +16,11 @@ import secrets
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
 
-KEEP_ALIVE_S = 15.0
-"""A reader hears something at least so often: who is gone is noticed then."""
+BEAT_S = 1.5
+"""A reader hears something at least so often. Who is gone is noticed by the server then, and pages
+notice after three beats without one that the server is gone."""
+
+_MOST_DIGITS = 15
 
 
 class Entry(NamedTuple):
@@ -83,9 +86,8 @@ class EventLog:
             after: see `last`. Where it is of another log, there is an event `reset` first: what
                 the reader has is to be read again.
         """
-        epoch, _, number = after.partition("-")
-        at = int(number) if number.isdecimal() else 0
-        if after and (epoch != self.epoch or at > len(self._entries)):
+        at = self._place(after) if after else 0
+        if at is None:
             yield f"id: {self.last}\nevent: reset\ndata: {{}}\n\n"
             at = len(self._entries)
         shown = 0
@@ -107,9 +109,16 @@ class EventLog:
             if self._closed:
                 return
             try:
-                await asyncio.wait_for(changed.wait(), KEEP_ALIVE_S)
+                await asyncio.wait_for(changed.wait(), BEAT_S)
             except TimeoutError:
-                yield ": still here\n\n"
+                yield "event: beat\ndata: {}\n\n"
+
+    def _place(self, after: str) -> int | None:
+        """How many entries there were at a place; None if it is none of this log."""
+        epoch, _, number = after.partition("-")
+        if epoch != self.epoch or not number.isdecimal() or len(number) > _MOST_DIGITS:
+            return None
+        return at if (at := int(number)) <= len(self._entries) else None
 
     def _wake(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()

@@ -10,35 +10,33 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import os
 import secrets
 import shutil
 import tempfile
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ggp.errors import ConfigError, GGPError, MatchError
-from ggp.gdl.games import find_game
-from ggp.machine.spiel.games import is_spiel
 from ggp.players.player import KnownTurn
 from ggp.server.settings import ServerLimits
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import Conditions
-from match_runner.pictures.side_file import side_file_of
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import RemoteConditions
 from match_runner.table.clerk import Shown, check_match, read_rules, replay, replay_file, standings
 from match_runner.table.events import EventLog
 from match_runner.table.frames import Json
+from match_runner.table.guard import Names
 from match_runner.table.held_match import ALL, HeldMatch
 from match_runner.table.link import Exchange, Message
 from match_runner.table.match_folder import MatchFolder, Setup
 from match_runner.table.mind import MindTask, look_into
+from match_runner.table.offers import Offers
 from match_runner.table.requests import MatchRequest
 from match_runner.table.seating import HUMAN, TableTask, play_at_table
 from match_runner.table.shelf import Shelf
@@ -59,7 +57,8 @@ READING_S, THINKING_S = 30.0, 60.0
 LINGER_S = 60.0
 """For which what was said of a match is kept after its end, for readers that are behind."""
 
-LOBBY = "lobby"
+LOBBY, NOBODY = "lobby", "nobody"
+"""Audiences of the hall's log; nothing is ever said to the second."""
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -71,7 +70,9 @@ class TableOptions:
 
     Attributes:
         folder: where matches are kept.
-        game: name or path of the game that the lobby begins with; None for the first one.
+        offers: what pages may name.
+        has_token: whether only those are let in who have the table's link.
+        names: what the server may be called.
         jobs: matches without people that are played side by side.
         open_minds: whether everybody may look into every mind at any time.
         limits: on requests.
@@ -79,7 +80,9 @@ class TableOptions:
     """
 
     folder: Path
-    game: str | None = None
+    offers: Offers = field(default_factory=Offers)
+    has_token: bool = True
+    names: Names = field(default_factory=Names)
     jobs: int = 1
     open_minds: bool = False
     limits: ServerLimits = field(default_factory=ServerLimits)
@@ -89,19 +92,25 @@ class TableOptions:
 class Hall:
     """Everything the server knows. All but `__init__` needs a running loop.
 
+    Attributes:
+        token: of the table's link; None where everybody is let in.
+        seats: the match, the role and the token of every seat, by the seat's name.
+        private: a folder that only this user may enter, and that goes when the hall is closed.
+
     Raises:
-        ConfigError: the folder cannot be used.
+        ConfigError: the folder cannot be used, or another process holds it.
     """
 
     def __init__(self, options: TableOptions) -> None:
         self.options = options
         self.folder = MatchFolder(options.folder)
+        self.token = self.folder.token() if options.has_token else None
         self.shelf = Shelf(options.folder, options.logs)
         self.matches: dict[str, HeldMatch] = {}
-        self.seats: dict[str, tuple[HeldMatch, str]] = {}
+        self.seats: dict[str, tuple[HeldMatch, str, str]] = {}
         self.log = EventLog()
-        self._private = Path(tempfile.mkdtemp(prefix="ggp-table-"))
-        self._exchange = Exchange(self._private)
+        self.private = Path(tempfile.mkdtemp(prefix="ggp-table-"))
+        self._exchange = Exchange(self.private)
         self._players = LocalPool(options.jobs)
         self._reader = LocalPool(1, READING_S)
         self._thinker = LocalPool(1, THINKING_S)
@@ -131,7 +140,8 @@ class Hall:
         await self._exchange.close()
         pools = [self._players, self._reader, self._thinker, *self._own.values()]
         await asyncio.gather(*(asyncio.to_thread(pool.close) for pool in pools))
-        shutil.rmtree(self._private, ignore_errors=True)
+        shutil.rmtree(self.private, ignore_errors=True)
+        self.folder.close()
 
     # ---------------------------------------------------------------- matches
 
@@ -149,10 +159,11 @@ class Hall:
         waiting = sum(match.status == "waiting" for match in self.matches.values())
         if waiting + request.matches > MOST_WAITING:
             raise ConfigError(f"{waiting} matches are waiting already")
-        rules, side_file = self.rules_of(request.game, request.rules)
+        rules, side_file = self.options.offers.rules_of(request.game, request.rules)
+        specs = self._specs_of(request.players)
         conditions = Conditions(request.play_clock_s, pause_s=request.pause_s)
         roles, is_told = await self._ask(
-            self._reader, check_match, request.game, rules, request.players, conditions
+            self._reader, check_match, request.game, rules, specs, conditions
         )
         made = []
         for number in range(request.matches):
@@ -182,13 +193,17 @@ class Hall:
             made.append(match)
         return made
 
-    def move(self, token: str, turn: int, move: str) -> None:
+    def seat_token(self, seat: str) -> str | None:
+        """The token of a seat; None where there is no such seat."""
+        return self.seats[seat][2] if seat in self.seats else None
+
+    def move(self, seat: str, turn: int, move: str) -> None:
         """A person moves.
 
         Raises:
             ConfigError: it is not asked for that.
         """
-        match, role = self.seats[token]
+        match, role, _ = self.seats[seat]
         asked = match.asked.get(role)
         if asked is None or asked["turn"] != turn:
             raise ConfigError("you are not asked for a move in that turn")
@@ -208,40 +223,12 @@ class Hall:
             if pool is not None:
                 await asyncio.to_thread(pool.close)
 
-    def rules_of(self, game: str, rules: str | None) -> tuple[str, Path | None]:
-        """The text of a rulesheet, and the file beside it that says how to draw it.
-
-        Args:
-            game: name of a game of the package, or what the server was started with, where there
-                is no text.
-
-        Raises:
-            ConfigError: there is no such game, or it may not be read from here.
-        """
-        if is_spiel(rules or game) and (rules or game) != self.options.game:
-            # Some of them read files that their parameters name.
-            raise ConfigError(
-                "a game of OpenSpiel must be named when the table is started: "
-                "`match-runner table openspiel:NAME`"
-            )
-        if rules is not None:
-            return rules, None
-        if is_spiel(game):
-            return game, None
-        if game != self.options.game and os.sep in game:
-            raise ConfigError("only games that come with ggp are known by name; paste the rules")
-        path = find_game(game)
-        try:
-            text = path.read_text(encoding="utf-8", errors="replace")
-        except OSError as error:
-            raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-        return text, side_file_of(path)
-
     # ---------------------------------------------------------------- what workers find out
 
     async def look_at_rules(self, name: str, text: str) -> Json:
         """What is wrong with a rulesheet, see `read_rules`."""
         try:
+            text, _ = self.options.offers.rules_of(name, text)
             return await self._ask(self._reader, read_rules, name, text)
         except GGPError as error:
             return {"ok": False, "diagnostics": [], "num_diagnostics": 1, "error": str(error)}
@@ -337,7 +324,7 @@ class Hall:
         match = HeldMatch(setup, status)
         self.matches[setup.id] = match
         for role, token in setup.seats.items():
-            self.seats[token] = match, role
+            self.seats[match.seat_name(role)] = match, role, token
         self._announce(match)
         return match
 
@@ -348,7 +335,12 @@ class Hall:
     async def _play(self, match: HeldMatch) -> None:
         setup = match.setup
         earlier = self.folder.turns(setup.id)
-        if earlier and any(map(is_address, setup.players.values())):
+        try:
+            specs = self._specs_of(setup.players)
+        except ConfigError as error:  # it was offered when the match began
+            self._finish(match, self._broken_off(match, str(error)))
+            return
+        if earlier and any(map(is_address, specs.values())):
             text = "the server was ended, and players elsewhere cannot go on"
             self._finish(match, self._broken_off(match, text))
             return
@@ -361,7 +353,7 @@ class Hall:
             game=setup.game,
             rules=setup.rules,
             side_file=None if setup.side_file is None else Path(setup.side_file),
-            players=setup.players,
+            players=specs,
             seed=setup.seed,
             conditions=Conditions(
                 setup.play_clock_s, pause_s=setup.pause_s, remote=RemoteConditions()
@@ -393,8 +385,6 @@ class Hall:
             return
         self._exchange.forget(match.line_key)
         setup = match.setup
-        if record.players:
-            record = replace(record, players={**record.players, **setup.players})
         texts = match.frames.get(ALL, [])
         if len(texts) == len(record.turns) + 1:
             self._keep(setup.id, texts)
@@ -420,6 +410,11 @@ class Hall:
             error=why,
             rules=setup.rules,
         )
+
+    def _specs_of(self, players: Mapping[str, str]) -> dict[str, str]:
+        """What plays, by role, of what a page has named."""
+        spec_of = self.options.offers.spec_of
+        return {r: name if name == HUMAN else spec_of(name) for r, name in players.items()}
 
     def _record_of(self, match: HeldMatch) -> tuple[MatchRecord, Path | None]:
         side_file = match.setup.side_file

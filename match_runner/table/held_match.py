@@ -57,6 +57,17 @@ class HeldMatch:
         """Roles that people play."""
         return tuple(r for r, player in self.setup.players.items() if player == HUMAN)
 
+    def seat_name(self, role: str) -> str:
+        """What a seat is called in addresses, which is no secret."""
+        return f"{self.setup.id}-{self.setup.roles.index(role)}"
+
+    def seat_links(self) -> dict[str, str]:
+        """The links that lead to the seats, with their secrets, by role."""
+        return {
+            role: f"/seat/{self.seat_name(role)}?token={token}"
+            for role, token in self.setup.seats.items()
+        }
+
     @property
     def is_over(self) -> bool:
         """Whether nothing more will happen."""

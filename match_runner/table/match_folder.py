@@ -1,10 +1,11 @@
 """Matches of the table on disk: a folder for each, so that a server finds what one before it held.
 
+    FOLDER/matches/token            the secret of the table's own link
     FOLDER/matches/ID/match.json    what was asked for, with the secrets of its links
     FOLDER/matches/ID/turns.jsonl   the turns so far, a line each, while it is played
     FOLDER/matches/ID/record.json   the whole match, when it is over; see docs/records.md
 
-The folder of matches may be entered by this user only.
+The folder of matches may be entered by this user only, and one server at a time works in it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import logging
 import os
 import re
+import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -23,6 +25,7 @@ from typing import Any, TypeVar
 from platformdirs import user_data_path
 
 from ggp.errors import ConfigError, MatchError
+from match_runner.folder_lock import locked
 from match_runner.match.record_files import make_folder
 from match_runner.match.records import MatchRecord, TurnRecord, record_from_json, turn_from_json
 
@@ -32,6 +35,7 @@ MOST_REMEMBERED = 500
 _T = TypeVar("_T")
 
 _ID = re.compile(r"[0-9a-f]{10}")
+_TOKEN = re.compile(r"[\w-]{43}")
 _log = logging.getLogger(__name__)
 
 
@@ -45,7 +49,7 @@ class Setup:
         rules: text of the rulesheet.
         side_file: path of the file that says how to draw it, or None.
         roles: in the order of the rulesheet.
-        players: spec, address or `human` for every role but `random`.
+        players: `human`, or what an offer names (see `offers`), for every role but `random`.
         is_told: whether the rules tell every role every move, so that everybody knows the state.
         play_clock_s: of players that are no people; None for none.
         human_clock_s: of people; None for none.
@@ -83,14 +87,45 @@ class MatchFolder:
         folder: of the table; made if there is none.
 
     Raises:
-        ConfigError: it cannot be used.
+        ConfigError: it cannot be used, belongs to another user, or another process holds it.
     """
 
     def __init__(self, folder: Path) -> None:
         self._matches = folder / "matches"
         make_folder(self._matches)
+        if self._matches.stat().st_uid != os.geteuid():
+            raise ConfigError(
+                f"{self._matches} belongs to another user, who could read the secrets in it and "
+                "change the matches; give another --folder"
+            )
         with contextlib.suppress(OSError):
             self._matches.chmod(0o700)
+        self._held = contextlib.ExitStack()
+        self._held.enter_context(
+            locked(self._matches, "holds the table in", "end it, or give another --folder")
+        )
+
+    def close(self) -> None:
+        """Others may work in it from now on."""
+        self._held.close()
+
+    def token(self) -> str:
+        """The secret of the table's link: pages that are open find a server that is started anew.
+
+        Raises:
+            ConfigError: it cannot be kept.
+        """
+        path = self._matches / "token"
+        try:
+            token = path.read_text(encoding="ascii") if path.exists() else ""
+            if _TOKEN.fullmatch(token) is None:
+                token = secrets.token_urlsafe(32)
+                path.unlink(missing_ok=True)
+                path.touch(0o600)
+                path.write_text(token, encoding="ascii")
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"cannot keep the secret of the table in {path}: {error}") from error
+        return token
 
     def keep(self, setup: Setup) -> None:
         """Write down what was asked for, or what became of it.

@@ -27,7 +27,7 @@ class MatchRequest:
     Attributes:
         game: name of a game, or what to call the rules.
         rules: their text; None for those of that game.
-        players: spec, address or `human` by role.
+        players: `human`, or what an offer names (see `offers`), by role.
         play_clock_s: of players that are no people; None without one.
         human_clock_s: of people; None without one.
         pause_s: before each turn.
@@ -70,6 +70,11 @@ def read_match(data: object) -> MatchRequest:
         seed=_whole(fields.get("seed", 0), "seed", 0, MOST_SEED),
         matches=matches,
     )
+
+
+def read_player(data: object) -> str:
+    """A player that somebody typed."""
+    return _text(fields_of(data).get("player"), "player")
 
 
 def read_move(data: object) -> tuple[int, str]:

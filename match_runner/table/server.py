@@ -11,36 +11,33 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from match_runner.table.app import make_app
-from match_runner.table.hall import TableOptions
+from match_runner.table.guard import Guard
+from match_runner.table.hall import Hall
 
 CLOSE_S = 1
 """What answers that are being sent may take when the server ends."""
 
 
 class _Server(uvicorn.Server):
-    """Ends in order on a signal: an interrupt is no failure."""
+    """Ends in order on a signal: an interrupt is no failure, and streams of events end with it."""
+
+    def __init__(self, config: uvicorn.Config, guard: Guard) -> None:
+        super().__init__(config)
+        self._guard = guard
 
     def handle_exit(self, sig: int, frame: object) -> None:
         self.force_exit = self.should_exit
         self.should_exit = True
 
-
-def serve_table(options: TableOptions, listening: socket.socket) -> None:
-    """Hold a table until SIGINT or SIGTERM.
-
-    Raises:
-        ConfigError: the folder cannot be used.
-    """
-    table_server(options).run(sockets=[listening])
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._guard.stop()
+        await super().shutdown(sockets)
 
 
-def table_server(options: TableOptions) -> uvicorn.Server:
-    """A server of a table, to be run on a socket; it ends when its `should_exit` is set.
-
-    Raises:
-        ConfigError: the folder cannot be used.
-    """
-    limits = options.limits
+def table_server(hall: Hall) -> uvicorn.Server:
+    """A server of a table, to be run on a socket; it ends on SIGINT and SIGTERM, or when its
+    `should_exit` is set."""
+    limits = hall.options.limits
 
     class Bounded(H11Protocol):
         """A connection that says nothing for too long is closed."""
@@ -60,8 +57,9 @@ def table_server(options: TableOptions) -> uvicorn.Server:
             if self.cycle is None:  # it has not sent the head of a request yet
                 self.transport.abort()
 
+    guard = make_app(hall)
     config = uvicorn.Config(
-        make_app(options),
+        guard,
         http=Bounded,
         ws="none",
         lifespan="on",
@@ -74,4 +72,4 @@ def table_server(options: TableOptions) -> uvicorn.Server:
         timeout_keep_alive=int(limits.request_s),
     )
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
-    return _Server(config)
+    return _Server(config, guard)

@@ -17,8 +17,8 @@ from ggp.protocol.spelling import outline
 from ggp.protocol.terms import quick_rules, quick_term
 from tests.protocol.doubles import LocalWorker, Referee, on_one_line, respelled
 from tests.protocol.transcripts import OF_GDL, scrambled
-from tests.support.games import GAMES, SHARED, path_of_shared
 from tests.support.effort import rarely
+from tests.support.games import GAMES, SHARED, path_of_shared
 
 SHARED_GDL2 = [
     "gdl2/blind_breakthrough_5x5.gdl",

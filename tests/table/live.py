@@ -13,7 +13,7 @@ from typing import Any
 
 from ggp.server.http_server import listen
 from ggp.server.settings import ServerLimits
-from match_runner.table.hall import TableOptions
+from match_runner.table.hall import Hall, TableOptions
 from match_runner.table.server import table_server
 
 PATIENCE_S = 60.0
@@ -48,15 +48,39 @@ WORDS = {
 }
 
 
+def seats_of(begun: Mapping[str, Any]) -> dict[str, str]:
+    """What the seats of a match are called in addresses, by role."""
+    return {
+        role: link.removeprefix("/seat/").partition("?")[0] for role, link in begun["links"].items()
+    }
+
+
 class LiveTable:
-    """A running table.
+    """A running table, and somebody's cookies.
 
     Attributes:
         port: where it listens.
+        link: the path that lets one in.
+        cookies: what is shown with every request: that of the table, and of all seats of matches
+            that were begun here.
     """
 
-    def __init__(self, port: int) -> None:
-        self.port = port
+    def __init__(self, port: int, link: str | None = None) -> None:
+        self.port, self.link = port, link or "/"
+        self.cookies: dict[str, str] = {}
+        if link is not None:
+            self.enter(link)
+
+    def enter(self, link: str) -> None:
+        """Follow a link, and keep its cookie."""
+        status, headers, _ = self.request("GET", link)
+        assert status == 303
+        name, _, value = headers["set-cookie"].partition(";")[0].partition("=")
+        self.cookies[name] = value
+
+    def stranger(self, link: str | None = None) -> LiveTable:
+        """The same table for somebody else, who has one link or none."""
+        return LiveTable(self.port, link)
 
     @property
     def url(self) -> str:
@@ -74,7 +98,7 @@ class LiveTable:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
         try:
             connection.putrequest(method, path, skip_host=True)
-            sent = {"host": f"localhost:{self.port}", **(headers or {})}
+            sent = {"host": f"localhost:{self.port}", **self._cookie(), **(headers or {})}
             if body is not None and "content-length" not in sent:
                 sent["content-length"] = str(len(body))
             for name, value in sent.items():
@@ -99,8 +123,20 @@ class LiveTable:
         return json.loads(answer)
 
     def begin(self, game: str, players: Mapping[str, str], **more: Any) -> Any:
-        """A new match: its id, its seats and its key."""
-        return self.post("/api/matches", {"game": game, "players": players, **more})["matches"][0]
+        """A new match: its id, its seats, their links, and its key."""
+        asked = {"game": game, "players": players, **more}
+        begun = self.post("/api/matches", asked)["matches"][0]
+        self.sit(begun)
+        return begun
+
+    def sit(self, begun: Mapping[str, Any]) -> None:
+        """Take all seats of a match."""
+        for link in begun["links"].values():
+            self.enter(link)
+
+    def _cookie(self) -> dict[str, str]:
+        pairs = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        return {"cookie": pairs} if pairs else {}
 
     def until(self, path: str, holds: Callable[[Any], object]) -> Any:
         """What a path answers as soon as something holds of it."""
@@ -117,18 +153,18 @@ class LiveTable:
         """A match when it is over."""
         return self.until(f"/api/matches/{match}", lambda told: told["match"]["status"] == "over")
 
-    def play(self, token: str, move: str | None = None) -> Any:
+    def play(self, seat: str, move: str | None = None) -> Any:
         """Make a seat's next move, the first legal one if none is named; what it was asked."""
-        told = self.until(f"/api/seats/{token}", lambda told: told["ask"])
+        told = self.until(f"/api/seats/{seat}", lambda told: told["ask"])
         chosen = move or told["ask"]["moves"][0]["move"]
-        self.post(f"/api/seats/{token}/move", {"turn": told["ask"]["turn"], "move": chosen})
+        self.post(f"/api/seats/{seat}/move", {"turn": told["ask"]["turn"], "move": chosen})
         return told
 
     @contextmanager
     def stream(self, path: str, last: str | None = None) -> Iterator[Iterator[dict[str, Any]]]:
         """Server-sent events: id, event and data of each."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
-        headers = {"host": f"localhost:{self.port}"}
+        headers = {"host": f"localhost:{self.port}", **self._cookie()}
         if last is not None:
             headers["last-event-id"] = last
         connection.request("GET", path, headers=headers)
@@ -142,33 +178,36 @@ class LiveTable:
 
 
 def _events(answer: http.client.HTTPResponse) -> Iterator[dict[str, Any]]:
+    """What was told; beats, which come while there is nothing to tell, are left out."""
     event: dict[str, Any] = {}
     while line := answer.readline():
         name, colon, value = line.decode().rstrip("\n").partition(": ")
         if colon and name:
             event[name] = json.loads(value) if name == "data" else value
         elif not line.strip() and event:
-            yield event
+            if event["event"] != "beat":
+                yield event
             event = {}
 
 
 @contextmanager
 def live_table(
-    folder: Path, limits: ServerLimits | None = None, *, open_minds: bool = False
+    folder: Path, limits: ServerLimits | None = None, *, port: int = 0, **options: Any
 ) -> Iterator[LiveTable]:
-    """A table in a folder, until the block ends."""
-    options = TableOptions(
-        folder=folder, jobs=1, open_minds=open_minds, limits=limits or ServerLimits()
-    )
-    with listen("127.0.0.1", 0) as listening:
-        server = table_server(options)
+    """A table in a folder, until the block ends.
+
+    Args:
+        options: of `TableOptions`.
+    """
+    with listen("127.0.0.1", port) as listening:
+        hall = Hall(TableOptions(folder=folder, limits=limits or ServerLimits(), **options))
+        server = table_server(hall)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
-            table = LiveTable(listening.getsockname()[1])
             while not server.started:
                 time.sleep(0.01)
-            yield table
+            yield LiveTable(listening.getsockname()[1], f"/?token={hall.token}")
         finally:
             server.should_exit = True
             thread.join()

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from match_runner.table.link_opener import open_link
 from tests.table.browsers import PATIENCE_MS, fits, open_browser, why_no_browser
-from tests.table.live import SECRETS, WORDS, LiveTable, live_table
+from tests.table.live import SECRETS, WORDS, LiveTable, live_table, seats_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page
@@ -29,15 +30,25 @@ def browser(table: LiveTable) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    with window(browser) as opened:
+def page(browser: Browser, table: LiveTable) -> Iterator[Page]:
+    with window(browser, table) as opened:
         yield opened
 
 
 @contextmanager
-def window(browser: Browser, **options: Any) -> Iterator[Page]:
-    """A window of its own, in which nothing may go wrong."""
+def window(
+    browser: Browser, host_of: LiveTable | None, *, may_fail: str = "", **options: Any
+) -> Iterator[Page]:
+    """A window of its own, in which nothing may go wrong.
+
+    Args:
+        host_of: a table whose link was opened here before; None for nobody's window.
+        may_fail: what messages of the browser may begin with.
+    """
     context = browser.new_context(**options)
+    if host_of is not None:
+        name = f"ggp-table-{host_of.port}"
+        context.add_cookies([{"name": name, "value": host_of.cookies[name], "url": host_of.url}])
     opened = context.new_page()
     opened.set_default_timeout(PATIENCE_MS)
     wrong: list[str] = []
@@ -45,7 +56,7 @@ def window(browser: Browser, **options: Any) -> Iterator[Page]:
     opened.on("dialog", lambda dialog: wrong.append(dialog.message))
 
     def note(said: ConsoleMessage) -> None:
-        if said.type == "error":
+        if said.type == "error" and not (may_fail and said.text.startswith(may_fail)):
             wrong.append(said.text)
 
     opened.on("console", note)
@@ -139,6 +150,8 @@ class Listener:
             answer.text()
             for answer in self._answers
             if "event-stream" not in answer.headers.get("content-type", "")
+            and answer.status != 303  # of a link, which has no body
+            and answer.request.method != "HEAD"
         ]
         assert self._events
         return "\n".join([*bodies, *self._events, self._page.content()])
@@ -149,11 +162,11 @@ def test_two_people_in_two_windows_never_get_the_others_secret(
 ) -> None:
     players = {"alice": "human", "bob": "human"}
     begun = table.begin("secrets", players, rules=SECRETS, seed=6)
-    with window(browser) as alice, window(browser) as bob:
+    with window(browser, None) as alice, window(browser, None) as bob:
         windows = {"alice": alice, "bob": bob}
         listeners = {role: Listener(page) for role, page in windows.items()}
         for role, page in windows.items():
-            page.goto(f"{table.url}/seat/{begun['seats'][role]}")
+            page.goto(table.url + begun["links"][role])
         for page in windows.values():
             page.locator("button.move", has_text="noop").click()
         for page in windows.values():
@@ -171,7 +184,7 @@ def test_two_people_in_two_windows_never_get_the_others_secret(
 
 def test_a_page_that_is_reloaded_in_a_match_shows_the_same(page: Page, table: LiveTable) -> None:
     begun = table.begin("secrets", {"alice": "human", "bob": "random"}, rules=SECRETS, seed=2)
-    page.goto(f"{table.url}/seat/{begun['seats']['alice']}")
+    page.goto(table.url + begun["links"]["alice"])
     page.locator("button.move").click()
     page.wait_for_selector("button.move:has-text('high')")
     before = page.locator("main").inner_text()
@@ -205,9 +218,9 @@ def test_a_replay_is_stepped_through(page: Page, table: LiveTable) -> None:
 def test_a_match_is_followed_while_it_is_played(page: Page, table: LiveTable) -> None:
     begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
     page.goto(f"{table.url}/match/{begun['id']}?key={begun['key']}")
-    (token,) = begun["seats"].values()
+    (seat,) = seats_of(begun).values()
     for turn in (1, 2):
-        table.play(token)
+        table.play(seat)
         page.wait_for_selector(f"output:text('turn {turn} of {turn}')")
     page.click("text=End the match")
     # Only who began it, in that browser or with the key, may.
@@ -246,7 +259,7 @@ def test_names_are_text_and_never_markup(page: Page, table: LiveTable) -> None:
     rules = f"; <b>Title</b>\n;\n; <i>About</i>\n(role solo) {legal} {facts} (goal solo 1)"
     rules += " (<= terminal (true over)) (<= (next over) (does solo ?x))"
     begun = table.begin("<b>odd</b>", {"solo": "human"}, rules=rules)
-    page.goto(f"{table.url}/seat/{begun['seats']['solo']}")
+    page.goto(table.url + begun["links"]["solo"])
     page.wait_for_selector("button.move")
     for shown in (page, None):
         if shown is None:
@@ -284,11 +297,11 @@ def test_a_mind_shows_why_hyperplay_does_not_ask(page: Page, table: LiveTable) -
 def test_open_minds_show_everything_while_people_play(browser: Browser, tmp_path: Path) -> None:
     with live_table(tmp_path, open_minds=True) as open_table:
         players = {"alice": "human", "bob": "human"}
-        seats = open_table.begin("secrets", players, rules=SECRETS, seed=6)["seats"]
-        with window(browser) as page:
-            page.goto(f"{open_table.url}/seat/{seats['alice']}")
-            for token in seats.values():
-                open_table.play(token, "noop")
+        begun = open_table.begin("secrets", players, rules=SECRETS, seed=6)
+        with window(browser, open_table) as page:
+            page.goto(open_table.url + begun["links"]["alice"])
+            for seat in seats_of(begun).values():
+                open_table.play(seat, "noop")
             page.click("text=Everything, and every mind")
             page.wait_for_selector("output:text('turn 1 of 1')")
             shown = page.locator("main").inner_text()
@@ -302,11 +315,11 @@ def every_kind(table: LiveTable) -> Iterator[list[tuple[str, str]]]:
     """The address of a page of every kind, and what is there when it can be looked at."""
     match = table.begin("breakthrough", {"white": "random", "black": "random"})["id"]
     begun = table.begin("breakthrough", {"white": "human", "black": "random"})
-    (token,) = begun["seats"].values()
+    (link,) = begun["links"].values()
     table.over(match)
     yield [
         ("/", "#seat-0"),
-        (f"/seat/{token}", "button.move"),
+        (link, "button.move"),
         (f"/match/{match}#turn=3", "output:has-text('turn 3')"),
     ]
     table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
@@ -317,7 +330,7 @@ def test_machines_that_read_pages_find_no_serious_fault(
 ) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    with window(browser, bypass_csp=True, reduced_motion="reduce") as page:
+    with window(browser, table, bypass_csp=True, reduced_motion="reduce") as page:
         for path, ready in every_kind:
             page.goto(table.url + path)
             page.wait_for_selector(ready)
@@ -336,14 +349,110 @@ def test_machines_that_read_pages_find_no_serious_fault(
 def test_small_screens_show_everything(
     browser: Browser, table: LiveTable, every_kind: list[tuple[str, str]]
 ) -> None:
-    with window(browser, viewport=SMALL) as page:
-        for path, ready in every_kind:
+    missing = ("/nothing", "h1:has-text('There is no such page')")
+    with window(browser, table, viewport=SMALL, may_fail="Failed to load resource") as page:
+        for path, ready in [*every_kind, missing]:
             page.goto(table.url + path)
             page.wait_for_selector(ready)
             assert fits(page), path
+            assert page.locator("h1").count() == 1, path
+            assert page.locator("h1").inner_text().strip(), path
             board = page.locator(".board-grid")
             if board.count():
                 box = board.first.bounding_box()
                 assert box is not None
                 assert box["x"] >= 0
                 assert box["x"] + box["width"] <= SMALL["width"]
+
+
+def test_a_page_says_that_the_server_is_gone_and_goes_on_when_it_is_back(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with ExitStack() as windows:
+        with live_table(tmp_path) as table:
+            lobby, other = (
+                windows.enter_context(window(browser, table, may_fail="Failed to load resource"))
+                for _ in range(2)
+            )
+            lobby.goto(table.url)
+            lobby.wait_for_selector("#seat-0")
+            other.goto(f"{table.url}/match/none")
+            other.wait_for_selector(".trouble")
+            assert not lobby.locator("#gone").is_visible()
+        for page in (lobby, other):
+            page.wait_for_selector("#gone:has-text('does not answer')", timeout=5000)
+        assert lobby.locator("#seat-0").is_visible()
+        with live_table(tmp_path, port=table.port):
+            for page in (lobby, other):
+                page.wait_for_selector("#gone", state="hidden")
+            lobby.wait_for_selector("#seat-0")
+
+
+def test_a_link_on_a_page_of_another_site_leads_to_the_seat(
+    browser: Browser, table: LiveTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And so does the file that the command opens. Nothing keeps the token in sight."""
+    begun = table.begin("monty_hall", {"candidate": "human"})
+    link = table.url + begun["links"]["candidate"]
+    page_of_others = tmp_path / "page.html"
+    page_of_others.write_text(f'<a href="{link}">play</a>')
+    with window(browser, None) as page:
+        page.goto(page_of_others.as_uri())
+        page.click("text=play")
+        page.wait_for_selector("button.move")
+        assert "token" not in page.url
+        assert page.evaluate("document.cookie") == ""
+        assert page.locator("a[href='/']").count() == 0
+        page.reload()
+        page.wait_for_selector("button.move")
+    monkeypatch.setattr("webbrowser.open", print)
+    open_link(table.url + table.link, tmp_path)
+    with window(browser, None) as page:
+        page.goto((tmp_path / "open.html").as_uri())
+        page.wait_for_selector("#seat-0")
+        assert page.url == f"{table.url}/"
+    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+
+
+def test_a_bad_player_is_found_before_anything_begins(page: Page, table: LiveTable) -> None:
+    page.goto(table.url)
+    page.select_option("#game", "tic_tac_toe")
+    page.wait_for_selector("label:has-text('xplayer')")
+    page.select_option("#seat-0", "other")
+    assert page.locator("button.primary").is_disabled()
+    for text, said in [
+        ("hyperplay2:n=x", "option 'n' of player hyperplay2 needs a whole number"),
+        ("nobody:Here", "unknown player"),
+        ("http://localhost:9147", "must be offered"),
+    ]:
+        with page.expect_response(lambda answer: answer.url.endswith("/api/player")):
+            page.locator("#other-0").fill(text)
+        page.wait_for_selector(f'#problem-0:has-text("{said}")')
+        assert page.locator("button.primary").is_disabled()
+    page.locator("#other-0").fill("random")
+    page.wait_for_selector("button.primary:enabled")
+    assert page.locator("#problem-0").inner_text() == ""
+    page.locator("#other-0").fill("hyperplay2:n=x")
+    page.wait_for_selector("#problem-0:has-text('whole number')")
+    page.select_option("#seat-0", "random")
+    page.wait_for_selector("button.primary:enabled")
+
+
+def test_matches_that_begin_are_counted_and_pasted_rules_are_named(
+    page: Page, table: LiveTable
+) -> None:
+    page.goto(table.url)
+    page.select_option("#game", label="Your own rules …")
+    page.locator("#rules-name").fill("A game of mine")
+    page.locator("#rules").fill(
+        "(role solo) (legal solo go) (init x) (goal solo 5) (<= terminal (true x))"
+    )
+    page.wait_for_selector("label:has-text('solo')")
+    page.select_option("#seat-0", "random")
+    page.click("summary:has-text('Clocks')")
+    page.locator("#number").fill("3")
+    page.click("button.primary")
+    page.wait_for_selector("text=3 matches began.")
+    page.wait_for_selector(".match:has-text('A game of mine')")
+    told = table.get("/api/lobby")["matches"][:3]
+    assert [match["game"] for match in told] == ["A game of mine"] * 3

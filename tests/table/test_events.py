@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+import pytest
+
+from match_runner.table import events
 from match_runner.table.events import EventLog
 
 
@@ -82,5 +85,27 @@ def test_a_reader_that_waits_wakes_up_and_ends_with_the_log() -> None:
         log.close()
         await asyncio.wait_for(reading, 5)
         assert len(heard) == 1
+
+    asyncio.run(check())
+
+
+@pytest.mark.parametrize("place", ["{}-" + "9" * 5000, "{}-9", "{}-", "{}-x", "{}", "{}--1"])
+def test_a_place_that_no_log_has_is_begun_again(place: str) -> None:
+    async def check() -> None:
+        log = EventLog()
+        log.add("all", "frame", {})
+        (text,) = await _take(log.follow("all", place.format(log.epoch)), 1)
+        assert "event: reset" in text
+        (text,) = await _take(log.follow("all", place.format("x")), 1)
+        assert "event: reset" in text
+
+    asyncio.run(check())
+
+
+def test_a_reader_hears_a_beat_while_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "BEAT_S", 0.01)
+
+    async def check() -> None:
+        assert await _take(EventLog().follow("all", ""), 2) == ["event: beat\ndata: {}\n\n"] * 2
 
     asyncio.run(check())

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import signal
 import socket
 import time
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from ggp.server.settings import ServerLimits
+from match_runner.table.door import Door
+from match_runner.table.guard import Guard, Names
 from tests.support.commands import start
 from tests.table.live import LiveTable, live_table
 
@@ -78,6 +84,15 @@ def test_every_answer_says_what_a_browser_may_do_with_it(table: LiveTable) -> No
         assert "server" not in headers
 
 
+def test_where_there_is_nothing_a_page_says_so(table: LiveTable) -> None:
+    for path in ("/nothing", "/match", "/a/b/c"):
+        status, headers, body = table.request("GET", path)
+        assert (status, headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert b"/static/table.js" in body
+    for path in ("/api/nothing", "/static/nothing"):
+        assert table.get(path, 404)["error"]
+
+
 def test_nothing_is_inline_and_nothing_comes_from_elsewhere(table: LiveTable) -> None:
     page = table.request("GET", "/")[2].decode()
     assert "<script type" in page
@@ -124,17 +139,74 @@ def test_a_body_that_is_too_long_or_too_slow_is_refused(tmp_path: Path) -> None:
             assert time.monotonic() - began_s < 5
 
 
-def test_the_command_says_where_the_table_is_and_ends_in_order(tmp_path: Path) -> None:
+def test_streams_end_with_the_server(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with ExitStack() as streams:
+        with live_table(tmp_path) as table:
+            paths = ["/api/alive", "/api/events"]
+            opened = [streams.enter_context(table.stream(path)) for path in paths]
+        for events in opened:
+            assert list(events) == []  # it ends, and not by a connection that breaks
+    assert [r.getMessage() for r in caplog.records if r.levelno >= logging.ERROR] == []
+
+
+def test_who_waits_for_an_answer_is_told_that_the_table_was_ended() -> None:
+    async def check() -> None:
+        said: list[Any] = []
+
+        async def send(message: Any) -> None:
+            said.append(message)
+
+        async def wait(*_: Any) -> Any:
+            await asyncio.Event().wait()
+
+        door = Door(None, lambda seat: None, is_secure=False)
+        guard = Guard(wait, door, Names(), ServerLimits())
+        scope: Any = {"type": "http", "method": "GET", "path": "/", "query_string": b""}
+        scope |= {"headers": [(b"host", b"localhost:80")], "server": ("127.0.0.1", 80)}
+        waiting = asyncio.ensure_future(guard(scope, wait, send))
+        await asyncio.sleep(0)
+        guard.stop()
+        await waiting
+        await guard(scope, wait, send)  # and so is who comes later
+        assert [m["status"] for m in said if "status" in m] == [503, 503]
+        assert b"the table was ended" in said[1]["body"]
+
+    asyncio.run(check())
+
+
+def test_a_proxy_may_stand_before_the_table() -> None:
+    names = Names(("box",), "https://table.example")
+    server = ("10.0.0.2", 8080)
+    for host in ("localhost:8080", "box:8080", "10.0.0.2:8080", "table.example"):
+        assert names.has(host, server)
+    for host in ("box", "10.0.0.3:8080", "table.example:8080", "evil.example:8080", ""):
+        assert not names.has(host, server)
+    assert Names().has("[::1]:80", ("::1", 80))
+    assert not Names().has("", server)
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.verify)]
+)
+def test_the_command_says_where_the_table_is_and_ends_in_order(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     process = start("-m", "match_runner", "table", "--port", "0", "--folder", str(tmp_path))
     assert process.stdout is not None
+    assert process.stderr is not None
     line = process.stdout.readline()
     port = int(line.partition("localhost:")[2].partition("/")[0])
     table = LiveTable(port)
+    link = line.partition(f":{port}")[2].partition(" ")[0]
     while True:
         try:
+            table.enter(link)
             assert table.get("/api/lobby")["matches"] == []
             break
         except ConnectionRefusedError:
             time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
+    with table.stream("/api/events") as events:
+        process.send_signal(number)
+        assert list(events) == []
     assert process.wait(30) == 0
+    assert process.stderr.read() == ""

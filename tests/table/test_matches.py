@@ -10,7 +10,8 @@ import pytest
 
 from match_runner.match.record_files import read_record
 from match_runner.match.replay import check_record, rules_of
-from tests.table.live import SECRETS, WORDS, LiveTable, live_table
+from match_runner.table.offers import Offers
+from tests.table.live import SECRETS, WORDS, LiveTable, live_table, seats_of
 
 COMPUTERS = {"xplayer": "random", "oplayer": "random"}
 
@@ -21,10 +22,13 @@ def record_of(table: LiveTable, folder: Path, match: str) -> Any:
 
 
 def test_a_match_of_computers_is_played_recorded_and_replayed(tmp_path: Path) -> None:
-    with live_table(tmp_path) as table:
-        begun = table.begin("krieg_tic_tac_toe", COMPUTERS, seed=5)
+    players = {"xplayer": "mine", "oplayer": "random"}
+    with live_table(tmp_path, offers=Offers(players={"mine": "random"})) as table:
+        begun = table.begin("krieg_tic_tac_toe", players, seed=5)
         told = table.over(begun["id"])
+        assert told["match"]["players"] == players
         record = record_of(table, tmp_path, begun["id"])
+        assert record.players == COMPUTERS
         states = check_record(record, rules_of(record))
         assert len(told["turns"]) == len(states) == len(record.turns) + 1
         assert told["match"]["goals"] == dict(record.goals)
@@ -56,22 +60,22 @@ def test_many_matches_count_their_seeds_on(table: LiveTable) -> None:
 
 def test_a_person_plays_a_whole_match(table: LiveTable) -> None:
     begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
-    (token,) = begun["seats"].values()
+    (seat,) = seats_of(begun).values()
     for turn in range(9):
-        told = table.until(f"/api/seats/{token}", lambda t: t["ask"] or t["match"]["goals"])
+        told = table.until(f"/api/seats/{seat}", lambda t: t["ask"] or t["match"]["goals"])
         if told["ask"] is None:
             break
         assert told["ask"]["turn"] == turn
         assert len(told["turns"]) == turn + 1
-        table.play(token)
+        table.play(seat)
     assert table.over(begun["id"])["match"]["error"] is None
 
 
 def test_a_move_must_be_asked_for_and_legal(table: LiveTable) -> None:
     begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
-    (token,) = begun["seats"].values()
-    table.until(f"/api/seats/{token}", lambda told: told["ask"])
-    path = f"/api/seats/{token}/move"
+    (seat,) = seats_of(begun).values()
+    table.until(f"/api/seats/{seat}", lambda told: told["ask"])
+    path = f"/api/seats/{seat}/move"
     assert "not legal" in table.post(path, {"turn": 0, "move": "(mark 9 9)"}, 400)["error"]
     assert "not asked" in table.post(path, {"turn": 1, "move": "(mark 1 1)"}, 400)["error"]
     table.post(path, {"turn": 0, "move": "(mark 1 1)"})
@@ -87,28 +91,28 @@ def secrets_match(table: LiveTable) -> Any:
 
 def test_what_is_sent_to_a_seat_never_holds_what_another_knows(table: LiveTable) -> None:
     begun = secrets_match(table)
-    seats = begun["seats"]
+    tokens, seats = begun["seats"], seats_of(begun)
     heard: dict[str, bytes] = {}
-    for token in seats.values():
-        table.play(token)
-    for role, token in seats.items():
+    for seat in seats.values():
+        table.play(seat)
+    for role, seat in seats.items():
         told = table.until(
-            f"/api/seats/{token}", lambda t: t["ask"] is not None and t["ask"]["turn"] == 1
+            f"/api/seats/{seat}", lambda t: t["ask"] is not None and t["ask"]["turn"] == 1
         )
         assert told["turns"][1]["percepts"][0].startswith("(your ")
-        with table.stream(f"/api/seats/{token}/events") as events:
+        with table.stream(f"/api/seats/{seat}/events") as events:
             said = [next(events) for _ in range(4)]
-        paths = [f"/api/seats/{token}", *(f"/api/seats/{token}/turns/{n}" for n in (0, 1))]
+        paths = [f"/api/seats/{seat}", *(f"/api/seats/{seat}/turns/{n}" for n in (0, 1))]
         paths += ["/api/lobby", f"/api/matches/{begun['id']}"]
         heard[role] = json.dumps(said).encode()
         heard[role] += b"".join(table.request("GET", path)[2] for path in paths)
     for role, other in (("alice", "bob"), ("bob", "alice")):
         assert any(word.encode() in heard[role] for word in WORDS[role])
         assert not any(word.encode() in heard[role] for word in WORDS[other])
-        assert seats[other].encode() not in heard[role]
+        assert tokens[other].encode() not in heard[role]
         assert begun["key"].encode() not in heard[role]
-    for token in seats.values():
-        table.play(token)
+    for seat in seats.values():
+        table.play(seat)
     told = table.over(begun["id"])  # and afterwards everybody may know
     shown = json.dumps(told)
     assert all(any(word in shown for word in WORDS[role]) for role in WORDS)
@@ -130,9 +134,9 @@ def test_a_match_with_people_is_watched_by_its_key_only(table: LiveTable) -> Non
 
 def test_where_everybody_sees_everything_spectators_see_all_but_minds(table: LiveTable) -> None:
     begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "hyperplay:n=2"})
-    (token,) = begun["seats"].values()
-    table.play(token)
-    table.play(token, "noop")  # now the other has thought
+    (seat,) = seats_of(begun).values()
+    table.play(seat)
+    table.play(seat, "noop")  # now the other has thought
     path = f"/api/matches/{begun['id']}"
     seen = table.until(path, lambda told: len(told["turns"]) == 3)
     assert seen["sees"] == "board"
@@ -155,11 +159,11 @@ def test_a_clock_that_runs_out_makes_a_random_legal_move(table: LiveTable) -> No
 def test_a_seat_says_which_moves_it_can_know_to_be_legal(table: LiveTable) -> None:
     """White's own men are known; whether a try is possible hidden men decide."""
     begun = table.begin("krieg_tic_tac_toe", {"xplayer": "human", "oplayer": "random"}, seed=1)
-    (token,) = begun["seats"].values()
-    told = table.play(token)
+    (seat,) = seats_of(begun).values()
+    told = table.play(seat)
     assert all(move["sure"] for move in told["ask"]["moves"])
     assert told["frame"]["known"] == {"states": 1, "exact": True}
-    told = table.until(f"/api/seats/{token}", lambda t: t["ask"] and t["ask"]["turn"] == 1)
+    told = table.until(f"/api/seats/{seat}", lambda t: t["ask"] and t["ask"]["turn"] == 1)
     assert all(move["sure"] for move in told["ask"]["moves"])
     table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
 
@@ -169,26 +173,28 @@ def test_a_server_that_is_started_anew_goes_on_with_a_match(tmp_path: Path) -> N
     players = {"alice": "human", "bob": "human"}
 
     def play_on(table: LiveTable, begun: Any) -> None:
-        for token in begun["seats"].values():
-            table.play(token, "(name high)")
+        table.sit(begun)
+        for seat in seats_of(begun).values():
+            table.play(seat, "(name high)")
 
     with live_table(tmp_path / "whole") as table:
         whole = table.begin("secrets", players, rules=SECRETS, seed=8)
-        for token in whole["seats"].values():
-            table.play(token)
+        for seat in seats_of(whole).values():
+            table.play(seat)
         play_on(table, whole)
         expected = record_of(table, tmp_path / "whole", whole["id"])
     with live_table(tmp_path / "broken") as table:
         begun = table.begin("secrets", players, rules=SECRETS, seed=8)
-        token = begun["seats"]["alice"]
-        for each in begun["seats"].values():
+        seat = seats_of(begun)["alice"]
+        for each in seats_of(begun).values():
             table.play(each)
-        before = table.until(f"/api/seats/{token}", lambda t: t["ask"] and t["ask"]["turn"] == 1)
+        before = table.until(f"/api/seats/{seat}", lambda t: t["ask"] and t["ask"]["turn"] == 1)
     with live_table(tmp_path / "broken") as table:
-        again = table.until(f"/api/seats/{token}", lambda told: told["ask"])
+        table.sit(begun)
+        again = table.until(f"/api/seats/{seat}", lambda told: told["ask"])
         for name in ("turns", "ask", "role", "match"):
             assert again[name] == before[name]
-        with table.stream(f"/api/seats/{token}/events", before["last"]) as events:
+        with table.stream(f"/api/seats/{seat}/events", before["last"]) as events:
             assert next(events)["event"] == "reset"
         play_on(table, begun)
         found = record_of(table, tmp_path / "broken", begun["id"])
@@ -199,28 +205,29 @@ def test_a_server_that_is_started_anew_goes_on_with_a_match(tmp_path: Path) -> N
 def test_turns_that_were_cut_off_are_played_again(tmp_path: Path) -> None:
     with live_table(tmp_path) as table:
         begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
-        (token,) = begun["seats"].values()
-        table.play(token)
-        table.until(f"/api/seats/{token}", lambda t: t["ask"] and t["ask"]["turn"] == 1)
+        (seat,) = seats_of(begun).values()
+        table.play(seat)
+        table.until(f"/api/seats/{seat}", lambda t: t["ask"] and t["ask"]["turn"] == 1)
     kept = tmp_path / "matches" / begun["id"] / "turns.jsonl"
     kept.write_bytes(kept.read_bytes() + b'{"joint_move": {"xpl')
     with live_table(tmp_path) as table:
-        told = table.until(f"/api/seats/{token}", lambda told: told["ask"])
+        table.sit(begun)
+        told = table.until(f"/api/seats/{seat}", lambda told: told["ask"])
         assert told["ask"]["turn"] == 1
-        table.play(token, "noop")
-        table.until(f"/api/seats/{token}", lambda t: t["ask"] and t["ask"]["turn"] == 2)
+        table.play(seat, "noop")
+        table.until(f"/api/seats/{seat}", lambda t: t["ask"] and t["ask"]["turn"] == 2)
     assert len(kept.read_bytes().splitlines()) == 2
 
 
 def test_nothing_that_happens_is_missed_when_a_connection_breaks(table: LiveTable) -> None:
     begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "human"})
-    seats = begun["seats"]
+    seats = seats_of(begun)
     path = f"/api/matches/{begun['id']}/events?key={begun['key']}"
     seen: list[int] = []
     last = None
     for _ in range(3):
-        for token in seats.values():
-            table.play(token)
+        for seat in seats.values():
+            table.play(seat)
         with table.stream(path, last) as events:
             for event in events:
                 last = event.get("id", last)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.table.live import LiveTable
+from tests.table.live import LiveTable, seats_of
 
 
 def look(table: LiveTable, path: str) -> dict[str, list[Any]]:
@@ -80,11 +80,11 @@ def test_there_is_no_mind_of_nobody(table: LiveTable, bomb: str, query: str) -> 
 
 def test_what_players_think_is_told_while_they_do(table: LiveTable) -> None:
     begun = table.begin("krieg_tic_tac_toe", {"xplayer": "human", "oplayer": "hyperplay2:n=2"})
-    (token,) = begun["seats"].values()
+    (seat,) = seats_of(begun).values()
     path = f"/api/matches/{begun['id']}/events?key={begun['key']}"
     with table.stream(path) as events:
-        table.play(token)
-        table.play(token)
+        table.play(seat)
+        table.play(seat)
         thoughts = (event["data"] for event in events if event["event"] == "thought")
         thought = next(each for each in thoughts if len(each["decision"]["values"]) > 1)
     assert thought["role"] == "oplayer"

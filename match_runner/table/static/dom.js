@@ -52,9 +52,41 @@ export async function ask(path, body) {
 /** How long a page that nobody sees keeps its connection: browsers have six for one server. */
 const HIDDEN_MS = 10_000;
 
+/** Three beats of a stream: a server that is silent for so long is gone. */
+const SILENT_MS = 4_500;
+
+/** What a server may take to say that it is there, and what is waited before it is asked again. */
+const ANSWER_MS = 2_000;
+const AGAIN_MS = 1_000;
+
+/** How often a stream is asked for that a server refuses which is there. */
+const MOST_TRIES = 5;
+
+const GONE = "The table does not answer. This page goes on by itself when it does.";
+const CLOSED = "The table was started anew and asks for its link: open the one that it printed, or your seat's.";
+const MISSING = "The table answers, but has nothing here any more.";
+
+/** Says what is wrong with the connection; nothing with an empty text. */
+function notice(text) {
+  const place = document.getElementById("gone");
+  place.hidden = !text;
+  if (place.textContent !== text) place.textContent = text;
+}
+
+/** What is wrong with the server; an empty text if nothing is. */
+async function reached() {
+  try {
+    const signal = AbortSignal.timeout(ANSWER_MS);
+    const answer = await fetch("/static/icon.svg", { method: "HEAD", cache: "no-store", signal });
+    return answer.status === 403 ? CLOSED : "";
+  } catch {
+    return GONE;
+  }
+}
+
 /**
- * Follows what happens. If the connection breaks, the browser asks for what it missed; a page that is
- * hidden gives its connection away, and asks when it is seen again.
+ * Follows what happens. If the connection breaks, the page says so, tries again, and asks for what it
+ * missed; a page that is hidden gives its connection away, and asks when it is seen again.
  *
  * @param path of a stream of events.
  * @param hear functions by kind of event. `reset` is called when everything is to be read again.
@@ -64,12 +96,25 @@ export function follow(path, hear) {
   let stream = null;
   let last = null;
   let isOver = false;
-  let timer = null;
+  let tries = 0;
+  const timers = {};
+
+  function later(name, work, after_ms) {
+    clearTimeout(timers[name]);
+    timers[name] = setTimeout(work, after_ms);
+  }
 
   function open() {
     const address = new URL(path, location.href);
     if (last !== null) address.searchParams.set("after", last);
     stream = new EventSource(address);
+    stream.addEventListener("open", () => {
+      tries = 0;
+      notice("");
+    });
+    // A stream that beats goes on beating.
+    stream.addEventListener("beat", () => later("silence", () => { notice(GONE); again(); }, SILENT_MS));
+    stream.addEventListener("error", again);
     for (const [kind, listener] of Object.entries(hear)) {
       stream.addEventListener(kind, (event) => {
         if (event.lastEventId) last = event.lastEventId;
@@ -79,14 +124,27 @@ export function follow(path, hear) {
   }
 
   function close() {
+    clearTimeout(timers.silence);
     stream?.close();
     stream = null;
   }
 
+  /** Asks for the stream anew as soon as the server answers; browsers would give up at some answers. */
+  async function again() {
+    close();
+    const wrong = await reached();
+    if (isOver || stream !== null || document.hidden) return;
+    if (wrong) {
+      notice(wrong);
+      later("again", again, AGAIN_MS);
+    } else if (tries++ < MOST_TRIES) later("again", look, tries > 1 ? AGAIN_MS : 0);
+    else notice(MISSING);
+  }
+
   function look() {
-    clearTimeout(timer);
+    clearTimeout(timers.hidden);
     if (isOver) return;
-    if (document.hidden) timer = setTimeout(close, HIDDEN_MS);
+    if (document.hidden) later("hidden", close, HIDDEN_MS);
     else if (stream === null) open();
   }
 
@@ -97,20 +155,24 @@ export function follow(path, hear) {
   return {
     close() {
       isOver = true;
+      clearTimeout(timers.again);
       document.removeEventListener("visibilitychange", look);
       close();
     },
   };
 }
 
+/** For pages on which nothing happens any more: says if the server is gone. */
+export const stay = () => follow("/api/alive", {});
+
 /** Says something to those who hear the page instead of seeing it. */
 export function say(text) {
   document.getElementById("news").textContent = text;
 }
 
-/** Puts a page together: its title, the line beside the brand, and its parts. */
+/** Puts a page together: its title, which stands beside the brand, and its parts. */
 export function show(title, ...parts) {
-  document.title = title ? `${title} · The table` : "The table";
+  document.title = `${title} · The table`;
   document.getElementById("where").replaceChildren(name(title, 80));
   fill(document.getElementById("main"), ...parts);
 }
@@ -127,7 +189,7 @@ export const own = {
   of: (id) => own.all()[id] ?? null,
   keep(matches) {
     const every = own.all();
-    for (const { id, seats, key } of matches) every[id] = { seats, key };
+    for (const { id, links, key } of matches) every[id] = { links, key };
     const kept = Object.entries(every).slice(-200);
     localStorage.setItem("ggp-table", JSON.stringify(Object.fromEntries(kept)));
   },
@@ -141,7 +203,7 @@ export function scores(goals) {
 
 /** A number of things, in words. */
 export const counted = (number, thing) =>
-  `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : "s"}`;
+  `${number.toLocaleString("en")} ${thing}${number === 1 ? "" : /(s|x|ch|sh)$/.test(thing) ? "es" : "s"}`;
 
 /** A box that says what went wrong. */
 export const trouble = (text) => el("p", { class: "trouble", role: "alert" }, name(text, 2000));

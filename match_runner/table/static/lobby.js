@@ -11,7 +11,7 @@ export async function lobby() {
   const matches = new Map(told.matches.map((match) => [match.id, match]));
   const list = el("div", { class: "stack" });
   const series = el("div", { class: "stack" });
-  show("",
+  show("Lobby",
     el("div", { class: "lobby" },
       newMatch(told),
       el("div", { class: "stack" },
@@ -38,7 +38,8 @@ export async function lobby() {
 // ---------------------------------------------------------------- a new match
 
 function newMatch(told) {
-  const state = { roles: [], ok: false, rules: null, title: "" };
+  const state = { roles: [], ok: false, rules: null, isBusy: false };
+  const wrong = new Map();
   const problem = el("div", { "aria-live": "polite" });
   const about = el("div", { class: "about" });
   const seats = el("fieldset", {}, el("legend", {}, "Who plays"));
@@ -55,7 +56,9 @@ function newMatch(told) {
     id: "rules", rows: "14", spellcheck: "false", autocapitalize: "off",
     "aria-describedby": "rules-help", onInput: () => later(),
   });
+  const title = el("input", { id: "rules-name", maxlength: "100", value: "my game", autocomplete: "off" });
   const own = el("div", { class: "stack own-rules", hidden: true },
+    el("div", { class: "field" }, el("label", { for: "rules-name" }, "What to call it"), title),
     el("label", { for: "rules" }, "Rules (GDL or GDL-II)"), text,
     el("p", { id: "rules-help", class: "quiet" }, "Paste a rulesheet, or drop a file here."),
     found);
@@ -65,6 +68,7 @@ function newMatch(told) {
     if (!file) return;
     event.preventDefault();
     text.value = await file.text();
+    title.value = file.name.replace(/\.(gdl|kif|txt)$/i, "").slice(0, 100);
     later();
   });
 
@@ -98,11 +102,18 @@ function newMatch(told) {
     timer = setTimeout(check, CHECK_AFTER_MS);
   }
 
+  const ready = () => { start.disabled = !state.ok || state.isBusy || wrong.size > 0; };
+
+  /** What to call rules that were pasted. */
+  const ownName = () => title.value.trim() || "my game";
+
   function choose() {
     own.hidden = game.value !== OWN;
     // Until it is known who plays this game, nothing can begin.
     state.roles = [];
-    start.disabled = true;
+    state.ok = false;
+    wrong.clear();
+    ready();
     fill(seats);
     if (game.value === OWN && !text.value && state.rules) text.value = state.rules;
     check();
@@ -113,25 +124,31 @@ function newMatch(told) {
     const number = ++asked;
     let told;
     try {
-      told = await ask("/api/rules", isOwn ? { name: "rules", rules: text.value } : { game: game.value });
+      told = await ask("/api/rules", isOwn ? { name: ownName(), rules: text.value } : { game: game.value });
     } catch (error) {
       told = { ok: false, diagnostics: [], num_diagnostics: 1, error: error.message };
     }
     if (number !== asked) return;
     state.ok = told.ok;
     if (!isOwn) state.rules = told.rules ?? null;
-    start.disabled = !told.ok;
     fill(found, ...(isOwn ? diagnostics(told) : []));
     fill(about, ...description(told));
     if (told.ok && told.roles.join(" ") !== state.roles.join(" ")) {
       state.roles = told.roles;
       drawSeats();
     }
+    ready();
   }
 
   function drawSeats() {
+    wrong.clear();
+    const judge = (number, text) => {
+      if (text) wrong.set(number, text);
+      else wrong.delete(number);
+      ready();
+    };
     fill(seats, el("legend", {}, "Who plays"), el("div", { class: "seats" },
-      ...state.roles.map((role, number) => seatField(role, number, told.players))));
+      ...state.roles.map((role, number) => seatField(role, number, told.players, judge))));
   }
 
   async function begin(event) {
@@ -140,7 +157,7 @@ function newMatch(told) {
     const value = (id) => Number(document.getElementById(id).value || 0);
     const isOwn = game.value === OWN;
     const request = {
-      game: isOwn ? "your own rules" : game.value,
+      game: isOwn ? ownName() : game.value,
       rules: isOwn ? text.value : null,
       players: Object.fromEntries(state.roles.map((role, number) => [role, playerIn(number)])),
       play_clock_s: value("play-clock"),
@@ -149,14 +166,16 @@ function newMatch(told) {
       seed: value("seed"),
       matches: value("number"),
     };
-    start.disabled = true;
+    state.isBusy = true;
+    ready();
     try {
       const { matches } = await ask("/api/matches", request);
       go(matches, links);
     } catch (error) {
       fill(problem, trouble(error.message));
     }
-    start.disabled = false;
+    state.isBusy = false;
+    ready();
   }
 
   check();
@@ -166,22 +185,49 @@ function newMatch(told) {
 const label = (game) =>
   game.title && game.title.toLowerCase() !== game.name.replaceAll("_", " ") ? `${game.title} (${game.name})` : game.title || game.name;
 
-/** Who plays a role: a choice, and a field for whatever else there is. */
-function seatField(role, number, players) {
+/**
+ * Who plays a role: a choice, and a field for players with options.
+ *
+ * @param judge is told what is wrong with the choice; an empty text if nothing is.
+ */
+function seatField(role, number, players, judge) {
+  const problem = el("p", { id: `problem-${number}`, class: "trouble", "aria-live": "polite" });
   const other = el("input", {
-    id: `other-${number}`, class: "other", hidden: true, spellcheck: "false",
-    placeholder: "hyperplay2:n=8 or http://localhost:9147", "aria-label": `Player of ${role}`,
+    id: `other-${number}`, class: "other", hidden: true, spellcheck: "false", autocomplete: "off",
+    placeholder: "hyperplay2:n=8", "aria-label": `Player of ${role}`,
+    "aria-describedby": `problem-${number}`, onInput: () => check(CHECK_AFTER_MS),
   });
-  const choice = el("select", {
-    id: `seat-${number}`,
-    onChange: () => { other.hidden = choice.value !== "other"; },
-  },
+  let asked = 0;
+
+  function tell(text) {
+    fill(problem, text ? name(text, 400) : "");
+    other.setAttribute("aria-invalid", `${Boolean(text)}`);
+    judge(number, text);
+  }
+
+  /** Nothing begins before it is known that there is such a player. */
+  async function check(after_ms) {
+    const own = ++asked;
+    other.hidden = choice.value !== "other";
+    if (other.hidden || !other.value.trim()) {
+      tell("");
+      judge(number, other.hidden ? "" : "no player is named");
+      return;
+    }
+    judge(number, "not checked yet");
+    await new Promise((resolve) => setTimeout(resolve, after_ms));
+    if (own !== asked) return;
+    const found = await ask("/api/player", { player: other.value }).catch(({ message }) => ({ error: message }));
+    if (own === asked) tell(found.error ?? "");
+  }
+
+  const choice = el("select", { id: `seat-${number}`, onChange: () => check(0) },
     el("option", { value: "human" }, "you, or another person"),
     ...[...players].reverse().map(({ name, about }) => el("option", { value: name, title: about }, name)),
     el("option", { value: "other" }, "another player …"));
   choice.value = number === 0 ? "human" : "auto";
   return el("div", { class: "field seat" },
-    el("label", { for: `seat-${number}` }, name(role, 60)), choice, other);
+    el("label", { for: `seat-${number}` }, name(role, 60)), choice, other, problem);
 }
 
 function playerIn(number) {
@@ -221,17 +267,19 @@ function description(told) {
 /** To the seat, to the match, or to a choice of links. */
 function go(matches, links) {
   own.keep(matches);
-  const seats = matches.flatMap((match) => Object.entries(match.seats));
-  if (matches.length === 1 && seats.length === 1) location.assign(`/seat/${seats[0][1]}`);
+  const seats = matches.flatMap((match) => Object.entries(match.links));
+  if (matches.length === 1 && seats.length === 1) location.assign(seats[0][1]);
   else if (matches.length === 1 && !seats.length) location.assign(`/match/${matches[0].id}`);
-  else if (!seats.length) say(`${counted(matches.length, "match")} began`);
-  else {
-    const every = Object.entries(matches[0].seats).map(([role, token]) => {
-      const link = `${location.origin}/seat/${token}`;
-      return el("li", {}, el("a", { href: `/seat/${token}`, target: "_blank" }, "Seat of ", name(role, 60)),
+  else if (!seats.length) {
+    const text = `${counted(matches.length, "match")} began`;
+    fill(links, el("p", { class: "good" }, `${text}.`));
+    say(text);
+  } else {
+    const every = seats.map(([role, link]) => {
+      return el("li", {}, el("a", { href: link, target: "_blank" }, "Seat of ", name(role, 60)),
         " ", el("button", {
           type: "button",
-          onClick: (event) => navigator.clipboard?.writeText(link)
+          onClick: (event) => navigator.clipboard?.writeText(location.origin + link)
             .then(() => { event.target.textContent = "Copied"; }),
         }, "Copy the link"));
     });
@@ -259,12 +307,12 @@ function matchRow(match) {
   const isOver = match.status === "over";
   const links = [];
   if (!isOver) {
-    for (const [role, token] of Object.entries(mine?.seats ?? {})) {
-      links.push(el("a", { href: `/seat/${token}` }, "Play ", name(role, 40)));
+    for (const [role, link] of Object.entries(mine?.links ?? {})) {
+      links.push(el("a", { href: link }, "Play ", name(role, 40)));
     }
   }
   if (isOver || match.open || mine) {
-    const query = !isOver && mine && Object.keys(mine.seats).length ? `?key=${mine.key}` : "";
+    const query = !isOver && mine && Object.keys(mine.links ?? {}).length ? `?key=${mine.key}` : "";
     links.push(el("a", { href: `/match/${match.id}${query}` }, isOver ? "Replay" : "Watch"));
   }
   return el("li", { class: "card match" },
@@ -314,8 +362,9 @@ const recordLink = (file, title) =>
 
 async function standings(place) {
   for (;;) {
-    const { series } = await ask("/api/series");
-    fill(place, ...series.map((each) => el("section", {},
+    // A server that is gone is told of elsewhere.
+    const { series } = await ask("/api/series").catch(() => ({ series: null }));
+    if (series) fill(place, ...series.map((each) => el("section", {},
       el("h2", {}, "Series ", name(each.name)),
       each.error ? trouble(each.error) : standingsOf(each))));
     await new Promise((resolve) => setTimeout(resolve, SERIES_EVERY_MS));

@@ -1,12 +1,12 @@
 // A person's seat: what its role knows, its moves as buttons and on the board, the clock.
 
 import { drawPicture } from "./board.js";
-import { ask, counted, el, fill, follow, knownText, name, saw, say, scores, show, term } from "./dom.js";
+import { ask, counted, el, fill, follow, knownText, name, saw, say, scores, show, stay, term } from "./dom.js";
 
 const MANY_MOVES = 24;
 
-export async function seat(token) {
-  const path = `/api/seats/${token}`;
+export async function seat(id) {
+  const path = `/api/seats/${id}`;
   let told = await ask(path);
   let picked = [];
   let wanted = "";
@@ -22,6 +22,8 @@ export async function seat(token) {
   const minds = told.open_minds
     ? [el("p", { class: "links" }, el("a", { href: `/match/${told.match.id}` }, "Everything, and every mind"))]
     : [];
+  // Whoever has no more than this seat's link gets no further.
+  if (!told.more) document.querySelector(".brand").removeAttribute("href");
   show(`${told.match.game}: you play ${told.role}`,
     el("div", { class: "seat-page" },
       el("section", { class: "stack", "aria-label": "What you know" }, status, clock, end, board, about, ...minds),
@@ -42,8 +44,8 @@ export async function seat(token) {
       const mine = match.goals?.[told.role];
       fill(status, match.error ? `The match ended early: ${match.error}` : `The match is over: you got ${mine ?? "no"} points.`);
       fill(end, match.goals && !match.error ? el("p", {}, ...scores(match.goals)) : null,
-        el("p", { class: "links" }, el("a", { href: `/match/${match.id}` }, "Replay, with everything that was hidden"),
-          el("a", { href: "/" }, "To the lobby")));
+        told.more ? el("p", { class: "links" }, el("a", { href: `/match/${match.id}` }, "Replay, with everything that was hidden"),
+          el("a", { href: "/" }, "To the lobby")) : null);
     } else if (told.ask) fill(status, `Turn ${told.ask.turn + 1}: it is your move.`);
     else if (told.waiting?.length) fill(status, "Waiting for ", name(told.waiting.join(", "), 80), " …");
     else fill(status, told.frame ? "The others are thinking …" : "The match is being prepared …");
@@ -164,7 +166,10 @@ export async function seat(token) {
 
   draw();
   setInterval(tick, 250);
-  if (told.match.status === "over") return;
+  if (told.match.status === "over") {
+    stay();
+    return;
+  }
   const stream = follow(`${path}/events?after=${told.last}`, {
     reset: again,
     frame: (frame) => {
@@ -196,6 +201,7 @@ export async function seat(token) {
       told.ask = null;
       draw();
       say(status.textContent);
+      stay();
     },
   });
 }

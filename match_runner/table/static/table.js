@@ -1,6 +1,6 @@
 // Which page this is, by its address.
 
-import { show, trouble } from "./dom.js";
+import { el, show, stay, trouble } from "./dom.js";
 import { lobby } from "./lobby.js";
 import { seat } from "./seat.js";
 import { watch } from "./watch.js";
@@ -8,6 +8,8 @@ import { watch } from "./watch.js";
 const [kind, ...rest] = location.pathname.split("/").slice(1);
 const id = rest.join("/");
 const key = new URLSearchParams(location.search).get("key");
+
+const toLobby = () => el("p", {}, el("a", { href: "/" }, "To the lobby"));
 
 const pages = {
   "": () => lobby(),
@@ -17,7 +19,9 @@ const pages = {
 };
 
 try {
-  await pages[kind]();
+  if (kind === "" || (id && kind in pages)) await pages[kind]();
+  else show("There is no such page", toLobby());
 } catch (error) {
-  show("", trouble(error.message));
+  show("This cannot be shown", trouble(error.message), toLobby());
+  stay();
 }

@@ -1,7 +1,7 @@
 // A match for those who may see all of it: the state and every role's view, turn by turn.
 
 import { drawPicture } from "./board.js";
-import { ask, counted, el, fill, follow, knownText, name, own, saw, say, scores, show, term } from "./dom.js";
+import { ask, counted, el, fill, follow, knownText, name, own, saw, say, scores, show, stay, term } from "./dom.js";
 import { decisionTable, mindPanel } from "./mind.js";
 
 export async function watch(path, id, key) {
@@ -146,7 +146,10 @@ export async function watch(path, id, key) {
     go(to);
   });
   await go(fromAddress() ?? last(), true);
-  if (told.match.status === "over") return;
+  if (told.match.status === "over") {
+    stay();
+    return;
+  }
 
   let isDue = false;
   const soon = () => {
@@ -182,6 +185,7 @@ export async function watch(path, id, key) {
       isLive = false;
       soon();
       say("The match is over");
+      stay();
     },
   });
 }

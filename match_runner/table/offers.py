@@ -1,0 +1,179 @@
+"""What a page may name: whoever has the table's link may play, and not do all that its user may.
+
+A page knows the games of this package, the one that the table was started with, and rulesheets
+below one folder; other rules are pasted. It knows the players of this package, with options that
+name no file, and what the command line offers. Modules, files and addresses of a user's own are
+named on the command line, or not at all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from ggp.errors import ConfigError
+from ggp.gdl.games import find_game, game_that_comes, list_games
+from ggp.gdl.nearest import unknown
+from ggp.machine.spiel.games import is_spiel
+from ggp.players import PLAYERS, parse_spec
+from match_runner.match.seats import HUMAN
+from match_runner.pictures.side_file import side_file_of
+from match_runner.remote.post import is_address
+from match_runner.series.plan import check_player
+from match_runner.table.requests import MOST_RULES
+
+MOST_GAMES = 500
+"""Rulesheets of the folder after which no more folders are looked into."""
+
+_MOST_LOOKED_AT = 20_000
+_SUFFIXES = (".gdl", ".kif")
+_NAME = re.compile(r"[A-Za-z][\w.-]{0,40}")
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What there is to choose from.
+
+    Attributes:
+        game: name or path of the game that the table was started with, or None.
+        games: a folder of rulesheets, or None.
+        players: specs and addresses by the names that pages know them by.
+    """
+
+    game: str | None = None
+    games: Path | None = None
+    players: Mapping[str, str] = field(default_factory=dict)
+
+    def game_names(self) -> list[str]:
+        """Every game that can be named, first the one that the table was started with."""
+        names = [*sorted(self._listed()), *list_games()]
+        if self.game is None:
+            return names
+        return [self.game, *(name for name in names if name != self.game)]
+
+    def rules_of(self, game: str, rules: str | None) -> tuple[str, Path | None]:
+        """The text of a rulesheet, and the file beside it that says how to draw it.
+
+        Args:
+            game: one of `game_names` where there is no text.
+
+        Raises:
+            ConfigError: there is no such game, or it cannot be read.
+        """
+        text = game if rules is None else rules
+        if is_spiel(text):
+            if text != self.game:  # some of them read files that their parameters name
+                raise ConfigError(
+                    "a game of OpenSpiel must be named when the table is started: "
+                    "`match-runner table openspiel:NAME`"
+                )
+            return text, None
+        if rules is not None:
+            return rules, None
+        if game == self.game:
+            path = find_game(game)
+        else:
+            path = game_that_comes(game) or self._below(game) or self._unknown(game)
+        beside = side_file_of(path)
+        if path == self._below(game) and not self._has(beside):
+            beside = None
+        return _read(path), beside
+
+    def spec_of(self, player: str) -> str:
+        """The spec or address of a player that a page names.
+
+        Raises:
+            ConfigError: it may not be named from a page, or its options are wrong.
+        """
+        if player in self.players:
+            return self.players[player]
+        if is_address(player):
+            raise ConfigError(
+                f"{player!r} is the address of a player elsewhere, which must be offered when the "
+                "table is started: `match-runner table --offer NAME=http://HOST:PORT`"
+            )
+        name = player.partition(":")[0]
+        if name not in PLAYERS:
+            known = (*PLAYERS, *self.players)
+            others = "others must be offered when the table is started: --offer NAME=SPEC"
+            raise ConfigError(
+                unknown("player", name, known, f"players: {', '.join(known)}; {others}")
+            )
+        return parse_spec(player, trusted=False).text
+
+    def _unknown(self, game: str) -> NoReturn:
+        if os.sep in game:
+            raise ConfigError(
+                "only games that come with ggp, and those below --games, are known by name; paste "
+                "the rules"
+            )
+        names = self.game_names()
+        raise ConfigError(unknown("game", game, names, "paste the rules of other games"))
+
+    def _listed(self) -> Iterator[str]:
+        """What the rulesheets of the folder are called."""
+        if self.games is None:
+            return
+        looked_at = found = 0
+        for folder, folders, files in os.walk(self.games):  # which follows no links
+            folders.sort()
+            for file in sorted(files):
+                name = Path(folder, file).relative_to(self.games).as_posix()
+                if self._below(name) is not None:
+                    yield name
+                    found += 1
+            looked_at += len(files) + 1
+            if found >= MOST_GAMES or looked_at >= _MOST_LOOKED_AT:
+                return
+
+    def _below(self, name: str) -> Path | None:
+        """The rulesheet of that name in the folder, which neither dots nor links lead out of."""
+        if self.games is None or any(part[:1] in ("", ".") for part in name.split("/")):
+            return None
+        path = self.games / name
+        is_named = path.suffix in _SUFFIXES and name.isprintable() and os.path.isfile(path)
+        return path if is_named and self._has(path) else None
+
+    def _has(self, path: Path | None) -> bool:
+        """Whether the folder has a file, and does not only lead to it."""
+        if path is None or self.games is None:
+            return False
+        return path.resolve().is_relative_to(self.games.resolve())
+
+
+def read_offers(texts: Iterable[str]) -> dict[str, str]:
+    """Players out of texts `NAME=SPEC`, as `Offers.players`.
+
+    Raises:
+        ConfigError: a text is malformed, a name is taken or given twice, or there is no such
+            player.
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, spec = (part.strip() for part in text.partition("="))
+        if not equals or _NAME.fullmatch(name) is None:
+            raise ConfigError(
+                f"--offer {text!r} must be NAME=SPEC, for example mine=my_module:Mine"
+            )
+        if name in PLAYERS or name == HUMAN:
+            raise ConfigError(f"--offer {text!r}: {name} is the name of a player already")
+        if name in found:
+            raise ConfigError(f"--offer: the name {name} is given twice")
+        check_player(spec, f"--offer {name}: ")
+        found[name] = spec
+    return found
+
+
+def _read(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            text = file.read(MOST_RULES + 1)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
+    if len(text) > MOST_RULES:
+        raise ConfigError(f"{path} has more than {MOST_RULES:,} characters, so it is no rulesheet")
+    return text

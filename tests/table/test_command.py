@@ -1,0 +1,196 @@
+"""`match-runner table` up to where it serves: who is let in, what it says, what it opens."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import webbrowser
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from match_runner.cli import main
+from match_runner.table import link_opener, server
+from match_runner.table.hall import Hall, TableOptions
+from match_runner.table.match_folder import MatchFolder, Setup
+from match_runner.table.offers import Offers
+
+
+@pytest.fixture
+def halls(monkeypatch: pytest.MonkeyPatch) -> list[Hall]:
+    """The halls that were to be served; they are closed at once instead."""
+    found: list[Hall] = []
+
+    class Server:
+        def __init__(self, hall: Hall) -> None:
+            found.append(hall)
+
+        def run(self, **_: Any) -> None:
+            asyncio.run(found[-1].close())
+
+    monkeypatch.setattr(server, "table_server", Server)
+    return found
+
+
+def table(folder: Path, *args: str) -> Result:
+    command = ["table", "--port", "0", "--folder", str(folder), *args]
+    return CliRunner(catch_exceptions=False).invoke(main, command)
+
+
+def test_the_link_that_is_printed_has_the_token(tmp_path: Path, halls: list[Hall]) -> None:
+    first, second = table(tmp_path), table(tmp_path)
+    assert first.exit_code == second.exit_code == 0
+    assert f"/?token={halls[0].token} (end" in first.stdout
+    assert first.stderr == ""
+    # A page that is open finds the server that is started anew.
+    assert halls[0].token == halls[1].token
+    assert table(tmp_path / "other").exit_code == 0
+    assert halls[2].token != halls[0].token
+
+
+def test_without_a_token_it_is_said_what_that_means(tmp_path: Path, halls: list[Hall]) -> None:
+    told = table(tmp_path, "--no-token")
+    assert "token=" not in told.stdout
+    assert "every user and every program of this machine" in told.stderr
+    assert halls[0].token is None
+
+
+@pytest.mark.parametrize(
+    "elsewhere", [("--host", "0.0.0.0"), ("--host", "::"), ("--url", "https://table.example")]
+)
+def test_others_than_this_machine_need_a_token(
+    tmp_path: Path, halls: list[Hall], elsewhere: tuple[str, ...]
+) -> None:
+    told = table(tmp_path, "--no-token", *elsewhere)
+    assert told.exit_code == 2
+    assert "--no-token is for this machine alone" in told.stderr
+    assert halls == []
+
+
+def test_plain_http_for_others_is_warned_of(tmp_path: Path, halls: list[Hall]) -> None:
+    assert "reads the tokens" in table(tmp_path, "--host", "0.0.0.0").stderr
+    told = table(tmp_path, "--host", "0.0.0.0", "--url", "https://Table.example/")
+    assert told.stderr == ""
+    assert "the table is at https://table.example/?token=" in told.stdout
+    for url in (
+        "table.example",
+        "ftp://x",
+        "https://x/table",
+        "https://x?y",
+        "http://[",
+        "https://",
+    ):
+        assert "must be like" in table(tmp_path, "--url", url).stderr
+
+
+def test_what_is_offered_is_checked_before_anything_begins(
+    tmp_path: Path, halls: list[Hall]
+) -> None:
+    for args, said in [
+        (("--offer", "mine"), "must be NAME=SPEC"),
+        (("--offer", "mine=nothing:Here"), "--offer mine: unknown player"),
+        (("--games", str(tmp_path / "none")), "there is no folder"),
+    ]:
+        told = table(tmp_path, *args)
+        assert (told.exit_code, said in told.stderr) == (2, True)
+    assert halls == []
+    games = tmp_path / "games"
+    games.mkdir()
+    (games / "mine.gdl").write_text("(role solo)")
+    assert table(tmp_path, "--games", str(games), "--offer", "mine=mcts:states=9").exit_code == 0
+    assert halls[0].options.offers.players == {"mine": "mcts:states=9"}
+    assert "mine.gdl" in halls[0].options.offers.game_names()
+
+
+def test_a_folder_is_for_one_table_at_a_time(tmp_path: Path, halls: list[Hall]) -> None:
+    held = Hall(TableOptions(tmp_path))
+    try:
+        told = table(tmp_path)
+        assert told.exit_code == 2
+        assert f"another process holds the table in {tmp_path}" in told.stderr
+        assert f"process {os.getpid()} on " in told.stderr
+        assert "since 2" in told.stderr
+        assert told.stdout == ""
+    finally:
+        asyncio.run(held.close())
+    assert table(tmp_path).exit_code == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_matches_in_a_folder_of_somebody_else_are_not_gone_on_with(tmp_path: Path) -> None:
+    (tmp_path / "matches").mkdir()
+    os.chown(tmp_path / "matches", 65534, 65534)
+    assert "belongs to another user" in table(tmp_path).stderr
+
+
+def test_the_browser_is_opened_without_telling_the_token_to_all_processes(
+    tmp_path: Path, halls: list[Hall], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[tuple[str, str, int]] = []
+
+    def look(address: str) -> None:
+        path = Path(address.removeprefix("file://"))
+        opened.append((address, path.read_text(), path.stat().st_mode & 0o777))
+
+    class AtOnce:
+        def __init__(self, target: Any, args: Any, daemon: bool) -> None:
+            self.start = lambda: target(*args)
+
+    monkeypatch.setattr(link_opener, "threading", SimpleNamespace(Thread=AtOnce))
+    monkeypatch.setattr(webbrowser, "open", look)
+    table(tmp_path)  # nobody sits at a screen
+    assert opened == []
+    monkeypatch.setattr(link_opener, "has_screen", lambda: True)
+    table(tmp_path, "--no-browser")
+    assert opened == []
+    table(tmp_path)
+    ((address, text, mode),) = opened
+    token = halls[-1].token
+    assert token is not None
+    assert token not in address
+    assert "url=http://localhost:" in text
+    assert f"/?token={token}" in text
+    assert mode == 0o600
+
+
+def test_a_match_does_not_go_on_with_a_player_that_is_not_offered_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nothing(_: Hall) -> None:
+        """No worker is needed."""
+
+    monkeypatch.setattr(Hall, "_warm_up", nothing)
+    setup = Setup(
+        id="0123456789",
+        game="mine",
+        rules="(role solo)",
+        side_file=None,
+        roles=("solo",),
+        players={"solo": "evil:P"},
+        is_told=True,
+        play_clock_s=None,
+        human_clock_s=None,
+        pause_s=0.0,
+        seed=0,
+        created_s=0.0,
+        seats={},
+        key="",
+    )
+    folder = MatchFolder(tmp_path)
+    folder.keep(setup)
+    folder.close()
+
+    async def check() -> str | None:
+        hall = Hall(TableOptions(tmp_path, Offers(players={"other": "random"})))
+        await hall.open()
+        while not hall.matches[setup.id].is_over:
+            await asyncio.sleep(0)
+        await hall.close()
+        return hall.matches[setup.id].setup.error
+
+    error = asyncio.run(check())
+    assert error is not None
+    assert "unknown player 'evil'" in error

@@ -1,0 +1,169 @@
+"""Who is let in: those with the table's link, those with a seat's, and nobody else."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from match_runner.table import door
+from match_runner.table.match_folder import MatchFolder
+from tests.table.live import LiveTable, seats_of
+from tests.table.test_shelf import GAME
+
+JSON = {"content-type": "application/json"}
+OPEN = "/seat", "/static", "/api/alive"
+
+
+@pytest.fixture(scope="module")
+def begun(table: LiveTable) -> Any:
+    """A match that two people play, and that goes on."""
+    players = {"xplayer": "human", "oplayer": "human"}
+    return table.begin("krieg_tic_tac_toe", players)
+
+
+def every_path(begun: Any) -> list[tuple[str, str]]:
+    """Everything there is to ask for, and more."""
+    match = f"/api/matches/{begun['id']}"
+    seat = f"/api/seats/{seats_of(begun)['xplayer']}"
+    paths = ["/", "/nothing", f"/match/{begun['id']}", f"/seat/{seats_of(begun)['xplayer']}"]
+    paths += ["/record/x.json", "/static/table.js", "/static/icon.svg", "/static/nothing"]
+    paths += ["/api/lobby", "/api/events", "/api/alive", "/api/series", "/api/nothing"]
+    paths += [match, f"{match}/events", f"{match}/turns/0", f"{match}/mind?role=xplayer&turn=0"]
+    paths += [f"{match}?key={begun['key']}", "/api/records/x.json", "/api/records/x.json/turns/0"]
+    paths += [seat, f"{seat}/events", f"{seat}/turns/0", "//", "/static/../api/lobby"]
+    posts = ["/api/rules", "/api/player", "/api/matches", f"{match}/end", f"{seat}/move"]
+    return [("GET", p) for p in paths] + [("HEAD", p) for p in paths] + [("POST", p) for p in posts]
+
+
+def status_of(table: LiveTable, method: str, path: str, **more: Any) -> int:
+    body = json.dumps(more).encode() if method == "POST" else None
+    return table.request(method, path, body, JSON if body else None)[0]
+
+
+def test_without_a_token_there_is_403_and_nothing_else(table: LiveTable, begun: Any) -> None:
+    for cookies in ({}, {f"ggp-table-{table.port}": "guess"}, {"ggp-table-1": table.link[8:]}):
+        stranger = table.stranger()
+        stranger.cookies = cookies
+        for method, path in every_path(begun):
+            status, headers, body = stranger.request(method, path, None, JSON)
+            assert status == 403, (method, path)
+            assert "set-cookie" not in headers
+            assert body in (b"",) or b"this table needs its link" in body.lower()
+            assert len(body) < 500
+    assert status_of(table.stranger(), "PUT", "/api/lobby") == 403
+    for odd in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
+        assert table.stranger().request("GET", "/api/lobby", None, odd)[0] == 403
+    assert b"<h1>403: the link is missing</h1>" in table.stranger().request("GET", "/")[2]
+    for link in ("/?token=", "/?token=guess", f"/api/lobby{table.link[1:]}", "/seat/x?token=x"):
+        assert status_of(table.stranger(), "GET", link) == 403
+
+
+def test_a_link_gives_a_cookie_and_leads_to_the_address_without_its_token(
+    table: LiveTable,
+) -> None:
+    token = table.link.partition("=")[2]
+    path = f"/match/x%20y?key=k%26&token={token}"
+    status, headers, body = table.stranger().request("GET", path)
+    assert (status, headers["location"], body) == (303, "/match/x%20y?key=k%26", b"")
+    cookie = f"ggp-table-{table.port}={token}; HttpOnly; Path=/; SameSite=strict"
+    assert headers["set-cookie"] == cookie
+    status, headers, _ = table.stranger().request("GET", f"//evil.example/?token={token}")
+    assert headers["location"] == "/evil.example/"
+    # Who is in already may follow an old link.
+    status, headers, _ = table.request("GET", "/?token=old")
+    assert (status, headers["location"], "set-cookie" in headers) == (303, "/", False)
+
+
+def test_a_link_on_a_page_of_another_site_leads_on_by_a_page_of_ours(table: LiveTable) -> None:
+    """Browsers send no strict cookie where a redirection of another site's link leads."""
+    headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
+    status, answer, body = table.stranger().request("GET", table.link, headers=headers)
+    assert (status, answer["refresh"]) == (200, "0; url=/")
+    assert "set-cookie" in answer
+    assert table.link[8:] not in body.decode()
+
+
+def test_a_seats_link_lets_one_sit_there_and_do_nothing_else(table: LiveTable, begun: Any) -> None:
+    person = table.stranger(begun["links"]["xplayer"])
+    seats = seats_of(begun)
+    own = seats["xplayer"]
+    asked = person.until(f"/api/seats/{own}", lambda told: told["ask"])
+    assert (asked["role"], asked["more"], asked["open_minds"]) == ("xplayer", False, False)
+    for path in (f"/seat/{own}", "/static/table.js", f"/api/seats/{own}/turns/0"):
+        assert status_of(person, "GET", path) == 200
+    with person.stream(f"/api/seats/{own}/events") as events:
+        assert next(events)["event"] == "frame"
+    with person.stream("/api/alive"):
+        pass
+    for method, path in every_path(begun):
+        if own not in path and not path.startswith(OPEN):
+            assert status_of(person, method, path, key=begun["key"]) == 403, path
+    other = f"/api/seats/{seats['oplayer']}"
+    move = {"turn": 0, "move": "(mark 1 1)"}
+    assert status_of(person, "GET", other) == status_of(person, "GET", f"{other}/events") == 403
+    assert status_of(person, "POST", f"{other}/move", **move) == 403
+    # The link of one seat opens no other: not under its address, not by another's cookie.
+    token = begun["seats"]["xplayer"]
+    assert status_of(table.stranger(), "GET", f"/seat/{seats['oplayer']}?token={token}") == 403
+    thief = table.stranger()
+    thief.cookies = {f"ggp-seat-{table.port}-{seats['oplayer']}": token}
+    assert status_of(thief, "GET", other) == 403
+
+
+def test_who_has_the_tables_link_sits_in_nobodys_seat(table: LiveTable, begun: Any) -> None:
+    host = table.stranger(table.link)
+    for seat in seats_of(begun).values():
+        for path in (f"/seat/{seat}", f"/api/seats/{seat}", f"/api/seats/{seat}/events"):
+            assert status_of(host, "GET", path) == 403
+        assert status_of(host, "POST", f"/api/seats/{seat}/move", turn=0, move="noop") == 403
+    assert status_of(host, "GET", "/api/lobby") == 200
+
+
+def test_a_replay_is_not_for_those_with_a_seat_alone(table: LiveTable) -> None:
+    begun = table.begin(GAME, {"candidate": "human"}, seed=1)
+    table.post(f"/api/matches/{begun['id']}/end", {"key": begun["key"]})
+    person = table.stranger(begun["links"]["candidate"])
+    assert person.get(f"/api/seats/{seats_of(begun)['candidate']}")["match"]["error"]
+    assert status_of(person, "GET", f"/api/matches/{begun['id']}") == 403
+    assert status_of(person, "GET", f"/match/{begun['id']}") == 403
+
+
+def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+
+    class Secrets:
+        @staticmethod
+        def compare_digest(one: bytes, other: bytes) -> bool:
+            compared.append((one, other))
+            return secrets.compare_digest(one, other)
+
+    monkeypatch.setattr(door, "secrets", Secrets)
+    own = door.Door("table", {"a-0": "seat"}.get, is_secure=False)
+
+    def seen(cookie: str) -> door.Visitor:
+        scope = {"type": "http", "headers": [(b"cookie", cookie.encode())], "server": ("", 80)}
+        return own.visitor(scope)
+
+    assert seen("ggp-table-80=table").is_host
+    assert not seen("ggp-table-80=tabl\xe9").is_host
+    assert not seen("ggp-table-8080=table; =; ;;").is_host
+    assert seen("ggp-seat-80-a-0=seat; ggp-seat-80-b=").seats == {"a-0"}
+    assert len(compared) == 5
+
+
+def test_secrets_on_disk_stay_the_same_and_are_for_this_user_only(tmp_path: Path) -> None:
+    folder = MatchFolder(tmp_path)
+    token = folder.token()
+    folder.close()
+    again = MatchFolder(tmp_path)
+    assert again.token() == token
+    path = tmp_path / "matches" / "token"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    path.write_text("short")
+    assert len(again.token()) == len(token)
+    again.close()
