@@ -137,14 +137,14 @@ def _forced_turns(machine: Machine) -> int:
     waiting = set(player_roles(machine))
     state, num_roles = machine.initial(), len(waiting)
     for turn in range(DEALT_TURNS):
+        if machine.terminal(state)[0] or time.process_time() - began_s > LOOKED_S:
+            break
         waiting -= {role for role in waiting if len(machine.legal(state, role).values) > 1}
         if not waiting or (turn == 0 and len(waiting) < num_roles):
             return turn
         roles = range(len(machine.roles))
         moves = [int(random_moves(machine, state, role, rng)[0]) for role in roles]
         state = machine.step(state, np.array([moves])).states
-        if machine.terminal(state)[0] or time.process_time() - began_s > LOOKED_S:
-            break
     return 0
 
 

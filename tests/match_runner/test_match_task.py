@@ -9,7 +9,9 @@ from typing import ClassVar
 import pytest
 
 from ggp.belief import Bags
+from ggp.gdl import parse
 from ggp.gdl.games import find_game
+from ggp.gdl.normalize import normalize
 from ggp.machine import Limits
 from ggp.machine.games import load_program
 from ggp.players.belief_player import Choice
@@ -86,6 +88,12 @@ def test_what_it_loads_in_a_process_of_its_own_costs_none_either() -> None:
     for _ in range(2):
         assert not play(task(CLOCK_S, in_process=False)).faults
         close_idle()  # the next match finds none that has loaded anything
+
+
+def test_a_game_that_is_over_at_once_is_rehearsed_too() -> None:
+    over = "(role agent) (init over) (<= terminal (true over)) (goal agent 7)"
+    program = normalize(parse(over))
+    rehearse(set_up("over", program, {"agent": "random"}), over, own_process=False)
 
 
 def test_a_rehearsal_goes_on_until_everybody_has_had_a_choice() -> None:
