@@ -91,7 +91,7 @@ def test_what_it_loads_in_a_process_of_its_own_costs_none_either() -> None:
 
 
 def test_a_game_that_is_over_at_once_is_rehearsed_too() -> None:
-    over = "(role agent) (init over) (<= terminal (true over)) (goal agent 7)"
+    over = "(role agent) (init over) (legal agent go) (<= terminal (true over)) (goal agent 7)"
     program = normalize(parse(over))
     rehearse(set_up("over", program, {"agent": "random"}), over, own_process=False)
 
