@@ -12,6 +12,7 @@ from ggp.cli.rehearsing import rehearsed
 from ggp.errors import ReasonerLimitError
 from ggp.study.rehearsal import Rehearsal
 from tests.support.commands import error_line, json_of, run, text_file
+from tests.support.disks import full_disk
 
 
 @pytest.fixture
@@ -44,6 +45,14 @@ def test_new_game_never_overwrites(game: str, tmp_path: Path) -> None:
     assert Path(game).read_text() == "mine"
     (tmp_path / "link.gdl").symlink_to(tmp_path / "nowhere.gdl")
     assert "is there already" in error_line("new", str(tmp_path / "link.gdl"))
+
+
+def test_new_game_on_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
+    with full_disk():
+        result = run("new", str(tmp_path / "game.gdl"))
+    assert result.exit_code == 1
+    assert result.stderr == f"error: cannot write {tmp_path}/game.gdl: File too large\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
