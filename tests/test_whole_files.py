@@ -14,7 +14,7 @@ from tests.support.disks import full_disk
 
 def test_file_on_a_full_disk_is_not_there(tmp_path: Path) -> None:
     for write in (write_new, write_whole):
-        with full_disk(), pytest.raises(GGPError, match="cannot write .*/file: ") as caught:
+        with full_disk(), pytest.raises(GGPError, match=r"cannot write .*/file: ") as caught:
             write(tmp_path / "file", "x" * 1000)
         assert not isinstance(caught.value, ConfigError)
         assert list(tmp_path.iterdir()) == []

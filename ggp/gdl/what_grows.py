@@ -33,7 +33,7 @@ _WITH_TERM = {
     **dict.fromkeys((LEGAL, DOES), (LEGAL, 1)),
     SEES: (SEES, 1),
 }
-"""Relations of fluents, moves and percepts: what they share places with, and which argument it is."""
+"""Relations of fluents, moves and percepts: what they share places with, and which argument."""
 
 _SHARED = (TRUE, LEGAL)
 """Of these, conditions may be about any term: `(true ?f)`, `(does white ?m)`."""
@@ -119,9 +119,9 @@ class _Depths:
         """The variables that a body gives values to."""
         times = Counter(v.name for literal in rule.body for v in variables(literal.atom))
         for literal in rule.body:
-            if literal.binds and isinstance(literal.atom, Compound):
-                if not self._surely or _takes_any(literal, times):
-                    yield from _places(literal.atom)
+            counts = literal.binds and (not self._surely or _takes_any(literal, times))
+            if counts and isinstance(literal.atom, Compound):
+                yield from _places(literal.atom)
 
     def _raised(self, rule: NormalRule, found: _Found) -> Iterator[_Place]:
         """The places that a variable of a head makes deeper."""

@@ -9,7 +9,9 @@ from ggp.gdl.what_grows import told_growth, what_grows
 from tests.support.games import GAMES
 from tests.support.programs import program
 
-FRAME = "(init (n z 0)) (init (p z)) (succ 0 1) (succ 1 2) (small z) (small (s z)) (legal white go) "
+FRAME = (
+    "(legal white go) (init (n z 0)) (init (p z)) (succ 0 1) (succ 1 2) (small z) (small (s z)) "
+)
 
 GROW = {
     "alone": ("(<= (next (n (s ?x) ?y)) (true (n ?x ?y)))", "n", True),
@@ -31,7 +33,7 @@ GROW = {
 DO_NOT = {
     "kept": "(<= (next ?f) (true ?f))",
     "taken off": "(<= (next (p ?x)) (true (p (s ?x))))",
-    "put on and taken off": "(<= (next (q (s ?x))) (true (p ?x))) (<= (next (p ?x)) (true (q (s ?x))))",
+    "on and off": "(<= (next (q (s ?x))) (true (p ?x))) (<= (next (p ?x)) (true (q (s ?x))))",
     "while small": "(<= (next (p (s ?x))) (true (p ?x)) (small ?x))",
     "once": "(<= (next (q (s (s ?x)))) (true (p ?x)))",
     "counted": "(<= (next (n z ?y)) (true (n ?x ?z)) (succ ?z ?y))",
