@@ -153,7 +153,7 @@ def rehearse(
     lanes = _LANES.get(machine.backend, _MOST_LANES)
     steady = [None] if is_open(machine) else [None, *player_roles(machine)]
     for number, begin in enumerate(range(0, matches, lanes)):
-        if is_late():
+        if is_late() and number:  # the first matches say at least that they do not end
             break
         for role in steady:
             rng = np.random.default_rng((seed, number, 0 if role is None else role + 1))

@@ -122,10 +122,10 @@ def test_sheet_with_errors_is_not_played(tmp_path: Path) -> None:
 def test_sheet_that_cannot_be_played_out_does_not_keep_others_from_it(
     game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def loops(file: str, *asked: Any) -> Rehearsal:
+    def loops(file: str, *asked: Any, **bounds: Any) -> Rehearsal:
         if file == game:
             raise ReasonerLimitError("inferences", 5, "a step")
-        return rehearsed(file, *asked)
+        return rehearsed(file, *asked, **bounds)
 
     monkeypatch.setattr("ggp.cli.rulesheets.rehearsed", loops)
     result = run("validate", game, "exploding_bomb", "--play", "3", "--json")
