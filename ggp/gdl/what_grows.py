@@ -93,7 +93,8 @@ class _Depths:
         self._bodies: dict[NormalRule, dict[str, list[_Found]]] = {}
         for rule in rules:
             if isinstance(rule.head, Compound) and (not surely or signature(rule.head) == NEXT):
-                self._bodies[rule] = body = {}
+                body: dict[str, list[_Found]] = {}
+                self._bodies[rule] = body
                 for found in self._read(rule):
                     body.setdefault(found.name, []).append(found)
                     self._readers.setdefault(found.place, []).append(rule)
