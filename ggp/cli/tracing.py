@@ -69,7 +69,7 @@ def trace(
     limits: Limits,
     as_json: bool,
 ) -> None:
-    """Play given or random joint moves and show every step as it is played.
+    """Play given or random joint moves and show every step; random ones as they are played.
 
     Steps count from 0. The percepts of a step are what its joint move produces.
 
@@ -82,17 +82,23 @@ def trace(
         machine = opened.machine
         import numpy as np
 
-        if not as_json:
-            _show([f"roles: {' '.join(machine.roles)}"])
+        roles = f"roles: {' '.join(machine.roles)}"
         told = _not_told if as_json else _show_step
         if given is None:
+            if not as_json:
+                _show([roles])
             until_s = time.monotonic() + max_seconds
             rng = np.random.default_rng(seed)
             result = random_trace(machine, rng, max_turns, until_s=until_s, told=told)
             if result["goals"] is None:
                 _warn_of_the_end(opened.program, len(result["steps"]) - 1, max_turns)
         else:
-            result = given_trace(machine, given, str(moves), told=told)
+            # All of it before anything is shown: moves that are not legal are bad input.
+            result = given_trace(machine, given, str(moves))
+            if not as_json:
+                _show([roles])
+            for number, step in enumerate(result["steps"]):
+                told(number, step)
         machine.close()
         if as_json:
             print_json(result)
@@ -139,15 +145,12 @@ def random_trace(
     return _finish(machine, state, steps, told)
 
 
-def given_trace(
-    machine: Machine, joint_moves: Sequence[object], name: str, *, told: _Told = _not_told
-) -> dict[str, Any]:
+def given_trace(machine: Machine, joint_moves: Sequence[object], name: str) -> dict[str, Any]:
     """The trace of given joint moves.
 
     Args:
         joint_moves: as read from JSON, not yet checked.
         name: what messages call them.
-        told: is told of every step.
 
     Raises:
         ConfigError: one of them is malformed or illegal; says which and what is legal.
@@ -159,8 +162,8 @@ def given_trace(
             row = _read_joint_move(machine, state, joint_move)
         except (ConfigError, IllegalMoveError) as error:
             raise ConfigError(f"{name}: step {number}: {error}") from error
-        state = _play(machine, state, row, steps, told)
-    return _finish(machine, state, steps, told)
+        state = _play(machine, state, row, steps, _not_told)
+    return _finish(machine, state, steps, _not_told)
 
 
 def _warn_of_the_end(program: Program, turns: int, max_turns: int) -> None:
