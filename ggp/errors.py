@@ -118,14 +118,19 @@ class ReasonerLimitError(MachineError):
     Attributes:
         limit: which limit, with its unit ("inferences", "stack bytes", ...).
         reached: the bound that was passed.
+        doing: what passed it.
     """
 
-    def __init__(self, limit: str, reached: float, doing: str) -> None:
-        self.limit, self.reached = limit, reached
+    def __init__(self, limit: str, reached: float, doing: str, cause: str = "") -> None:
+        self.limit, self.reached, self.doing = limit, reached, doing
         super().__init__(
-            f"{doing} passed the limit of {reached:,.0f} {limit}; the rules loop or explode, "
-            "or the limit must be raised"
+            f"{doing} passed the limit of {reached:,.0f} {limit}; "
+            f"{cause or 'the rules loop or explode'}, or the limit must be raised"
         )
+
+    def because(self, cause: str) -> ReasonerLimitError:
+        """The same error of rules of which it is known what grows in them; empty for nothing."""
+        return ReasonerLimitError(self.limit, self.reached, self.doing, cause)
 
 
 class BackendUnavailableError(MachineError):

@@ -17,9 +17,7 @@ from ggp.gdl.nearest import did_you_mean
 from ggp.gdl.printer import to_kif
 from ggp.gdl.program import TRUE
 from ggp.gdl.terms import Term, signature, variables
-
-MAX_SEED = (1 << 63) - 1
-"""Series store seeds in 64 bits, one of which is the sign."""
+from ggp.seeds import MOST_SEED, check_seed
 
 FLUENT = position(TRUE, 0)
 """Where fluents are."""
@@ -48,14 +46,15 @@ def checked_seed(seed: object) -> int:
     """A seed as an integer.
 
     Raises:
-        ConfigError: it is none, or negative, or greater than `MAX_SEED`.
+        ConfigError: it is none, or negative, or greater than `MOST_SEED`.
     """
     try:
         number = operator.index(seed)  # type: ignore[arg-type]
     except TypeError:
-        number = -1
-    if not 0 <= number <= MAX_SEED:
-        raise ConfigError(f"a seed is a whole number from 0 to {MAX_SEED}, not {_shown(seed)}")
+        raise ConfigError(
+            f"a seed must be a whole number from 0 to {MOST_SEED}, not {_shown(seed)}"
+        ) from None
+    check_seed(number, "a seed")
     return number
 
 

@@ -6,7 +6,6 @@ file that is locked says who holds it; what it says counts only while it is lock
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import json
 import os
@@ -16,7 +15,8 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from ggp.errors import ConfigError, ResultsError
+from ggp.errors import ConfigError
+from ggp.whole_files import unwritable
 
 FILE = ".lock"
 
@@ -41,9 +41,7 @@ def locked(folder: Path, what: str, remedy: str) -> Iterator[None]:
         # Not where a link leads: what is there is about to be written over.
         lock = os.open(folder / FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     except OSError as error:
-        # Nobody gave a wrong folder where there is no room.
-        kind = ResultsError if error.errno in (errno.ENOSPC, errno.EDQUOT) else ConfigError
-        raise kind(f"cannot use the folder {folder}: {error.strerror or error}") from error
+        raise unwritable(f"cannot use the folder {folder}", error) from error
     try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

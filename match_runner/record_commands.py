@@ -10,6 +10,7 @@ import click
 from ggp.cli.arguments import FilePath, json_option, verbose_option
 from ggp.console import EXIT_BAD_INPUT, EXIT_FAILED, print_json, print_rich, show_error
 from ggp.errors import ConfigError, GGPError, MatchError
+from ggp.whole_files import write_whole
 from match_runner.log_views import is_log, read_log, show_log
 from match_runner.match.exports import EXPORTS
 from match_runner.match.record_files import read_record
@@ -85,10 +86,7 @@ def export(file: Path, target: str, out: Path | None) -> None:
     if out is None:
         click.echo(text, nl=False)
         return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"cannot write {out}: {error.strerror or error}") from error
+    write_whole(out, text)
 
 
 def _check(record: MatchRecord) -> int:

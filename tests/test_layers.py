@@ -14,10 +14,12 @@ MAY_IMPORT = {
     "ggp.launch": set(),
     "ggp.notes": set(),
     "ggp.libraries": {"ggp.errors"},
+    "ggp.seeds": {"ggp.errors"},
+    "ggp.whole_files": {"ggp.errors"},
     "ggp.children": set(),
     "ggp.gdl": {"ggp.errors"},
     "ggp.machine": {"ggp.errors", "ggp.gdl", "ggp.children", "ggp.libraries", "ggp.notes"},
-    "ggp.belief": {"ggp.errors", "ggp.machine"},
+    "ggp.belief": {"ggp.errors", "ggp.machine", "ggp.whole_files"},
     "ggp.search": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.solve": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.study": {"ggp.errors", "ggp.gdl", "ggp.search", "ggp.belief", "ggp.machine"},
@@ -45,7 +47,7 @@ MAY_IMPORT = {
 }
 """What each part of ggp may import of ggp. ggp.errors needs ggp.gdl for types only."""
 
-MAY_IMPORT["ggp.given"] = {"ggp.errors", "ggp.gdl"}
+MAY_IMPORT["ggp.given"] = {"ggp.errors", "ggp.gdl", "ggp.seeds"}
 EVERYTHING_OF_GGP = {*MAY_IMPORT, "ggp.cli"}
 MAY_IMPORT["ggp.__init__"] = {"ggp", "ggp.library"}
 MAY_IMPORT["ggp.library"] = EVERYTHING_OF_GGP | {"match_runner"}  # for `ggp.play_match`

@@ -24,6 +24,7 @@ import numpy as np
 from ggp.belief.paths import PathTree
 from ggp.errors import ConfigError
 from ggp.machine.base import UNKNOWN, Machine
+from ggp.whole_files import write_whole
 
 History = tuple[tuple[str, tuple[str, ...]], ...]
 """Move and sorted percepts of each turn, canonical KIF."""
@@ -72,7 +73,7 @@ def write_strategies(file: str, strategies: Mapping[str, Strategy]) -> None:
     """Write strategies, so that `read_strategies` reads them; whole, or not at all.
 
     Raises:
-        ConfigError: the file cannot be written.
+        GGPError: the file cannot be written; see `write_whole`.
     """
     found = {
         role: [
@@ -84,12 +85,7 @@ def write_strategies(file: str, strategies: Mapping[str, Strategy]) -> None:
         ]
         for role, strategy in sorted(strategies.items())
     }
-    beside = Path(f"{file}.{os.getpid()}")
-    try:
-        beside.write_text(json.dumps({"strategy": found}, indent=1) + "\n", encoding="utf-8")
-        beside.replace(file)
-    except OSError as error:
-        raise ConfigError(f"strategies cannot be written to {file}: {error}") from error
+    write_whole(Path(file), json.dumps({"strategy": found}, indent=1) + "\n")
 
 
 def remember(file: str, seen: Mapping[str, Strategy]) -> None:
@@ -98,7 +94,7 @@ def remember(file: str, seen: Mapping[str, Strategy]) -> None:
     Processes that share the file wait for each other, and nothing is lost.
 
     Raises:
-        ConfigError: the file cannot be read or written, or is no such file.
+        GGPError: the file cannot be read or written, or is no such file.
     """
     with _locked(Path(file)):
         kept = read_strategies(file) if Path(file).exists() else {}

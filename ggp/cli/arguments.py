@@ -17,6 +17,7 @@ from click.shell_completion import CompletionItem
 from ggp.console import setup_logging, spinner
 from ggp.errors import ConfigError, GDLError
 from ggp.launch import preload
+from ggp.seeds import MOST_SEED
 
 if TYPE_CHECKING:
     from ggp.gdl.program import Program
@@ -337,7 +338,7 @@ def seed_option(of: str = "all random choices") -> Callable[[_F], _F]:
     """
     return click.option(
         "--seed",
-        type=click.IntRange(min=0),
+        type=click.IntRange(min=0, max=MOST_SEED),
         default=0,
         show_default=True,
         help=f"Seed of {of}.",

@@ -9,6 +9,7 @@ import click
 from ggp.cli.arguments import FilePath, verbose_option
 from ggp.errors import ConfigError
 from ggp.gdl.source import printable
+from ggp.whole_files import write_new
 
 _SUFFIXES = (".gdl", ".kif")
 
@@ -85,13 +86,7 @@ def new(file: Path) -> None:
     if file.suffix not in _SUFFIXES:
         raise ConfigError(f"{file} must end in {' or '.join(_SUFFIXES)}, as rulesheets do")
     title = printable(file.stem.replace("_", " ").strip().capitalize()) or "A new game"
-    try:
-        with file.open("x", encoding="utf-8") as opened:
-            opened.write(SKELETON.format(title=title))
-    except FileExistsError:
-        raise ConfigError(f"{file} is there already; give the name of a new file") from None
-    except OSError as error:
-        raise ConfigError(f"cannot write {file}: {error.strerror or error}") from error
+    write_new(file, SKELETON.format(title=title))
     name = printable(str(file))
     click.echo(f"{name} is a game that plays. What to try next:")
     for command in (

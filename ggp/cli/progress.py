@@ -11,9 +11,9 @@ from ggp.console import console_on
 
 
 class Advance(Protocol):
-    """Is called when so many parts are done."""
+    """Is called when so many parts are done, and how far the next is, if that is known."""
 
-    def __call__(self, parts: int = 1, /) -> None: ...
+    def __call__(self, parts: int = 1, /, *, now: str = "") -> None: ...
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def bar_of(total: int, text: str) -> Iterator[Advance]:
     with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
         task = bar.add_task(text, total=total)
 
-        def advance(parts: int = 1, /) -> None:
-            bar.advance(task, parts)
+        def advance(parts: int = 1, /, *, now: str = "") -> None:
+            bar.update(task, advance=parts, description=f"{text}, {now}" if now else text)
 
         yield advance

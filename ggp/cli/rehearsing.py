@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from ggp.cli.arguments import open_game
+from ggp.cli.bounds import MOST_SECONDS, MOST_TURNS, with_growth
 from ggp.cli.progress import bar_of
 from ggp.console import print_rich, table_of
 from ggp.gdl.source import printable
 
 if TYPE_CHECKING:
+    from ggp.gdl.program import Program
     from ggp.machine import Limits
     from ggp.study.rehearsal import History, Rehearsal, Trouble
 
@@ -25,14 +28,40 @@ _MOST_MOVES = 8
 
 
 def rehearsed(
-    game: str, matches: int, seed: int, backend: str, limits: Limits | None = None
+    game: str,
+    matches: int,
+    seed: int,
+    backend: str,
+    limits: Limits | None = None,
+    *,
+    max_turns: int = MOST_TURNS,
+    max_seconds: float = MOST_SECONDS,
 ) -> Rehearsal:
     """What comes of random matches of a game, with a bar while they are played."""
-    machine = open_game(game, backend, limits=limits, hints=False).machine
+    opened = open_game(game, backend, limits=limits, hints=False)
+    machine = opened.machine
     from ggp.study.rehearsal import matches_in, rehearse
 
     with bar_of(matches_in(machine, matches), f"playing {game}") as advance:
-        return rehearse(machine, matches, seed, told=advance)
+        found = rehearse(
+            machine,
+            matches,
+            seed,
+            told=advance,
+            turned=lambda turns: advance(0, now=f"turn {turns + 1}"),
+            max_turns=max_turns,
+            max_seconds=max_seconds,
+        )
+    return replace(
+        found, troubles=tuple(_with_cause(each, opened.program) for each in found.troubles)
+    )
+
+
+def _with_cause(trouble: Trouble, program: Program) -> Trouble:
+    """Of matches that do not end, what grows in them, if anything does."""
+    if trouble.kind != "endless":
+        return trouble
+    return replace(trouble, message=with_growth(trouble.message, program))
 
 
 def is_wrong(found: Rehearsal, *, strict: bool) -> bool:

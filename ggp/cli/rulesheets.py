@@ -18,6 +18,7 @@ from ggp.cli.arguments import (
     seed_option,
     verbose_option,
 )
+from ggp.cli.bounds import growth_told, time_option, turns_option
 from ggp.cli.circuit_table import describe_circuit, print_circuit
 from ggp.cli.rehearsing import MOST_PLAYED, is_wrong, rehearsed, show_rehearsal
 from ggp.console import (
@@ -52,6 +53,8 @@ _SHOWN_FIELDS = ("severity", "rule", "message", "line", "column", "context")
     metavar="N",
     help="Also play N random matches of each sheet without errors, and say what goes wrong.",
 )
+@turns_option("With --play: turns after which a match counts as endless.")
+@time_option("With --play: most seconds of the matches of each sheet.")
 @seed_option("the random matches")
 @backend_option
 @limits_option
@@ -63,6 +66,8 @@ def validate(
     files: tuple[str, ...],
     strict: bool,
     matches: int | None,
+    max_turns: int,
+    max_seconds: float,
     seed: int,
     backend: str,
     limits: Limits,
@@ -99,7 +104,11 @@ def validate(
         }
         if matches is not None and result["ok"]:
             try:
-                seen = rehearsed(file, matches, seed, backend, limits)
+                seen = rehearsed(
+                    *(file, matches, seed, backend, limits),
+                    max_turns=max_turns,
+                    max_seconds=max_seconds,
+                )
             except GGPError as error:  # rules that loop or explode
                 show_failure(error)
                 code, result["ok"] = code or EXIT_FAILED, False
@@ -207,9 +216,9 @@ def _print_tree(game: str) -> None:
     preload("ggp.solve")
     from ggp.solve import build_tree, efg_lines
 
-    machine = open_game(game, "auto").machine
-    with spinner(f"playing {game} out"):
+    opened = open_game(game, "auto")
+    with spinner(f"playing {game} out"), growth_told(opened.program):
         # All lines before the first is printed: a tree that is too large prints nothing.
-        lines = list(efg_lines(build_tree(machine, keep_layers=True), Path(game).stem))
+        lines = list(efg_lines(build_tree(opened.machine, keep_layers=True), Path(game).stem))
     for line in lines:
         click.echo(line.encode())

@@ -14,6 +14,7 @@ from ggp.cli.arguments import (
     seed_option,
     verbose_option,
 )
+from ggp.cli.bounds import growth_told, time_option, turns_option
 from ggp.cli.solving import DIGITS, counting, seconds_option, states_option
 from ggp.console import print_json, print_rich, table_of
 from ggp.launch import preload
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 @click.argument("game")
 @click.option("--strategy", is_flag=True, help="Show the probabilities of all moves, too.")
 @states_option
+@turns_option("Refuse games that may be longer than this.")
+@time_option("Most seconds to build the tree of the game.")
 @seconds_option
 @seed_option("the search for more than one equilibrium")
 @backend_option
@@ -37,6 +40,8 @@ def solve(
     game: str,
     strategy: bool,
     states: int,
+    max_turns: int,
+    max_seconds: float,
     seconds: float,
     seed: int,
     backend: str,
@@ -52,10 +57,16 @@ def solve(
     preload("ggp.solve")
     from ggp.solve import solve as solve_game
 
-    machine = open_game(game, backend, limits=limits).machine
-    with counting(f"solving {game}") as progress:
+    opened = open_game(game, backend, limits=limits)
+    with growth_told(opened.program), counting(f"solving {game}") as progress:
         solution = solve_game(
-            machine, seed=seed, most_states=states, most_seconds=seconds, progress=progress
+            opened.machine,
+            seed=seed,
+            most_states=states,
+            most_turns=max_turns,
+            most_seconds=seconds,
+            build_seconds=max_seconds,
+            progress=progress,
         )
     if as_json:
         print_json(_solution_json(game, solution, strategy))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +22,20 @@ from ggp.cli.arguments import (
     seed_option,
     verbose_option,
 )
+from ggp.cli.bounds import time_option, turns_option, with_growth
 from ggp.cli.watching import game_file, keep_watching
 from ggp.console import print_json
-from ggp.errors import ConfigError, IllegalMoveError
+from ggp.errors import ConfigError, IllegalMoveError, ReasonerLimitError
 from ggp.gdl.nearest import unknown
 from ggp.gdl.source import printable
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from ggp.gdl.program import Program
     from ggp.machine import Limits, Machine, States
+
+_log = logging.getLogger(__name__)
 
 _MOVES_FILE = "a list of joint moves like {role: move}, one for each step"
 
@@ -43,13 +50,8 @@ _JOINT_MOVE = 'an object with a move for each role: {"ROLE": "MOVE", ...}'
     metavar="FILE",
     help=f"Joint moves to play: JSON, {_MOVES_FILE}.",
 )
-@click.option(
-    "--max-steps",
-    type=click.IntRange(min=0),
-    default=1000,
-    show_default=True,
-    help="Most steps of random play.",
-)
+@turns_option("Most turns of random play.", "--max-steps", least=0)
+@time_option("Most seconds of random play; no turn begins after them.")
 @click.option("--watch", is_flag=True, help="Trace again whenever the file is saved.")
 @seed_option()
 @backend_option
@@ -59,14 +61,15 @@ _JOINT_MOVE = 'an object with a move for each role: {"ROLE": "MOVE", ...}'
 def trace(
     game: str,
     moves: Path | None,
-    max_steps: int,
+    max_turns: int,
+    max_seconds: float,
     watch: bool,
     seed: int,
     backend: str,
     limits: Limits,
     as_json: bool,
 ) -> None:
-    """Play given or random joint moves and show every step.
+    """Play given or random joint moves and show every step; random ones as they are played.
 
     Steps count from 0. The percepts of a step are what its joint move produces.
 
@@ -75,18 +78,32 @@ def trace(
 
     def once() -> None:
         given = None if moves is None else read_json_list(moves, _MOVES_FILE)
-        machine = open_game(game, backend, limits=limits, hints=not watch).machine
+        opened = open_game(game, backend, limits=limits, hints=not watch)
+        machine = opened.machine
         import numpy as np
 
+        roles = f"roles: {' '.join(machine.roles)}"
+        told = _not_told if as_json else _show_step
         if given is None:
-            result = random_trace(machine, np.random.default_rng(seed), max_steps)
+            if not as_json:
+                _show([roles])
+            until_s = time.monotonic() + max_seconds
+            rng = np.random.default_rng(seed)
+            result = random_trace(machine, rng, max_turns, until_s=until_s, told=told)
+            if result["goals"] is None:
+                _warn_of_the_end(opened.program, len(result["steps"]) - 1, max_turns)
         else:
+            # All of it before anything is shown: moves that are not legal are bad input.
             result = given_trace(machine, given, str(moves))
+            if not as_json:
+                _show([roles])
+            for number, step in enumerate(result["steps"]):
+                told(number, step)
         machine.close()
         if as_json:
             print_json(result)
         else:
-            click.echo(_text(result))
+            _show(_end_lines(result))
 
     if watch:
         files = (game_file(game), *(() if moves is None else (moves,)))
@@ -95,16 +112,37 @@ def trace(
         once()
 
 
-def random_trace(machine: Machine, rng: np.random.Generator, max_steps: int) -> dict[str, Any]:
-    """The trace of a match of uniformly random moves, cut off after `max_steps` steps."""
+_Told = Callable[[int, Mapping[str, Any]], None]
+"""Is given the number of a step and the step, when it has been played."""
+
+
+def _not_told(number: int, step: Mapping[str, Any]) -> None:
+    """Nobody is told of single steps."""
+
+
+def random_trace(
+    machine: Machine,
+    rng: np.random.Generator,
+    max_turns: int,
+    *,
+    until_s: float = math.inf,
+    told: _Told = _not_told,
+) -> dict[str, Any]:
+    """The trace of a match of uniformly random moves.
+
+    Args:
+        max_turns: after which it is cut off.
+        until_s: when it is, by the monotonic clock.
+        told: is told of every step.
+    """
     from ggp.search.moves import random_moves
 
     steps: list[dict[str, Any]] = []
     state = machine.initial()
-    while not machine.terminal(state)[0] and len(steps) < max_steps:
+    while not machine.terminal(state)[0] and len(steps) < max_turns and time.monotonic() < until_s:
         row = [int(random_moves(machine, state, r, rng)[0]) for r in range(len(machine.roles))]
-        state = _play(machine, state, row, steps)
-    return _finish(machine, state, steps)
+        state = _play(machine, state, row, steps, told)
+    return _finish(machine, state, steps, told)
 
 
 def given_trace(machine: Machine, joint_moves: Sequence[object], name: str) -> dict[str, Any]:
@@ -124,8 +162,19 @@ def given_trace(machine: Machine, joint_moves: Sequence[object], name: str) -> d
             row = _read_joint_move(machine, state, joint_move)
         except (ConfigError, IllegalMoveError) as error:
             raise ConfigError(f"{name}: step {number}: {error}") from error
-        state = _play(machine, state, row, steps)
-    return _finish(machine, state, steps)
+        state = _play(machine, state, row, steps, _not_told)
+    return _finish(machine, state, steps, _not_told)
+
+
+def _warn_of_the_end(program: Program, turns: int, max_turns: int) -> None:
+    """Say why random play was cut off, where the reason is not that it was asked for."""
+    in_time = turns == max_turns
+    text = f"{program.source.name}: the match is not over after {turns:,} turns"
+    if not in_time:
+        text += ", and time is up (--max-seconds)"
+    told = with_growth(text, program)
+    if told != text or not in_time:
+        _log.warning("%s", told)
 
 
 def _read_joint_move(machine: Machine, state: States, joint_move: object) -> list[int]:
@@ -162,19 +211,26 @@ def _some(moves: Sequence[str]) -> str:
     return ", ".join(moves[:20]) + (", ..." if len(moves) > 20 else "")
 
 
-def _play(machine: Machine, state: States, row: list[int], steps: list[dict[str, Any]]) -> States:
+def _play(
+    machine: Machine, state: States, row: list[int], steps: list[dict[str, Any]], told: _Told
+) -> States:
     """Append the step of a joint move to the trace; the state after it."""
     import numpy as np
 
-    stepped = machine.step(state, np.array([row], dtype=np.int64))
     step = _describe(machine, state)
     step["joint_move"] = {
         role: machine.move_text(move) for role, move in zip(machine.roles, row, strict=True)
     }
+    try:
+        stepped = machine.step(state, np.array([row], dtype=np.int64))
+    except ReasonerLimitError:
+        told(len(steps), step)  # what led there
+        raise
     step["percepts"] = {
         role: list(machine.percept_texts(int(percept)))
         for role, percept in zip(machine.roles, stepped.percepts[0], strict=True)
     }
+    told(len(steps), step)
     steps.append(step)
     return stepped.states
 
@@ -210,11 +266,14 @@ def _describe(machine: Machine, state: States) -> dict[str, Any]:
     return described
 
 
-def _finish(machine: Machine, state: States, steps: list[dict[str, Any]]) -> dict[str, Any]:
+def _finish(
+    machine: Machine, state: States, steps: list[dict[str, Any]], told: _Told
+) -> dict[str, Any]:
     """The trace with its last state, and the goals if that is terminal."""
     from ggp.machine.abilities import HasUtilities, utilities_of
 
     last = _describe(machine, state)
+    told(len(steps), last)
     goals = None
     if last["terminal"]:
         values = machine.goals(state)[0].tolist()
@@ -222,40 +281,45 @@ def _finish(machine: Machine, state: States, steps: list[dict[str, Any]]) -> dic
             role: int(value) if value.is_integer() else value
             for role, value in zip(machine.roles, values, strict=True)
         }
-    told: dict[str, Any] = {"roles": list(machine.roles), "steps": [*steps, last], "goals": goals}
+    trace: dict[str, Any] = {"roles": list(machine.roles), "steps": [*steps, last], "goals": goals}
     if goals is not None and isinstance(machine, HasUtilities):
-        told["utilities"] = utilities_of(machine, goals)
-    return told
+        trace["utilities"] = utilities_of(machine, goals)
+    return trace
 
 
-def _text(result: Mapping[str, Any]) -> str:
-    """A trace to be read."""
-    lines = [f"roles: {' '.join(result['roles'])}"]
-    for number, step in enumerate(result["steps"]):
-        lines += ["", f"step {number}" + (" (terminal)" if step["terminal"] else "")]
-        lines.append(f"  state: {' '.join(step['state'])}")
-        lines += _word_lines(step)
-        if not step["terminal"]:
-            lines += [
-                f"  legal {role}: {' '.join(_named(step, role, move) for move in moves)}"
-                for role, moves in step["legal"].items()
-            ]
-        if step["joint_move"]:
-            lines += [
-                f"  {role} plays {_named(step, role, move)}"
-                for role, move in step["joint_move"].items()
-            ]
-            lines += [f"  {role} sees {' '.join(p)}" for role, p in step["percepts"].items() if p]
-    goals = result["goals"]
-    lines.append("")
+def _show(lines: Iterable[str]) -> None:
+    """Lines of a trace to be read, now: the next may take long."""
+    click.echo("\n".join(map(printable, lines)))
+
+
+def _show_step(number: int, step: Mapping[str, Any]) -> None:
+    _show(_step_lines(number, step))
+
+
+def _step_lines(number: int, step: Mapping[str, Any]) -> Iterator[str]:
+    yield ""
+    yield f"step {number}" + (" (terminal)" if step["terminal"] else "")
+    yield f"  state: {' '.join(step['state'])}"
+    yield from _word_lines(step)
+    if not step["terminal"]:
+        for role, moves in step["legal"].items():
+            yield f"  legal {role}: {' '.join(_named(step, role, move) for move in moves)}"
+    if step["joint_move"]:
+        for role, move in step["joint_move"].items():
+            yield f"  {role} plays {_named(step, role, move)}"
+        yield from (f"  {role} sees {' '.join(p)}" for role, p in step["percepts"].items() if p)
+
+
+def _end_lines(trace: Mapping[str, Any]) -> Iterator[str]:
+    goals = trace["goals"]
+    yield ""
     if goals is None:
-        lines.append("the game is not over")
+        yield "the game is not over"
     else:
-        lines.append("goals: " + ", ".join(f"{role} {value}" for role, value in goals.items()))
-    if "utilities" in result:
-        shown = (f"{role} {value:g}" for role, value in result["utilities"].items())
-        lines.append("utilities: " + ", ".join(shown))
-    return "\n".join(map(printable, lines))
+        yield "goals: " + ", ".join(f"{role} {value}" for role, value in goals.items())
+    if "utilities" in trace:
+        shown = (f"{role} {value:g}" for role, value in trace["utilities"].items())
+        yield "utilities: " + ", ".join(shown)
 
 
 def _named(step: Mapping[str, Any], role: str, move: str) -> str:

@@ -6,6 +6,7 @@ reported.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from ggp.errors import GDLError
@@ -47,6 +48,9 @@ from ggp.gdl.safety import bind_variables
 from ggp.gdl.source import Diagnostic, Rulesheet
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature, variables
 from ggp.gdl.unfold import Unfolder
+
+_GIVEN = frozenset({TRUE, DOES, DISTINCT})
+"""Relations that need no rules."""
 
 _ROOTS = (ROLE, INIT, LEGAL, NEXT, SEES, GOAL, TERMINAL)
 
@@ -194,7 +198,7 @@ def _never_distinct(literal: Literal) -> bool:
 
 
 def _defined(rules: Sequence[NormalRule]) -> set[Signature]:
-    return {signature(rule.head) for rule in rules} | {TRUE, DOES, DISTINCT}
+    return {signature(rule.head) for rule in rules} | _GIVEN
 
 
 def _report_undefined(rules: Sequence[NormalRule], report: Diagnosis) -> None:
@@ -217,14 +221,27 @@ def _report_undefined(rules: Sequence[NormalRule], report: Diagnosis) -> None:
 
 def _without_undefined(rules: Sequence[NormalRule]) -> list[NormalRule]:
     """Undefined relations are false: conditions that negate them go, rules that need them too."""
-    kept = list(rules)
-    while True:
-        defined = _defined(kept)
-        smaller = []
-        for rule in kept:
-            if all(x.negated or signature(x.atom) in defined for x in rule.body):
-                body = tuple(x for x in rule.body if signature(x.atom) in defined)
-                smaller.append(NormalRule(rule.head, body, rule.start))
-        if len(smaller) == len(kept):
-            return smaller
-        kept = smaller
+    left = Counter(signature(rule.head) for rule in rules)
+    defined = _defined(rules)
+    users: dict[Signature, list[int]] = {}
+    for number, rule in enumerate(rules):
+        for sig in {signature(x.atom) for x in rule.body if not x.negated}:
+            users.setdefault(sig, []).append(number)
+    pending = [sig for sig in users if sig not in defined]
+    dropped: set[int] = set()
+    while pending:
+        for number in users.get(pending.pop(), ()):
+            head = signature(rules[number].head)
+            if number not in dropped:
+                dropped.add(number)
+                left[head] -= 1
+                if not left[head] and head not in _GIVEN:
+                    defined.discard(head)
+                    pending.append(head)
+    return [
+        NormalRule(
+            rule.head, tuple(x for x in rule.body if signature(x.atom) in defined), rule.start
+        )
+        for number, rule in enumerate(rules)
+        if number not in dropped
+    ]

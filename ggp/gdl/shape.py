@@ -12,6 +12,26 @@ MAX_NESTING = 100
 """How deep terms may nest, so that later stages can recurse over them."""
 
 
+MOST_PARTS = 5_000
+"""Names, variables and connectives of a rule; the largest of 300 rulesheets from elsewhere has some
+250. What is done with a rule may take as long as the square of its size."""
+
+
+def is_small(rule: Rule, findings: Findings) -> bool:
+    """Whether a rule has no more than `MOST_PARTS`; reports if it has."""
+    num, pending = 0, [rule.head, *rule.body]
+    while pending:
+        num += 1
+        item = pending.pop()
+        if isinstance(item, Compound):
+            pending += item.args
+        if num > MOST_PARTS:
+            message = f"a rule may not have more than {MOST_PARTS:,} names and variables"
+            findings.error("size", message, rule.start)
+            return False
+    return True
+
+
 def nesting(term: Term) -> int:
     """How many compounds are around the innermost argument of a term."""
     deepest, pending = 0, [(term, 1)]
@@ -39,7 +59,7 @@ def well_shaped(rule: Rule, findings: Findings) -> bool:
         )
     for condition in rule.body:
         _check_condition(condition, findings)
-    return findings.num_unreadable == before
+    return findings.num_unreadable == before and is_small(rule, findings)
 
 
 def _check_condition(condition: Term, findings: Findings) -> None:

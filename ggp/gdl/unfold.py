@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import product
 
 from ggp.gdl.program import Atom, Literal, NormalRule, atom_of, resolve, unify
-from ggp.gdl.terms import Compound, Rule, Symbol, Term, Variable, signature, substitute, variables
+from ggp.gdl.terms import (
+    CONNECTIVES,
+    Compound,
+    Rule,
+    Symbol,
+    Term,
+    Variable,
+    signature,
+    substitute,
+    variables,
+)
 
 MAX_ALTERNATIVES = 256
 """A rule that unfolds into more rules than this keeps its disjunctions as relations."""
@@ -38,14 +49,15 @@ class Unfolder:
     def _expand(self, head: Atom, body: Sequence[Term], start: int) -> list[NormalRule]:
         branches = []
         size = 1
+        # What only negations have is read in each of them by itself.
         shared = _outside_of_negations(head, body)
-        for i, condition in enumerate(body):
-            outside = {v.name for v in variables(head)}
-            for j, other in enumerate(body):
-                if j != i:
-                    outside.update(v.name for v in variables(other))
-            # What only negations have is read in each of them by itself.
-            outside &= shared
+        of_head = {v.name for v in variables(head)}
+        names = [{v.name for v in variables(condition)} for condition in body]
+        times = Counter(name for each in names for name in each)
+        for condition, own in zip(body, names, strict=True):
+            outside: set[str] = set()
+            if signature(condition)[0] in CONNECTIVES:
+                outside = {n for n in shared if n in of_head or times[n] > (n in own)}
             alternatives = self._alternatives(condition, True, outside, start)
             if size * len(alternatives) > MAX_ALTERNATIVES:
                 alternatives = [(self._relation_of(alternatives, outside, start),)]

@@ -54,6 +54,8 @@ class Limits:
             several calls.
         term_size: functions in one term (a fluent, move or percept, or the arguments of a
             relation that recurs).
+        answer_size: words of all terms of a state, or of a role's moves or percepts: one for each
+            function and each argument. As `term_size`, only looked at where terms may grow.
         grounding_seconds: processor time for grounding the rules and building their circuit.
         grounding_wait_seconds: wall time for that; None for `PATIENCE` times as long, so that a
             busy computer does not change which rules can be ground.
@@ -67,6 +69,7 @@ class Limits:
     setup_inferences: int = 100_000_000
     seconds: float = 300.0
     term_size: int = 2_000
+    answer_size: int = 400_000
     grounding_seconds: float = 60.0
     grounding_wait_seconds: float | None = None
     grounding_bytes: int = 4 << 30

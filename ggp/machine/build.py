@@ -16,6 +16,7 @@ from ggp.errors import (
 )
 from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
+from ggp.gdl.what_grows import told_growth
 from ggp.machine.base import PATIENCE, WAITING, Limits, Machine
 from ggp.machine.jit import demand_compiler
 from ggp.machine.spiel.games import PREFIX, SpielProgram
@@ -56,12 +57,18 @@ def _propnet(program: Program, limits: Limits, ready: bool) -> Machine:
             machine.warm_up()
         return machine
 
+    def built(*, anew: bool = False) -> Built:
+        try:
+            return build(program, limits, anew=anew)
+        except ReasonerLimitError as error:
+            raise error.because(told_growth(program)) from None
+
     try:
-        return machine_of(build(program, limits))
+        return machine_of(built())
     except (IndexError, KeyError, ValueError) as error:
         # What was stored is a circuit, but not one of these rules.
         _log.info("the circuit of %s is made anew: %r", program.source.name, error)
-        return machine_of(build(program, limits, anew=True))
+        return machine_of(built(anew=True))
 
 
 def _openspiel(program: Program, limits: Limits, ready: bool) -> Machine:

@@ -89,7 +89,7 @@ def read_companion(path: Path) -> Mapping[str, Any]:
     try:
         with path.open("rb") as file:
             return tomllib.load(file)
-    except (OSError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise ConfigError(f"cannot read {path}: {error}") from error
 
 

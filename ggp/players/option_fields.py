@@ -71,14 +71,25 @@ def whole(default: Any, meaning: str, *, low: int = 1, high: int = MOST, usual: 
     Args:
         default: None where it follows from other options.
         meaning: one line for users.
-        low, high: bounds, both allowed.
+        low, high: bounds, both allowed. What may be on or off needs both: `low=0, high=1`.
         usual: what stands for the default, where that is None.
+
+    Raises:
+        ConfigError: the bounds leave no choice, or leave out the default.
     """
+    _check_bounds(low, high)
+    if default is not None and not low <= default <= high:
+        raise ConfigError(f"{default} is the default of an option from {low} to {high}")
     return _field(default, _Kind(_reader(low, high), "N", meaning, usual, low, high))
 
 
 def wholes(meaning: str, *, low: int = 1, high: int = MOST) -> Any:
-    """A field for whole numbers, one a turn: `A/B/C` for turn 1, 2, 3 and later; or none."""
+    """A field for whole numbers, one a turn: `A/B/C` for turn 1, 2, 3 and later; or none.
+
+    Raises:
+        ConfigError: the bounds leave no choice.
+    """
+    _check_bounds(low, high)
     one = _reader(low, high)
 
     def read(name: str, text: str) -> tuple[int, ...]:
@@ -174,6 +185,15 @@ def describe_options(options: type[object]) -> tuple[OptionInfo, ...]:
         default = str(each.default) if kind.usual is None or each.default else kind.usual
         found.append(OptionInfo(name, kind.form, default, kind.meaning, kind.low, kind.high))
     return tuple(found)
+
+
+def _check_bounds(low: int, high: int) -> None:
+    """Bounds that meet are a mistake: `high=1` is said of what is on or off, and `low` is 1."""
+    if low >= high:
+        raise ConfigError(
+            f"an option from {low} to {high} leaves no choice; for one that is on or off "
+            "say low=0, high=1"
+        )
 
 
 def _reader(low: int, high: int) -> Callable[[str, str], int]:

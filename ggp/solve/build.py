@@ -12,11 +12,14 @@ until then -1 - g is the empty sequence of subgame g, and the others are counted
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from math import lcm
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,6 +55,8 @@ def build_tree(
     keep_layers: bool = False,
     keep_stands: bool = False,
     most_states: int = MOST_STATES,
+    most_turns: int = DEFAULT_MAX_STEPS,
+    until_s: float = math.inf,
     progress: Progress | None = None,
 ) -> GameTree:
     """The whole tree of a game.
@@ -63,24 +68,36 @@ def build_tree(
         keep_layers: keep how nodes follow from each other. Not together with `split`.
         keep_stands: keep all paths to where subgames begin, so that a match can be followed.
         most_states: nodes that the tree may have.
+        most_turns: that the game may have.
+        until_s: when to give up, by the monotonic clock.
         progress: told how far it is.
 
     Raises:
-        SolvingError: the tree is larger, or the game may not end, or a player has different legal
-            moves after one and the same incomplete path.
+        SolvingError: the tree is larger, or the game may not end, or time is up, or a player has
+            different legal moves after one and the same incomplete path.
         NoLegalMoveError, ReasonerLimitError, GoalError: as the machine does.
     """
-    builder = _Builder(machine, split, keep_layers, keep_stands, most_states)
+    bounds = _Bounds(most_states, most_turns, until_s)
+    builder = _Builder(machine, split, keep_layers, keep_stands, bounds)
     return builder.build(progress)
+
+
+class _Bounds(NamedTuple):
+    """How large a tree may be, and when it must be there."""
+
+    states: int
+    turns: int
+    until_s: float
 
 
 class _Builder:
     def __init__(
-        self, machine: Machine, split: bool, keep_layers: bool, keep_stands: bool, most: int
+        self, machine: Machine, split: bool, keep_layers: bool, keep_stands: bool, bounds: _Bounds
     ) -> None:
         if split and keep_layers:
             raise ValueError("layers are kept of whole trees only")
-        self._machine, self._split, self._most = machine, split, most
+        self._machine, self._split, self._bounds = machine, split, bounds
+        self._most = bounds.states
         self._keep_layers, self._keep_stands = keep_layers, keep_stands
         self._players = player_roles(machine)
         self._tree = PathTree(machine)
@@ -109,8 +126,8 @@ class _Builder:
                 nodes = self._pruned(self._split_off(nodes))
             self._num_states += len(nodes)
             self._refuse_if_large(self._num_states, self._turn)
-            if self._turn > DEFAULT_MAX_STEPS:
-                raise SolvingError(f"the game may not be over after {DEFAULT_MAX_STEPS:,} turns")
+            if self._turn > self._bounds.turns:
+                raise SolvingError(f"the game may not be over after {self._bounds.turns:,} turns")
             if progress is not None:
                 progress(self._turn, self._num_states)
             nodes = self._next(nodes)
@@ -129,6 +146,11 @@ class _Builder:
         )
 
     def _refuse_if_large(self, num_states: int, turn: int) -> None:
+        if time.monotonic() > self._bounds.until_s:
+            raise SolvingError(
+                f"time is up before the tree of the game is complete: it has {num_states:,} states "
+                f"after {turn} turns"
+            )
         if num_states > self._most:
             raise SolvingError(
                 f"the tree of the game is too large: it has more than {self._most:,} states with "

@@ -12,12 +12,13 @@ worked out afterwards, by best responses in the whole tree, whatever the method 
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from ggp.machine.base import FloatArray, Machine
+from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, Machine
 from ggp.solve import linear
 from ggp.solve.build import MOST_STATES, Progress, build_tree
 from ggp.solve.forest import Forest, Walked, num_parts, walk
@@ -92,7 +93,9 @@ def solve(
     seed: int = 0,
     split: bool = True,
     most_states: int = MOST_STATES,
+    most_turns: int = DEFAULT_MAX_STEPS,
     most_seconds: float = MOST_SECONDS,
+    build_seconds: float = math.inf,
     progress: Progress | None = None,
 ) -> Solution:
     """Solve a game.
@@ -102,15 +105,25 @@ def solve(
         seed: of the search for more than one equilibrium.
         split: solve subgames by themselves (`ggp.solve.subgames`).
         most_states: nodes that the tree may have.
+        most_turns: that the game may have.
         most_seconds: for linear programs, and again for CFR+ where they fail. Parts of the game
             share it, and each of them gets a little in any case.
+        build_seconds: for the tree, before that.
         progress: told how far the tree is.
 
     Raises:
-        SolvingError: the tree is larger, or players cannot tell their legal moves.
+        SolvingError: the tree is larger, or the game may not end, or time is up, or players cannot
+            tell their legal moves.
     """
     began_s = time.monotonic()
-    tree = build_tree(machine, split=split, most_states=most_states, progress=progress)
+    tree = build_tree(
+        machine,
+        split=split,
+        most_states=most_states,
+        most_turns=most_turns,
+        until_s=began_s + build_seconds,
+        progress=progress,
+    )
     return solve_tree(tree, seed=seed, most_seconds=most_seconds, began_s=began_s)
 
 

@@ -30,7 +30,8 @@ MAX_TURNS = 1000
 """Turns after which a match is given up, as the match runner does."""
 
 MAX_SECONDS = 600.0
-"""Time after which it is over, and matches that are not are left out; they are not counted."""
+"""Time after which it is over, and matches that are not are left out; they are not counted, unless
+there are no others."""
 
 _LANES = {"prolog": 16}
 _MOST_LANES = 256
@@ -127,6 +128,7 @@ def rehearse(
     seed: int,
     *,
     told: Callable[[int], None] = lambda _: None,
+    turned: Callable[[int], None] = lambda _: None,
     max_turns: int = MAX_TURNS,
     max_seconds: float = MAX_SECONDS,
     clock: Callable[[], float] = time.monotonic,
@@ -135,7 +137,9 @@ def rehearse(
 
     Args:
         told: is called with the number of matches played since the last call.
+        turned: is called with the number of turns that matches have had so far.
         max_turns: after which a match counts as endless.
+        max_seconds: for all of them.
 
     Raises:
         ReasonerLimitError: the rules loop or explode.
@@ -145,11 +149,11 @@ def rehearse(
     def is_late() -> bool:
         return clock() - started > max_seconds
 
-    run = _Rehearsal(machine, max_turns, is_late)
+    run = _Rehearsal(machine, max_turns, is_late, turned)
     lanes = _LANES.get(machine.backend, _MOST_LANES)
     steady = [None] if is_open(machine) else [None, *player_roles(machine)]
     for number, begin in enumerate(range(0, matches, lanes)):
-        if is_late():
+        if is_late() and number:  # the first matches say at least that they do not end
             break
         for role in steady:
             rng = np.random.default_rng((seed, number, 0 if role is None else role + 1))
@@ -194,8 +198,15 @@ class _Figures:
 class _Rehearsal:
     """The matches so far."""
 
-    def __init__(self, machine: Machine, max_turns: int, is_late: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        max_turns: int,
+        is_late: Callable[[], bool],
+        turned: Callable[[int], None],
+    ) -> None:
         self._machine, self._max_turns, self._is_late = machine, max_turns, is_late
+        self._turned = turned
         self._players = player_roles(machine)
         self._found: dict[tuple[Kind, int | None], _Found] = {}
         self._figures = _Figures()
@@ -221,8 +232,13 @@ class _Rehearsal:
             if not len(going) or len(played) == self._max_turns:
                 break
             if self._is_late():
-                self._figures.matches -= len(going) if counts else 0
+                if counts and self._figures.matches == len(going):
+                    message = f"time is up, and the match is not over after {len(played)} turns"
+                    self._note("endless", None, len(going), message, matches[going[0]], played)
+                elif counts:
+                    self._figures.matches -= len(going)
                 return
+            self._turned(len(played))
             if len(going) < len(matches):
                 states, matches, paths = states.take(going), matches[going], paths[going]
                 lists = [MoveLists(machine, states, role) for role in range(len(machine.roles))]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from contextlib import suppress
 from pathlib import Path
 
 from ggp.errors import ConfigError, MatchError
+from ggp.whole_files import write_whole
 from match_runner.match.records import MatchRecord, record_from_json
 
 
@@ -37,17 +37,10 @@ def write_record(record: MatchRecord, folder: Path) -> Path:
     """Write one file into a folder and return its path; a file of that name is replaced.
 
     Raises:
-        ConfigError: the file cannot be written.
+        GGPError: the file cannot be written; see `write_whole`.
     """
     path = folder / record_name(record)
-    unfinished = path.with_suffix(".tmp")
-    try:
-        unfinished.write_text(json.dumps(record.to_json(), indent=1) + "\n", encoding="utf-8")
-        os.replace(unfinished, path)
-    except OSError as error:
-        with suppress(OSError):
-            unfinished.unlink()
-        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
+    write_whole(path, json.dumps(record.to_json(), indent=1) + "\n")
     return path
 
 

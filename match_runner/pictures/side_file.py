@@ -93,7 +93,7 @@ def read_side_file(path: Path, roles: Sequence[str]) -> SideFile:
         found = tomllib.loads(data.decode("utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error
     try:
         return _side_file(found, roles)

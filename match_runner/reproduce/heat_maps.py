@@ -5,16 +5,19 @@ Densities are dark where they are high.
 
 from __future__ import annotations
 
+from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ggp.whole_files import write_whole
 from match_runner.reproduce.results import Panel, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
 _PANEL_INCHES = (3.2, 3.0)
@@ -31,7 +34,7 @@ def draw_heat_maps(result: Result, path: Path) -> None:
     """Write the panels of an experiment as a PNG file.
 
     Raises:
-        OSError: it cannot be written.
+        GGPError: it cannot be written; see `write_whole`.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -59,7 +62,18 @@ def draw_heat_maps(result: Result, path: Path) -> None:
         bar = figure.colorbar(image, ax=list(places))
         bar.set_label(panels[0].row)
     figure.suptitle(result.title)
-    figure.savefig(path, metadata={"Software": None})
+    save_figure(figure, path)
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write a figure as a PNG file.
+
+    Raises:
+        GGPError: it cannot be written; see `write_whole`.
+    """
+    picture = BytesIO()
+    figure.savefig(picture, metadata={"Software": None})
+    write_whole(path, picture.getvalue())
 
 
 def _draw_panel(axes: Axes, panel: Panel, low: float, high: float) -> AxesImage:

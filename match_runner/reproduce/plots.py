@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
-from match_runner.reproduce.heat_maps import draw_heat_maps
+from match_runner.reproduce.heat_maps import draw_heat_maps, save_figure
 from match_runner.reproduce.results import Chart, Point, Result
 from match_runner.series.intervals import Interval
 
@@ -29,7 +29,7 @@ def draw(result: Result, path: Path) -> None:
     """Write the figure of an experiment as a PNG file.
 
     Raises:
-        OSError: it cannot be written.
+        GGPError: it cannot be written; see `write_whole`.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -55,14 +55,14 @@ def draw(result: Result, path: Path) -> None:
     axes.set_title(result.title)
     if axes.get_legend_handles_labels()[0]:  # else nothing was played, and it would complain
         axes.legend(fontsize="small", framealpha=0.8)
-    figure.savefig(path, metadata={"Software": None})
+    save_figure(figure, path)
 
 
 def draw_chart(chart: Chart, path: Path) -> None:
     """Write a chart as a PNG file.
 
     Raises:
-        OSError: it cannot be written.
+        GGPError: it cannot be written; see `write_whole`.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -88,7 +88,7 @@ def draw_chart(chart: Chart, path: Path) -> None:
     for axes in grid[len(chart.curves) :]:
         axes.set_visible(False)
     figure.suptitle(fill(chart.title, _TITLE_LETTERS * columns))
-    figure.savefig(path, metadata={"Software": None})
+    save_figure(figure, path)
 
 
 def _draw_curves(axes: Axes, points: Sequence[Point]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ggp.errors import ConfigError
+from ggp.whole_files import write_whole
 from match_runner.reproduce.plots import draw, draw_chart
 from match_runner.reproduce.results import (
     FEWEST_ROUNDS,
@@ -45,7 +46,7 @@ def begin_run(settings: Settings) -> None:
     try:
         settings.folder.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            path.write_text(json.dumps(wanted) + "\n", encoding="utf-8")
+            write_whole(path, json.dumps(wanted) + "\n")
             return
         stored = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -72,31 +73,29 @@ def write_results(
         name: of the report.
 
     Raises:
-        ConfigError: a file cannot be written.
+        GGPError: a file cannot be written; see `write_whole`.
     """
     folder = settings.folder
     written = [folder / f"{name}.md", folder / f"{name}.json"]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for result in results:
-            table, picture = (folder / f"{result.name}{ending}" for ending in (".csv", ".png"))
-            table.write_text(_csv(result.points), encoding="utf-8")
-            draw(result, picture)
-            written += [table, picture]
-            for chart in result.charts:
-                written.append(folder / f"{result.name}-{chart.name}.png")
-                draw_chart(chart, written[-1])
-            if result.states:
-                written.append(folder / f"{result.name}-states.csv")
-                written[-1].write_text(_states_csv(result.states), encoding="utf-8")
-        text = "\n".join(_report(results, settings, version)) + "\n"
-        written[0].write_text(text, encoding="utf-8")
-        data = json.dumps([result.to_json() for result in results], indent=1)
-        written[1].write_text(data + "\n", encoding="utf-8")
     except OSError as error:
-        raise ConfigError(
-            f"cannot write {error.filename or folder}: {error.strerror or error}"
-        ) from error
+        raise ConfigError(f"cannot make {folder}: {error.strerror or error}") from error
+    for result in results:
+        table, picture = (folder / f"{result.name}{ending}" for ending in (".csv", ".png"))
+        write_whole(table, _csv(result.points))
+        draw(result, picture)
+        written += [table, picture]
+        for chart in result.charts:
+            written.append(folder / f"{result.name}-{chart.name}.png")
+            draw_chart(chart, written[-1])
+        if result.states:
+            written.append(folder / f"{result.name}-states.csv")
+            write_whole(written[-1], _states_csv(result.states))
+    text = "\n".join(_report(results, settings, version)) + "\n"
+    write_whole(written[0], text)
+    data = json.dumps([result.to_json() for result in results], indent=1)
+    write_whole(written[1], data + "\n")
     return tuple(written)
 
 

@@ -13,7 +13,7 @@ import click
 from rich.console import RenderableType
 
 from ggp.console import EXIT_FAILED, EXIT_INTERRUPTED, print_json, print_rich, show_error
-from ggp.errors import ConfigError
+from ggp.errors import GGPError
 from match_runner.match.record_files import make_folder, write_record
 from match_runner.options import Place
 from match_runner.progress import progress
@@ -151,7 +151,7 @@ class _Files:
             return
         try:
             write_record(match.record, self._folder)
-        except ConfigError as error:
+        except GGPError as error:
             self.problems.append(f"{error}; not all records were written")
         self._written.add(planned.key)
 

@@ -25,6 +25,7 @@ from ggp.errors import ConfigError
 from ggp.gdl.program import RANDOM, Program
 from ggp.machine import Limits
 from ggp.players import PLAYERS, parse_spec, takes_states, with_option
+from ggp.seeds import check_seed
 from match_runner.match.referee import Conditions, seed_of_match
 from match_runner.remote.post import is_address, parse_address
 from match_runner.remote.remote_players import check_clocks
@@ -160,8 +161,13 @@ def check_series(series: Series) -> None:
     Raises:
         ConfigError: a bad spec or address, a game without a role for the players, more players
             than roles where they do not rotate, clocks or messages that remote players cannot
-            be told, or players that cannot be given a budget of states but should be.
+            be told, players that cannot be given a budget of states but should be, or a match
+            whose number cannot be a seed.
     """
+    check_seed(series.seed)
+    if series.counted_seeds:
+        last = max(game.rounds * series.matches_a_round for game in series.games) - 1
+        check_seed(seed_of_match(series.seed, last), "the seed of the last match")
     for name, text in series.players.items():
         check_player(text, "" if name == text else f"players.{name}: ")
     for name, count in Counter(game.name for game in series.games).items():

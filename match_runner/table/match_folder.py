@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 from platformdirs import user_data_path
 
 from ggp.errors import ConfigError, MatchError
+from ggp.whole_files import unwritable, write_whole
 from match_runner.folder_lock import locked
 from match_runner.match.record_files import make_folder
 from match_runner.match.records import MatchRecord, TurnRecord, record_from_json, turn_from_json
@@ -200,13 +201,11 @@ class MatchFolder:
 
     def _write(self, match: str, name: str, data: object) -> None:
         path = self._matches / match / name
-        unfinished = path.with_suffix(".tmp")
         try:
             path.parent.mkdir(exist_ok=True)
-            unfinished.write_text(json.dumps(data) + "\n", encoding="utf-8")
-            os.replace(unfinished, path)
         except OSError as error:
-            raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
+            raise unwritable(f"cannot write {path}", error) from error
+        write_whole(path, json.dumps(data) + "\n")
 
 
 def usual_folder() -> Path:

@@ -34,7 +34,7 @@ def read_tournament(path: Path) -> Series:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error
     try:
         return _tournament(data, path.parent)
@@ -83,8 +83,8 @@ def _tournament(data: Mapping[str, Any], folder: Path) -> Series:
     if not players:
         raise ConfigError('players must be a table such as [players] with a line ours = "random"')
     seed = data.get("seed", 0)
-    if not _is_whole(seed) or seed < 0:
-        raise ConfigError("seed must be a whole number, 0 or more")
+    if not _is_whole(seed):
+        raise ConfigError("seed must be a whole number")
     backend = data.get("backend", "auto")
     if not isinstance(backend, str) or backend not in BACKENDS:
         raise ConfigError(f"unknown backend {backend!r}; backends: {', '.join(BACKENDS)}")

@@ -87,6 +87,7 @@ def test_missing_argument_is_one_line(command: str) -> None:
     [
         ("trace", "exploding_bomb", "--seed", "many"),
         ("trace", "exploding_bomb", "--seed", "-1"),
+        ("trace", "exploding_bomb", "--seed", str(2**63)),
         ("bench", "exploding_bomb", "--seconds", "0"),
         ("convert", "exploding_bomb", "--to", "latin"),
         ("evaluate", "exploding_bomb", "--role", "agent"),

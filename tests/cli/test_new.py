@@ -12,6 +12,7 @@ from ggp.cli.rehearsing import rehearsed
 from ggp.errors import ReasonerLimitError
 from ggp.study.rehearsal import Rehearsal
 from tests.support.commands import error_line, json_of, run, text_file
+from tests.support.disks import full_disk
 
 
 @pytest.fixture
@@ -44,6 +45,14 @@ def test_new_game_never_overwrites(game: str, tmp_path: Path) -> None:
     assert Path(game).read_text() == "mine"
     (tmp_path / "link.gdl").symlink_to(tmp_path / "nowhere.gdl")
     assert "is there already" in error_line("new", str(tmp_path / "link.gdl"))
+
+
+def test_new_game_on_a_full_disk_leaves_nothing(tmp_path: Path) -> None:
+    with full_disk():
+        result = run("new", str(tmp_path / "game.gdl"))
+    assert result.exit_code == 1
+    assert result.stderr == f"error: cannot write {tmp_path}/game.gdl: File too large\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -113,10 +122,10 @@ def test_sheet_with_errors_is_not_played(tmp_path: Path) -> None:
 def test_sheet_that_cannot_be_played_out_does_not_keep_others_from_it(
     game: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def loops(file: str, *asked: Any) -> Rehearsal:
+    def loops(file: str, *asked: Any, **bounds: Any) -> Rehearsal:
         if file == game:
             raise ReasonerLimitError("inferences", 5, "a step")
-        return rehearsed(file, *asked)
+        return rehearsed(file, *asked, **bounds)
 
     monkeypatch.setattr("ggp.cli.rulesheets.rehearsed", loops)
     result = run("validate", game, "exploding_bomb", "--play", "3", "--json")

@@ -182,7 +182,7 @@ def test_role_without_a_move_is_named(tmp_path: Path) -> None:
         "(<= (next t) (true s)) (<= terminal (true u)) (<= (next u) (true u))"
         "(goal a 0) (goal b 0)",
     )
-    line = error_line("trace", game, code=1)
+    line = error_line("trace", game, "--json", code=1)  # else there are the steps before
     assert "b has no legal move in a state that is not terminal: t;" in line
     last = json_of("trace", game, "--max-steps", "1")["steps"][-1]
     assert last["legal"] == {"a": ["m"], "b": []}
@@ -192,5 +192,5 @@ def test_goal_that_is_no_number_is_one_line(tmp_path: Path) -> None:
     for value in ("many", "inf", "nan", "(f 1)"):
         rules = f"(role a) (legal a m) (<= terminal (role a)) (init (s {value}))"
         rules += "(<= (next (s 5)) (does a m)) (<= (goal a ?v) (true (s ?v)))"
-        line = error_line("trace", text_file(tmp_path, rules), code=1)
+        line = error_line("trace", text_file(tmp_path, rules), "--json", code=1)
         assert f"the goal value {value} is not a number" in line

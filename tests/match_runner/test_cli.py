@@ -212,7 +212,12 @@ def test_replay_takes_no_markup_or_escapes_from_a_record(tmp_path: Path) -> None
         ((*BOMB, "--matches", "0"), "Invalid value for '--matches': 0 is not in the range"),
         ((*BOMB, "--play-clock", "0"), "Invalid value for '--play-clock': 0.0 is not"),
         ((*BOMB, "--play-clock", "nan"), "Invalid value for '--play-clock': nan is not a finite"),
-        ((*BOMB, "--seed", "-1"), "Invalid value for '--seed': -1 is not in the range x>=0"),
+        ((*BOMB, "--seed", "-1"), "Invalid value for '--seed': -1 is not in the range 0<=x<="),
+        ((*BOMB, "--seed", str(2**63)), "is not in the range 0<=x<=9223372036854775807"),
+        (
+            (*BOMB, "--seed", str(2**63 - 2), "--matches", "3"),
+            "the seed of the last match must be a whole number from 0 to 9223372036854775807",
+        ),
         (
             (*BOMB, "--record", ""),
             "Invalid value for '--record': the path is empty",

@@ -136,7 +136,13 @@ def test_the_example_of_the_documentation_is_a_tournament(tmp_path: Path) -> Non
             'games = [{ game = "meier", seed = 3 }]\n' + PLAYERS,
             "unknown setting 'seed' of the game meier; settings: game, fixed, rounds,",
         ),
-        ("seed = -1\n" + GAMES + PLAYERS, "seed must be a whole number, 0 or more"),
+        (
+            "seed = -1\n" + GAMES + PLAYERS,
+            "seed must be a whole number from 0 to 9223372036854775807",
+        ),
+        (f"seed = {2**63}\n" + GAMES + PLAYERS, "seed must be a whole number from 0 to"),
+        (f"seed = 1{'0' * 5000}\n" + GAMES + PLAYERS, "is not TOML"),
+        ("seed = true\n" + GAMES + PLAYERS, "seed must be a whole number"),
         ('backend = "x"\n' + GAMES + PLAYERS, "unknown backend 'x'; backends: auto,"),
         (
             'games = ["meier"]\nrounds = 0\n' + PLAYERS,

@@ -135,6 +135,8 @@ class Engine:
                 raise ReasonerLimitError("seconds", limits.seconds, doing)
             if rest == "term_size":
                 raise ReasonerLimitError("functions in one term", limits.term_size, doing)
+            if rest == "answer_size":
+                raise ReasonerLimitError("words of terms at once", limits.answer_size, doing)
             raise ReasonerLimitError("inferences", limits.inferences, doing)
         if status == "resource":
             if "table" in rest:
@@ -162,6 +164,7 @@ class Engine:
             f"set_prolog_flag(max_table_subgoal_size, {limits.term_size}),"
             f"set_prolog_flag(max_table_subgoal_size_action, error),"
             f"set_limit(term_size, {limits.term_size}),"
+            f"set_limit(answer_size, {limits.answer_size}),"
             f"set_limit(inferences, {limits.inferences}),"
             f"set_limit(setup_inferences, {limits.setup_inferences}),"
             f"set_limit(facts, 500000),"

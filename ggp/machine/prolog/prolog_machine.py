@@ -9,15 +9,18 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 
-from ggp.errors import GDLError, MachineError, NoLegalMoveError
+from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.program import RANDOM, Program, value_order
+from ggp.gdl.shape import MAX_NESTING
 from ggp.gdl.telling import told_by
 from ggp.gdl.terms import variables
+from ggp.gdl.what_grows import told_growth
 from ggp.machine.arrays import first_seen, ragged
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
@@ -301,7 +304,14 @@ class PrologMachine:
     def _call(self, goal: str, doing: str, *, free: bool = True) -> str:
         if free:
             self._free_unheld()
-        return self._engine.call(goal, self._limits, doing)
+        try:
+            return self._engine.call(goal, self._limits, doing)
+        except ReasonerLimitError as error:
+            raise error.because(self._growth) from None
+
+    @cached_property
+    def _growth(self) -> str:
+        return told_growth(self._program)
 
     def _free_unheld(self) -> None:
         for chunk in _chunks(self._store.collect(len(self.roles))):
@@ -327,8 +337,10 @@ class PrologMachine:
             if key not in self._joint_percepts:
                 texts = joint_percepts(self.roles, list(map(self.move_text, key)))
                 percept = self.percept_id(texts)
-                if percept is None:
-                    raise MachineError(f"no percept for the joint move {' '.join(texts)}")
+                if percept is None:  # which nobody could read again
+                    doing = "telling all roles a joint move"
+                    error = ReasonerLimitError("levels of functions", MAX_NESTING, doing)
+                    raise error.because(self._growth)
                 self._joint_percepts[key] = percept
             ids.append(self._joint_percepts[key])
         column = np.array(ids, dtype=np.int64).reshape(-1, 1)

@@ -221,9 +221,15 @@ small(Term) :-
     size_abstract_term(Max, Term, Abstract),
     ( Abstract == Term -> true ; throw(ggp_limit(term_size)) ).
 
-next_state(M, State) :- solutions(M, F, M:n(F), Fs), sort(Fs, State).
+% Small terms may be so many that each turn takes longer than the last, for minutes.
+few(M, Terms) :-
+    ( M:ggp_growing, limit(answer_size, Max), term_size(Terms, Size), Size > Max
+    -> throw(ggp_limit(answer_size)) ; true ).
 
-legal_moves(M, Role, Moves) :- solutions(M, Move, M:legal(Role, Move), Ms), sort(Ms, Moves).
+next_state(M, State) :- solutions(M, F, M:n(F), Fs), few(M, Fs), sort(Fs, State).
+
+legal_moves(M, Role, Moves) :-
+    solutions(M, Move, M:legal(Role, Move), Ms), few(M, Ms), sort(Ms, Moves).
 
 % ------------------------------------------------------------------ interning
 
@@ -336,7 +342,7 @@ moves_of([Id|Ids], M, [Move|Moves]) :- M:ggp_move(Id, Move), !, moves_of(Ids, M,
 
 percepts([], _, []).
 percepts([R|Rs], M, [Ps|Pss]) :-
-    solutions(M, P, M:sees(R, P), Ps0), sort(Ps0, Ps), percepts(Rs, M, Pss).
+    solutions(M, P, M:sees(R, P), Ps0), few(M, Ps0), sort(Ps0, Ps), percepts(Rs, M, Pss).
 
 write_percepts([], _).
 write_percepts([Ps|Pss], M) :-

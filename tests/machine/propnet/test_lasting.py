@@ -100,6 +100,16 @@ def test_terms_that_become_too_large_are_told_at_once() -> None:
         ground(program)
 
 
+def test_terms_that_grow_for_ever_are_not_ground_all_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lasting, "MOST_LETTERS", 100_000)
+    rules = "(role b) (legal b grow) (init (heap z)) (goal b 1) (<= terminal (true (heap over)))"
+    grows = rules + "(<= (next (heap (s ?x))) (true (heap ?x)))"
+    with pytest.raises(ReasonerLimitError, match="by turns passed the limit of 100,000 letters"):
+        ground(normalize(parse(grows)))
+
+
 def test_where_nothing_grows_nothing_is_looked_at_turn_by_turn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -7,7 +7,7 @@ rules are grounded in a child process (see `child.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from ggp.gdl.growth import terms_grow
 from ggp.gdl.program import GOAL, NormalRule, Program, value_order
 from ggp.gdl.terms import Signature, signature
 from ggp.gdl.unchanging import always_true, unchanging, with_unchanging
+from ggp.gdl.what_grows import what_grows
 from ggp.libraries import demand_library
 from ggp.machine.propnet.build.alternatives import with_alternatives
 from ggp.machine.propnet.build.aspif import AspifReader, Ground
@@ -69,7 +70,7 @@ def ground(program: Program, *, split: bool = True) -> GroundProgram:
 
     Raises:
         MachineError: clingo failed.
-        ReasonerLimitError: a term is too large.
+        ReasonerLimitError: a term is too large, or terms grow for ever.
         MemoryError: there is not enough memory.
     """
     rules = with_ranks(program.rules, program.goal_ranks)
@@ -82,7 +83,10 @@ def ground(program: Program, *, split: bool = True) -> GroundProgram:
     translation = translate(program.roles, rules)
     text, may_grow = translation.text, terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
     if may_grow:
-        fluents = lasting_fluents(translation, lambda part: _run_clingo(part, _TermSizes()))
+        endless = what_grows(program.rules, surely=True) is not None
+        fluents = lasting_fluents(
+            translation, lambda part: _run_clingo(part, _TermSizes()), endless=endless
+        )
         if fluents is not None:
             text = translation.of_states((), fluents)
     return _ground_program(program.roles, translation, _ground(text, may_grow=may_grow))
@@ -130,17 +134,42 @@ class _TermTooLarge(Exception):
 
 
 class _TermSizes(clingo.Observer):
-    """Refuses atoms with terms that would be too large as text, before they are written."""
+    """Refuses atoms with terms that would be too large as text, before they are written.
+
+    Terms that grow have most of their parts in common: each part is counted once.
+    """
+
+    def __init__(self) -> None:
+        self._sizes: dict[Symbol, int] = {}
 
     def output_atom(self, symbol: Symbol, atom: int) -> None:
-        size = 0
-        pending = [symbol]
-        while pending:
-            found = [each for each in pending.pop().arguments if each.type is _FUNCTION]
-            size += len(found)
-            if size > MAX_TERM_SIZE:
-                raise _TermTooLarge
-            pending += found
+        if self._size(symbol) > MAX_TERM_SIZE:
+            raise _TermTooLarge
+
+    def _size(self, symbol: Symbol) -> int:
+        """Functions inside of a term."""
+        size, open_ = 0, [(symbol, _functions_in(symbol))]
+        sizes = [0]
+        while open_:
+            term, parts = open_[-1]
+            for part in parts:
+                known = self._sizes.get(part)
+                if known is None:
+                    open_.append((part, _functions_in(part)))
+                    sizes.append(1)
+                    break
+                sizes[-1] += known
+            else:
+                open_.pop()
+                size = sizes.pop()
+                if sizes:
+                    self._sizes[term] = size
+                    sizes[-1] += size
+        return size
+
+
+def _functions_in(symbol: Symbol) -> Iterator[Symbol]:
+    return (each for each in symbol.arguments if each.type is _FUNCTION)
 
 
 _FUNCTION = clingo.SymbolType.Function

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ggp.errors import ReasonerLimitError
 from ggp.machine.propnet.build.translate import Translation
 
 if TYPE_CHECKING:
@@ -38,15 +39,22 @@ MOST_ASKED = 32
 Run = Callable[[str], "Control"]
 
 
-def lasting_fluents(translation: Translation, run: Run) -> list[str] | None:
+def lasting_fluents(
+    translation: Translation, run: Run, *, endless: bool = False
+) -> list[str] | None:
     """The fluents that may hold in some turn of a game that ends; None where no end was found.
 
     Args:
         translation: of the whole game.
         run: grounds a program.
+        endless: whether terms that grow do so for ever if the game does not end, so that nobody
+            can ground them all at once.
 
     Returns:
         their terms as clingo prints them, sorted.
+
+    Raises:
+        ReasonerLimitError: no end was found of terms that are endless.
     """
     turns = _Turns(translation, run)
     start = turns.ground(frozenset(), frozenset())
@@ -63,6 +71,8 @@ def lasting_fluents(translation: Translation, run: Run) -> list[str] | None:
         deep = {each for each in possible - found if _depth(each) > shallow}
         found |= possible
         if turns.letters > MOST_LETTERS:
+            if endless and deep:
+                raise ReasonerLimitError("letters", MOST_LETTERS, "grounding the rules by turns")
             return None
         turn = turns.ground(certain, possible)
         if _ends(turn):

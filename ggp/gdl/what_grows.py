@@ -1,0 +1,198 @@
+"""Which terms of a game grow without end, and by which rule.
+
+Values flow from places in conditions to places in heads, and on the way functions are put around
+them or taken off. Terms can only grow without end where values come back to a place with more
+functions around them:
+
+    (<= (next (n (s ?x))) (true (n ?x)))        n -> n, one more: grows
+    (<= (next (n ?x)) (true (n (s ?x))))        n -> n, one less: does not
+
+That is an approximation from above, as other conditions may stop it. It is certain where none can:
+where a rule takes any fluent of a function and asks nothing else about it (`surely`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ggp.gdl.printer import to_kif
+from ggp.gdl.program import DOES, INIT, LEGAL, NEXT, SEES, TRUE, Literal, NormalRule, Program
+from ggp.gdl.terms import Compound, Signature, Term, Variable, signature, variables
+
+_DEEP = 200
+"""A place with so many functions around a value is looked at: twice of what rules can write."""
+
+_Place = tuple[Signature, Signature | None, int]
+"""A relation, the function of its fluent, move or percept, and which of that function's arguments.
+Without a function, the argument of the relation: of fluents, what may be any of them."""
+
+_WITH_TERM = {
+    **dict.fromkeys((INIT, NEXT, TRUE), (TRUE, 0)),
+    **dict.fromkeys((LEGAL, DOES), (LEGAL, 1)),
+    SEES: (SEES, 1),
+}
+"""Relations of fluents, moves and percepts: what they share places with, and which argument."""
+
+_SHARED = (TRUE, LEGAL)
+"""Of these, conditions may be about any term: `(true ?f)`, `(does white ?m)`."""
+
+
+class Growth(NamedTuple):
+    """A function or relation whose arguments grow, and the rule that puts functions around them."""
+
+    name: str
+    rule: NormalRule
+
+
+class _Found(NamedTuple):
+    """A variable in an atom: its place, and how many functions are around it there."""
+
+    name: str
+    place: _Place
+    depth: int
+
+
+class _Raise(NamedTuple):
+    """What made a place as deep as it is: values of another, with so many functions more."""
+
+    source: _Place
+    more: int
+    rule: NormalRule | None
+
+
+def what_grows(rules: Sequence[NormalRule], *, surely: bool = False) -> Growth | None:
+    """What may grow without end; None if nothing was found that does.
+
+    Args:
+        surely: whether only fluents count that do grow once such a rule has applied, as long as
+            the game goes on.
+    """
+    return _Depths(rules, surely).growth()
+
+
+def told_growth(program: Program) -> str:
+    """What grows in a game and where, for a message; empty if nothing does."""
+    found = what_grows(program.rules)
+    if found is None:
+        return ""
+    line, column = program.source.position(found.rule.start)
+    where = f"{program.source.name}:{line}:{column}" if line else program.source.name
+    return f"the terms of `{found.name}` grow by {to_kif(found.rule.head)} ({where})"
+
+
+class _Depths:
+    """How deep functions nest in each place, counted up until one is too deep."""
+
+    def __init__(self, rules: Sequence[NormalRule], surely: bool) -> None:
+        self._surely = surely
+        self._depths: dict[_Place, int] = {}
+        self._raises: dict[_Place, _Raise] = {}
+        self._readers: dict[_Place, list[NormalRule]] = {}
+        self._bodies: dict[NormalRule, dict[str, list[_Found]]] = {}
+        for rule in rules:
+            if isinstance(rule.head, Compound) and (not surely or signature(rule.head) == NEXT):
+                body: dict[str, list[_Found]] = {}
+                self._bodies[rule] = body
+                for found in self._read(rule):
+                    body.setdefault(found.name, []).append(found)
+                    self._readers.setdefault(found.place, []).append(rule)
+        self._wholes = [place for place in self._readers if place[0] in _SHARED and not place[1]]
+
+    def growth(self) -> Growth | None:
+        """What nests too deep because it comes back to itself."""
+        pending = list(self._bodies)
+        while pending:
+            rule = pending.pop()
+            assert isinstance(rule.head, Compound)
+            for found in _places(rule.head):
+                for place in self._raised(rule, found):
+                    if self._depths[place] > _DEEP:
+                        grown = self._cycle(place)
+                        if grown is not None:
+                            return grown
+                    else:
+                        pending.extend(self._readers.get(place, ()))
+        return None
+
+    def _read(self, rule: NormalRule) -> Iterator[_Found]:
+        """The variables that a body gives values to."""
+        times = Counter(v.name for literal in rule.body for v in variables(literal.atom))
+        for literal in rule.body:
+            counts = literal.binds and (not self._surely or _takes_any(literal, times))
+            if counts and isinstance(literal.atom, Compound):
+                yield from _places(literal.atom)
+
+    def _raised(self, rule: NormalRule, found: _Found) -> Iterator[_Place]:
+        """The places that a variable of a head makes deeper."""
+        sources = self._bodies[rule].get(found.name)
+        if sources is None:
+            return
+        least = min(sources, key=lambda each: self._depths.get(each.place, 0) - each.depth)
+        more = found.depth - least.depth
+        depth = max(self._depths.get(least.place, 0) + more, 0)
+        if depth <= self._depths.get(found.place, -1):
+            return
+        yield from self._raise(found.place, depth, _Raise(least.place, more, rule))
+
+    def _raise(self, place: _Place, depth: int, by: _Raise) -> Iterator[_Place]:
+        self._depths[place], self._raises[place] = depth, by
+        yield place
+        for whole in self._wholes if place[1] else ():
+            if place[0] == whole[0] and depth + 1 > self._depths.get(whole, -1):
+                self._depths[whole], self._raises[whole] = depth + 1, _Raise(place, 1, None)
+                yield whole
+
+    def _cycle(self, place: _Place) -> Growth | None:
+        """The rule that nests, on the way by which a place's values came back to it."""
+        way: list[_Place] = []
+        while place not in way:
+            way.append(place)
+            if place not in self._raises:
+                return None
+            place = self._raises[place].source
+        cycle = way[way.index(place) :]
+        if sum(self._raises[each].more for each in cycle) <= 0:
+            return None
+        found = []
+        for place in cycle:
+            by = self._raises[place]
+            # Around a whole fluent there is the function that its own rule makes.
+            target, rule = (place, by.rule) if by.rule else (by.source, self._rule_of(by.source))
+            if by.more > 0 and rule is not None:
+                found.append(Growth((target[1] or target[0])[0], rule))
+        return min(found, key=lambda growth: growth.rule.start, default=None)
+
+    def _rule_of(self, place: _Place) -> NormalRule | None:
+        return self._raises[place].rule if place in self._raises else None
+
+
+def _takes_any(literal: Literal, times: Counter[str]) -> bool:
+    """Whether a condition is about any fluent of a function, and no other is about the same."""
+    fluent = literal.atom.args[0] if isinstance(literal.atom, Compound) else literal.atom
+    if signature(literal.atom) != TRUE or not isinstance(fluent, Compound):
+        return False
+    return all(isinstance(arg, Variable) and times[arg.name] == 1 for arg in fluent.args)
+
+
+def _places(atom: Compound) -> Iterator[_Found]:
+    relation, function, args = signature(atom), None, atom.args
+    if relation in _WITH_TERM:
+        relation, number = _WITH_TERM[relation]
+        term = args[number]
+        if isinstance(term, Compound):
+            function, args = signature(term), term.args
+        else:
+            args = (term,)
+    for i, arg in enumerate(args):
+        for name, depth in _inside(arg, 0):
+            yield _Found(name, (relation, function, i), depth)
+
+
+def _inside(term: Term, depth: int) -> Iterator[tuple[str, int]]:
+    if isinstance(term, Variable):
+        yield term.name, depth
+    elif isinstance(term, Compound):
+        for arg in term.args:
+            yield from _inside(arg, depth + 1)

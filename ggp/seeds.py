@@ -1,0 +1,21 @@
+"""Which seeds there are, wherever one can be given."""
+
+from __future__ import annotations
+
+from ggp.errors import ConfigError
+
+MOST_SEED = (1 << 63) - 1
+"""What every file and database can hold that keeps seeds."""
+
+
+def check_seed(seed: int, what: str = "seed") -> None:
+    """See that a number can be a seed.
+
+    Args:
+        what: messages call it.
+
+    Raises:
+        ConfigError: it is negative, or larger than `MOST_SEED`.
+    """
+    if not 0 <= seed <= MOST_SEED:
+        raise ConfigError(f"{what} must be a whole number from 0 to {MOST_SEED}")

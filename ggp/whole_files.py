@@ -1,0 +1,89 @@
+"""Files that are written whole or not at all.
+
+A disk that fills up, or an interrupt, must leave neither half a file nor an empty one: it would be
+taken for the result. So a file is written beside its place and moved there when it is complete.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ggp.errors import ConfigError, ResultsError
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""What is wrong with a disk, whatever path is given."""
+
+
+def write_whole(path: Path, data: str | bytes) -> None:
+    """Write a file; one that is there is replaced, and keeps its mode.
+
+    What is no file, such as /dev/stdout, is written to.
+
+    Raises:
+        ConfigError: there can be no such file.
+        ResultsError: the disk is full, or broken. In both cases nothing has changed.
+    """
+    content = data.encode() if isinstance(data, str) else data
+    with _told_of(path):
+        if path.exists() and not path.is_file():
+            path.write_bytes(content)
+            return
+        place = path.resolve()  # a link stays a link
+        part = place.parent / f".{os.getpid()}-{threading.get_native_id()}.part"
+        _create(part, content)
+        try:
+            if place.exists():
+                shutil.copymode(place, part)
+            os.replace(part, place)
+        except BaseException:
+            _remove(part)
+            raise
+
+
+def write_new(path: Path, data: str | bytes) -> None:
+    """Write a file that is not there yet.
+
+    Raises:
+        ConfigError: it is, or there can be no such file.
+        ResultsError: the disk is full, or broken; then there is no file.
+    """
+    with _told_of(path):
+        _create(path, data.encode() if isinstance(data, str) else data)
+
+
+@contextmanager
+def _told_of(path: Path) -> Iterator[None]:
+    """Errors of the system as ours."""
+    try:
+        yield
+    except FileExistsError:
+        raise ConfigError(f"{path} is there already; give the name of a new file") from None
+    except OSError as error:
+        raise unwritable(f"cannot write {path}", error) from error
+
+
+def unwritable(what: str, error: OSError) -> ConfigError | ResultsError:
+    """What to raise where something cannot be written: whether the path is wrong or the disk."""
+    kind = ResultsError if error.errno in _FULL else ConfigError
+    return kind(f"{what}: {error.strerror or error}")
+
+
+def _create(path: Path, content: bytes) -> None:
+    with path.open("xb") as file:
+        try:
+            file.write(content)
+            file.flush()
+        except BaseException:
+            _remove(path)
+            raise
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
