@@ -365,6 +365,7 @@ def test_small_screens_show_everything(
                 assert box["x"] + box["width"] <= SMALL["width"]
 
 
+@pytest.mark.verify
 def test_a_page_says_that_the_server_is_gone_and_goes_on_when_it_is_back(
     browser: Browser, tmp_path: Path
 ) -> None:
