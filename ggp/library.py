@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -139,7 +140,7 @@ class Game:
             BeliefDepletedError: no complete path agrees with the history, or none was found.
             ConfigError: there is no such role, or a term the rules cannot make.
         """
-        machine = self._machine
+        machine = copy(self._machine)  # which counts the states that only this call visits
         number = self._player_role(role)
         tree = PathTree(machine)
         maker = HyperPlaySampler(machine, tree, capacity=particles, exact=exact)
@@ -149,7 +150,7 @@ class Game:
         for move, percepts in history:
             bag = maker.advance(bag, _move(machine, move), _percepts(machine, percepts), rng)
             require_particles(bag, tree, machine.states_visited - before)
-        return Belief(self, machine, bag.states_of(0), bag.weights_of(0), bool(bag.exact[0]))
+        return Belief(self, self._machine, bag.states_of(0), bag.weights_of(0), bool(bag.exact[0]))
 
     def _player_role(self, role: str) -> int:
         number = role_index(self._machine, role)

@@ -2,7 +2,8 @@
 
 A single state of a small game is stepped in less than a microsecond; to find out which machine code
 fits the arguments takes three, and every call of numpy a quarter to one. So the machine code of
-each question is looked up once, and the memory it works on is kept.
+each question is looked up once, and the memory it works on is kept: taken out of a list, and given
+back (see `ggp.machine.threads`).
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ class _Lister(NamedTuple):
 
     code: Callable[..., int]
     names: IntArray
-    values: IntArray
+
+
+_Scratch = tuple[Packed, IntArray]
+"""Rows of one word, and room for the legal moves of `FEW` states; enough for every question."""
 
 
 class FewStates:
@@ -50,7 +54,7 @@ class FewStates:
         self._moves = moves
         self._askers: dict[int, _Asker] = {}
         self._listers: dict[int, _Lister] = {}
-        self._rows: Packed = np.empty(0, dtype=np.uint64)
+        self._spare: list[_Scratch] = []
 
     def ask(self, asked: Query, packed: Packed) -> Packed:
         """`[L, asked.starts[-1]]` words of what holds, whatever moves are made."""
@@ -60,7 +64,12 @@ class FewStates:
         packed, none = np.ascontiguousarray(packed), _NO_MOVES[: len(packed)]
         asker = self._askers.get(key) or self._asker(asked, packed, none, _NO_ROWS)
         out = np.empty((len(packed), asker.words), dtype=np.uint64)
-        asker.code(asked, packed, none, _NO_ROWS, out, self._rows)
+        try:
+            scratch = self._spare.pop()
+        except IndexError:
+            scratch = self._scratch()
+        asker.code(asked, packed, none, _NO_ROWS, out, scratch[0])
+        self._spare.append(scratch)
         return out
 
     def stepped(self, packed: Packed, joint_moves: IntArray) -> Packed | None:
@@ -72,7 +81,13 @@ class FewStates:
         asked, rows = self._queries.step, self._moves.rows
         asker = self._askers.get(id(asked)) or self._asker(asked, packed, moves, rows)
         out = np.empty((len(packed), asker.words), dtype=np.uint64)
-        return out if asker.code(asked, packed, moves, rows, out, self._rows) else None
+        try:
+            scratch = self._spare.pop()
+        except IndexError:
+            scratch = self._scratch()
+        done = asker.code(asked, packed, moves, rows, out, scratch[0])
+        self._spare.append(scratch)
+        return out if done else None
 
     def legal(self, packed: Packed, role: int) -> tuple[int, IntArray, IntArray] | None:
         """The legal moves of a role: the first state that is stuck, or -1; offsets; moves.
@@ -89,24 +104,33 @@ class FewStates:
             lister = self._lister(packed, role)
         offsets = np.empty(len(packed) + 1, dtype=np.int64)
         asked = self._queries.legal(role)
-        stuck = lister.code(asked, packed, lister.names, offsets, lister.values, self._rows)
-        return stuck, offsets, lister.values[: offsets[-1]].copy()
+        try:
+            scratch = self._spare.pop()
+        except IndexError:
+            scratch = self._scratch()
+        rows, values = scratch
+        stuck = lister.code(asked, packed, lister.names, offsets, values, rows)
+        found = values[: offsets[-1]].copy()
+        self._spare.append(scratch)
+        return stuck, offsets, found
 
     def _asker(self, asked: Query, packed: Packed, moves: IntArray, move_rows: I32) -> _Asker:
         words = int(asked.starts[-1])
         out = np.empty((len(packed), words), dtype=np.uint64)
-        code = query_word.code_for(asked, packed, moves, move_rows, out, self._rows_for(asked))
+        rows, _ = self._scratch()
+        code = query_word.code_for(asked, packed, moves, move_rows, out, rows)
         return self._askers.setdefault(id(asked), _Asker(code, words))
 
     def _lister(self, packed: Packed, role: int) -> _Lister:
         asked, names = self._queries.legal(role), self._moves.numbers[role]
-        values, offsets = np.empty(FEW * len(names), dtype=np.int64), np.zeros(1, dtype=np.int64)
-        rows = self._rows_for(asked)
+        rows, values = self._scratch()
+        offsets = np.zeros(1, dtype=np.int64)
         code = legal_word.code_for(asked, packed, names, offsets, values, rows)
-        return self._listers.setdefault(role, _Lister(code, names, values))
+        return self._listers.setdefault(role, _Lister(code, names))
 
-    def _rows_for(self, asked: Query) -> Packed:
-        """Rows of one word, enough for this question too."""
-        if len(self._rows) < asked.num_rows:
-            self._rows = np.empty(asked.num_rows, dtype=np.uint64)
-        return self._rows
+    def _scratch(self) -> _Scratch:
+        queries, numbers = self._queries, self._moves.numbers
+        asked = [queries.terminal, queries.goals, queries.step]
+        asked += map(queries.legal, range(len(numbers)))
+        most_rows, most_moves = max(each.num_rows for each in asked), max(map(len, numbers))
+        return np.empty(most_rows, dtype=np.uint64), np.empty(FEW * most_moves, dtype=np.int64)
