@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from threading import RLock
 from typing import TypeVar
 
 import numpy as np
@@ -49,11 +50,14 @@ PLAYOUT_CHUNK = 32
 
 
 class PrologMachine:
-    """`Machine` on SWI-Prolog. Not safe to use from several threads.
+    """`Machine` on SWI-Prolog; several threads may use it, and one after the other is served.
 
     Args:
         program: normalised rules.
         limits: bounds on each call into Prolog.
+
+    Attributes:
+        growing: held while states are freed, or not yet held by those who asked for them.
 
     Raises:
         BackendUnavailableError: SWI-Prolog is missing or too old.
@@ -78,7 +82,8 @@ class PrologMachine:
         if not program.is_gdl2:
             self._symbols.number("did")
         self._symbols.freeze()
-        self._store = StateStore()
+        self.growing = RLock()
+        self._store = StateStore(self.growing)
         self._moves: dict[int, str] = {}
         self._top_move = -1  # of the ids that `legal` gave
         self._move_ids: dict[str, int | None] = {}
@@ -86,7 +91,7 @@ class PrologMachine:
         self._percept_ids: dict[tuple[str, ...], int | None] = {(): NO_PERCEPTS}
         self._joint_percepts: dict[tuple[int, ...], int] = {}
         name = told_by(program)
-        self._told = None if name is None else JointMovesTold(name)
+        self._told = None if name is None else JointMovesTold(name, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
         self._call(compiled.goal(self._module), "compiling the rules")
         self._close = weakref.finalize(self, _drop, self._engine, self._module, self._limits)
@@ -187,24 +192,25 @@ class PrologMachine:
 
     def step(self, states: States, joint_moves: IntArray) -> Stepped:
         ids = self._ids(states)
-        self.states_visited += len(ids)
+        num = len(ids)
+        self.states_visited += num
         rows = np.column_stack([ids, joint_moves]).astype(np.int64)
         first, group = first_seen(rows)
         unique = rows[first]
         sees = self._roles if self._program.is_gdl2 else []
-        parts = []
-        # Interned successors have no holder until the batch below exists; nothing is freed
-        # before that, because freeing happens at the start of a call only.
-        self._free_unheld()
-        for chunk in _chunks(unique.tolist()):
-            text = self._call(
-                f"steps({self._module},{self._roles},{sees},{chunk})", "a step", free=False
-            )
-            parts.append(np.array(text.split(), dtype=np.int64).reshape(len(chunk), -1))
-        width = 1 + len(sees)
-        stepped = np.concatenate(parts) if parts else np.zeros((0, width), dtype=np.int64)
+        parts = [np.zeros((0, 1 + len(sees)), dtype=np.int64)]
+        # Interned successors have no holder until their batch exists, and nobody else may free
+        # them before that.
+        with self.growing:
+            self._free_unheld()
+            for chunk in _chunks(unique.tolist()):
+                text = self._call(
+                    f"steps({self._module},{self._roles},{sees},{chunk})", "a step", free=False
+                )
+                parts.append(np.array(text.split(), dtype=np.int64).reshape(len(chunk), -1))
+            stepped = np.concatenate(parts)
+            successors = PrologStates(self._store, stepped[group, 0])
         seen = stepped[:, 1:] if sees else self._plain_percepts(unique[:, 1:])
-        successors = PrologStates(self._store, stepped[group, 0])
         return Stepped(successors, seen[group])
 
     def playout(
@@ -233,7 +239,8 @@ class PrologMachine:
                 if line[2] not in seen:
                     seen[line[2]] = self._settled(line[2], self._goal_values.settle_playout)
                 goals[lane] = seen[line[2]]
-        self.states_visited += int(steps.sum())
+        visited = int(steps.sum())
+        self.states_visited += visited
         return Playouts(goals, steps, finished)
 
     # ---------------------------------------------------------------- terms
@@ -301,11 +308,13 @@ class PrologMachine:
     def _call(self, goal: str, doing: str, *, free: bool = True) -> str:
         if free:
             self._free_unheld()
-        return self._engine.call(goal, self._limits, doing)
+        return self._engine.call(self._module, goal, self._limits, doing)
 
     def _free_unheld(self) -> None:
-        for chunk in _chunks(self._store.collect(len(self.roles))):
-            self._engine.call(f"free({chunk},{self._module})", self._limits, "freeing states")
+        with self.growing:
+            for chunk in _chunks(self._store.collect(len(self.roles))):
+                goal = f"free({chunk},{self._module})"
+                self._engine.call(self._module, goal, self._limits, "freeing states")
 
     def _encode(self, texts: Sequence[str]) -> str | None:
         try:
