@@ -191,7 +191,6 @@ def load_compiler() -> None:
     with _lock:
         demand_compiler()
         try:
-            import_module("ggp.machine.bare_numba")
             kernel_compiler = import_module("ggp.machine.kernel_compiler")
         except ImportError as error:
             raise BackendUnavailableError(

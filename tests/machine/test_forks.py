@@ -111,7 +111,10 @@ def held_elsewhere(lock: Any, until: threading.Event) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("which", ["ours", "numba's", "the machine's"])
-def test_nothing_is_copied_while_another_thread_holds_a_lock(which: str) -> None:
+def test_nothing_is_copied_while_another_thread_holds_a_lock(
+    which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forks, "STILL_S", 600.0)
     jit.load_compiler()
     machine, free = Counter(2), threading.Event()
     lock = {"ours": jit.locks()[-1], "numba's": jit.locks()[0]}.get(which, machine.growing)
