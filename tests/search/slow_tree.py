@@ -96,7 +96,7 @@ class SlowTree:
                     views = [*views]
                     views[role] = int(self.paths.extend(*rows)[0])
             fresh = self.meet(states, views, history, -1)
-        goals = (machine.goals(states)[0] / 100) if machine.terminal(states)[0] else leaf(machine, states)
+        goals = (machine.goals(states)[0] / 100) if machine.terminal(states)[0] else leaf(states)
         for role, action in chosen:
             action.visits += 1
             action.goals += goals[role]
@@ -143,8 +143,9 @@ class SlowTree:
         return best
 
 
-def leaf(machine: Machine, states: States) -> FloatArray:
+def leaf(states: States) -> FloatArray:
     """A made-up result of a playout: a number that depends on the state alone."""
+    machine = states.owner  # type: ignore[attr-defined]
     (fluents,) = machine.fluents(states)
     spread = sum(map(ord, "".join(fluents))) % 101
     goals: FloatArray = np.array([spread / 100, 1 - spread / 100, 0.5])[: len(machine.roles)]

@@ -100,7 +100,7 @@ def test_statistics_are_those_of_a_plain_tree(game: str, monkeypatch: pytest.Mon
     def made_up(_: object, states: States, *__: object) -> tuple[object, IntArray]:
         lanes = [states.take(np.array([k])) for k in range(len(states))]
         goals = [
-            machine.goals(each)[0] / 100 if machine.terminal(each)[0] else leaf(machine, each)
+            machine.goals(each)[0] / 100 if machine.terminal(each)[0] else leaf(each)
             for each in lanes
         ]
         shape = (len(states), len(machine.roles))

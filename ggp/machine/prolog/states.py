@@ -13,7 +13,7 @@ FREE_AFTER = 10_000
 """States no batch holds any more are given back when there are this many."""
 
 MOST_NOTES = 1_000
-"""Batches that came or went are counted when there are more, if nobody calls Prolog meanwhile."""
+"""Batches that came or went are counted when there are more."""
 
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -89,9 +89,11 @@ class StateStore:
 
     def collect(self, num_roles: int) -> list[int]:
         """Ids to free in Prolog now, forgotten here; empty until there are many."""
-        self._count()
+        if len(self._notes) > MOST_NOTES:
+            self._count()
         if self._num_unheld < FREE_AFTER:
             return []
+        self._count()
         candidates = np.unique(np.concatenate(self._unheld))
         self._unheld, self._num_unheld = [], 0
         freed: list[int] = candidates[self._holders[candidates] == 0].tolist()

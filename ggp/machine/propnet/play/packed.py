@@ -12,10 +12,7 @@ Packed = NDArray[np.uint64]
 
 
 class PropnetStates:
-    """A batch of states: `packed[L, ceil(F / 64)]`, item f of a lane is fluent f.
-
-    `owner` is what a machine and its copies share.
-    """
+    """A batch of states: `packed[L, ceil(F / 64)]`, item f of a lane is fluent f."""
 
     __slots__ = ("owner", "packed")
 

@@ -42,22 +42,24 @@ class RowPercepts:
     def ids(self, rows: NDArray[np.uint64]) -> IntArray:
         """`[L]` id of each row."""
         if len(rows) > 1:
-            return self._numbered(rows)
+            with self._table.growing:
+                return self.numbered(rows)
         # A few lookups take less time than calls of kernels.
         key = rows.tobytes()
         found = self._alone.get(key)
         if found is None:
-            found = self._alone[key] = self._numbered(rows)
+            with self._table.growing:
+                found = self._alone[key] = self.numbered(rows)
         return found
 
-    def _numbered(self, rows: NDArray[np.uint64]) -> IntArray:
-        with self._table.growing:
-            numbers = self._rows.numbers(rows)
-            if len(self._rows) > len(self._ids):
-                new = self._rows.rows[len(self._ids) :]
-                ids = [self._table.number(self._spell(row)) for row in new]
-                self._ids = np.concatenate([self._ids, np.array(ids, dtype=np.int64)])
-            return self._ids[numbers]
+    def numbered(self, rows: NDArray[np.uint64]) -> IntArray:
+        """`ids`, for who holds the lock of the table."""
+        numbers = self._rows.numbers(rows)
+        if len(self._rows) > len(self._ids):
+            new = self._rows.rows[len(self._ids) :]
+            ids = [self._table.number(self._spell(row)) for row in new]
+            self._ids = np.concatenate([self._ids, np.array(ids, dtype=np.int64)])
+        return self._ids[numbers]
 
     def rows_of(self, ids: IntArray) -> tuple[NDArray[np.uint64], BoolArray]:
         """`[L]` rows of ids, and whether there is one: what the role cannot see has none.

@@ -189,15 +189,18 @@ class PropnetMachine:
         num = len(packed)
         self.states_visited += num
         successors = self._states(np.ascontiguousarray(asked.part(out, 0)))
+        percepts = np.zeros((num, len(self.roles)), dtype=np.int64)
         if not self._is_gdl2:
-            seen = self._joint_percepts.ids(joint_moves.astype(np.uint64))
-            percepts = np.empty((len(packed), len(self.roles)), dtype=np.int64)
-            percepts[:] = seen[:, None]
-            return Stepped(successors, percepts)
-        percepts = np.zeros((len(packed), len(self.roles)), dtype=np.int64)
-        for role, table in enumerate(self._role_percepts):
-            if table is not None:
-                percepts[:, role] = table.ids(asked.part(out, 1 + role))
+            percepts[:] = self._joint_percepts.ids(joint_moves.astype(np.uint64))[:, None]
+        elif num == 1:
+            for role, table in enumerate(self._role_percepts):
+                if table is not None:
+                    percepts[:, role] = table.ids(asked.part(out, 1 + role))
+        else:
+            with self.growing:  # once for all roles
+                for role, table in enumerate(self._role_percepts):
+                    if table is not None:
+                        percepts[:, role] = table.numbered(asked.part(out, 1 + role))
         return Stepped(successors, percepts)
 
     def step_matching(
@@ -428,14 +431,19 @@ class PropnetMachine:
         return RowPercepts(self._percepts, len(self.roles), spell)
 
     def _states(self, packed: Packed) -> PropnetStates:
-        return PropnetStates(self._moves, packed)
+        return PropnetStates(self, packed)
 
     def _packed(self, states: States) -> Packed:
         if self._closed:
             raise MachineError("this machine is closed; build another one")
-        if not isinstance(states, PropnetStates) or states.owner is not self._moves:
+        if not isinstance(states, PropnetStates) or (
+            states.owner is not self and not self._is_copy(states.owner)
+        ):
             raise MachineError("these states belong to another machine")
         return states.packed
+
+    def _is_copy(self, other: object) -> bool:
+        return isinstance(other, PropnetMachine) and other.growing is self.growing
 
     def _listed(self, moves: Packed, role: int) -> tuple[IntArray, IntArray]:
         """How many moves of a role are set in each lane, and which."""
