@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ggp.machine import build_machine, role_index
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
 from ggp.machine.games import load_program, read_program
 from ggp.machine.spiel.games import is_spiel
+from ggp.pickled import Rules, found_again, read, rules_of, written
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.search.anytime import Deadline
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from match_runner.match.records import MatchRecord
     from match_runner.series.comparison import ComparisonSummary
     from match_runner.series.plan import PlannedMatch
+
+_V = TypeVar("_V")
 
 DEFAULT_PARTICLES = 1000
 DEFAULT_EXACT = 10_000
@@ -61,6 +64,11 @@ def load(name_or_path_or_text: str, *, backend: str = "auto") -> Game:
     return Game(program.source.name, program, build_machine(program, backend))
 
 
+def _itself(value: _V, memo: object = None) -> _V:
+    """The copy of what never changes."""
+    return value
+
+
 class Step(NamedTuple):
     """What comes of a joint move.
 
@@ -76,6 +84,10 @@ class Step(NamedTuple):
 class Game:
     """A rulesheet and the machine that plays it; made by `load`.
 
+    Any number of threads may use a game, its states and its beliefs at once. On `prolog` one after
+    the other is served. All of them can be pickled: elsewhere the rules are read, and a machine is
+    built, when the first comes; files they were read from need not be there.
+
     Attributes:
         name: as it was given.
         program: the normalised rules, with warnings as `program.diagnostics`.
@@ -84,6 +96,11 @@ class Game:
     def __init__(self, name: str, program: Program, machine: Machine) -> None:
         self.name, self.program = name, program
         self._machine = machine
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _game_again, (self.name, rules_of(self.program, self._machine))
+
+    __copy__ = __deepcopy__ = _itself
 
     def __repr__(self) -> str:
         return f"<Game {self.name}: {', '.join(self.roles)}; on {self.backend}>"
@@ -152,6 +169,10 @@ class Game:
             require_particles(bag, tree, machine.states_visited - before)
         return Belief(self, self._machine, bag.states_of(0), bag.weights_of(0), bool(bag.exact[0]))
 
+    def has_rules_of(self, other: Game) -> bool:
+        """Whether it is the same game, whatever plays it: then their states can be equal."""
+        return self._machine is other._machine or self.program.digest == other.program.digest
+
     def _player_role(self, role: str) -> int:
         number = role_index(self._machine, role)
         if number == self._machine.random_role:
@@ -169,9 +190,14 @@ class State:
         return f"<State of {self._game.name}: {' '.join(self.fluents) or 'nothing holds'}>"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, State) or other._machine is not self._machine:
+        if not isinstance(other, State) or not self._game.has_rules_of(other._game):
             return NotImplemented
         return self.fluents == other.fluents
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _state_again, (self._game, written(self._machine, self._lane))
+
+    __copy__ = __deepcopy__ = _itself
 
     def __hash__(self) -> int:
         return hash(self.fluents)
@@ -308,6 +334,10 @@ class Belief:
     def __len__(self) -> int:
         return len(self._lanes)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        texts = written(self._machine, self._lanes)
+        return _belief_again, (self._game, texts, self.weights, self.exact)
+
     @cached_property
     def particles(self) -> tuple[State, ...]:
         """The states, in the order of `weights`."""
@@ -338,6 +368,20 @@ class Belief:
     @cached_property
     def _held(self) -> list[tuple[str, ...]]:
         return self._machine.fluents(self._lanes)
+
+
+def _game_again(name: str, rules: Rules) -> Game:
+    return Game(name, *found_again(rules))
+
+
+def _state_again(game: Game, texts: list[tuple[str, ...]]) -> State:
+    return State(game, game._machine, read(game._machine, texts))
+
+
+def _belief_again(
+    game: Game, texts: list[tuple[str, ...]], weights: FloatArray, exact: bool
+) -> Belief:
+    return Belief(game, game._machine, read(game._machine, texts), weights, exact)
 
 
 def play_match(

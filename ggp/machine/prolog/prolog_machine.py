@@ -18,7 +18,7 @@ from ggp.errors import GDLError, MachineError, NoLegalMoveError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.program import RANDOM, Program, value_order
 from ggp.gdl.telling import told_by
-from ggp.gdl.terms import variables
+from ggp.gdl.terms import Compound, variables
 from ggp.machine.arrays import first_seen, ragged
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
@@ -295,6 +295,23 @@ class PrologMachine:
                 texts[state] = self._sorted_texts(f"{line} {self._unchanging}")
         return [texts[i] for i in ids]
 
+    def written(self, states: States) -> list[tuple[str, ...]]:
+        """See `StateWriter`."""
+        return self.fluents(states)
+
+    def from_written(self, texts: Sequence[tuple[str, ...]]) -> PrologStates:
+        """See `StateWriter`."""
+        known: dict[str, str] = {}
+        sets = [[self._fluent(fluent, known) for fluent in fluents] for fluents in texts]
+        ids: list[int] = []
+        with self.growing:  # as in `step`
+            self._free_unheld()
+            for chunk in _chunks(sets):
+                lists = ",".join(f"[{','.join(fluents)}]" for fluents in chunk)
+                text = self._call(f"state_ids({self._module},[{lists}])", "states", free=False)
+                ids += map(int, text.split())
+            return PrologStates(self._store, np.array(ids, dtype=np.int64))
+
     def close(self) -> None:
         self._close()
 
@@ -324,6 +341,17 @@ class PrologMachine:
             return f"[{','.join(map(self._symbols.encode, terms))}]"
         except (KeyError, GDLError):
             return None
+
+    def _fluent(self, text: str, known: dict[str, str]) -> str:
+        """A fluent as Prolog has it; those that were read are known."""
+        if text not in known:
+            try:
+                term = parse_term(text)
+                encoded = self._symbols.encode(term)
+            except (KeyError, GDLError):
+                raise MachineError(f"{text} can never hold by these rules") from None
+            known[text] = encoded if isinstance(term, Compound) else f"k({encoded})"
+        return known[text]
 
     def _sorted_texts(self, line: str) -> tuple[str, ...]:
         return tuple(sorted(map(to_kif, self._symbols.decode(line))))

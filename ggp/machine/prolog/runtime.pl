@@ -373,6 +373,12 @@ percept_terms(M, Ids) :-
 state_terms(M, Ids) :-
     forall(member(Id, Ids), ( M:ggp_state(Id, Fs), write_all(Fs), nl )).
 
+% The ids of states given as lists of their fluents, with or without those that all states have.
+state_ids(M, States) :-
+    forall(member(Fs0, States),
+           ( findall(F, ( member(F, Fs0), \+ M:ggp_unchanging(F) ), Fs), sort(Fs, State),
+             intern_state(M, State, Id), write(Id), nl )).
+
 move_ids(M, Terms) :- write_moves(Terms, M).
 
 percept_ids(M, Sets) :-

@@ -215,6 +215,23 @@ class SpielMachine:
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         return [self._fluents_of(node) for node in self._nodes(states)]
 
+    def written(self, states: States) -> list[tuple[str, ...]]:
+        """See `StateWriter`: the joint moves that led to each, by number."""
+        return [
+            tuple(" ".join(map(str, row)) for row in history_of(node))
+            for node in self._nodes(states)
+        ]
+
+    def from_written(self, texts: Sequence[tuple[str, ...]]) -> SpielStates:
+        """See `StateWriter`."""
+        nodes = []
+        for rows in texts:
+            node = self._store.root
+            for row in rows:
+                node = self._store.after(node, tuple(map(int, row.split())))
+            nodes.append(node)
+        return SpielStates(self._store, nodes)
+
     def close(self) -> None:
         """Nothing is held but memory."""
 

@@ -356,6 +356,21 @@ class PropnetMachine:
         held = self.fluent_bits(states)
         return [tuple(sorted(names[f] for f in np.flatnonzero(lane))) for lane in held]
 
+    def written(self, states: States) -> list[tuple[str, ...]]:
+        """See `StateWriter`."""
+        return self.fluents(states)
+
+    def from_written(self, texts: Sequence[tuple[str, ...]]) -> PropnetStates:
+        """See `StateWriter`."""
+        place = {name: k for k, name in enumerate(self.fluent_names)}
+        bits = np.zeros((len(texts), len(place)), dtype=np.bool_)
+        for lane, fluents in enumerate(texts):
+            try:
+                bits[lane, [place[fluent] for fluent in fluents]] = True
+            except KeyError as error:
+                raise MachineError(f"{error.args[0]} can never hold by these rules") from None
+        return self.from_fluent_bits(bits)
+
     def queue_of(self, states: States) -> Queue:
         """What plays every lane out once, and tells the goals of all roles."""
         return self._queues.once(self._packed(states))
