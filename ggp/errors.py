@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class GGPError(Exception):
-    """Base of all errors of ggp and match_runner. They can be pickled, whatever they are made of."""
+    """Base of all errors of ggp and match_runner; all of them can be pickled."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return _again, (type(self), self.args, self.__dict__)

@@ -8,9 +8,9 @@ back. It lives for one call.
     this process    piece 0, piece 2 ..., then it reads what the copy found
     its copy        piece 1, piece 3 ...
 
-Only the thread that copies is in a copy. A lock that another one holds would be held there for ever.
-So a copy is made while nobody else holds a lock of ours; where that cannot be had soon, there is
-none. What else may be held is not ours to know: a copy that does nothing, and waits, is given up.
+Only the thread that copies is in a copy, where a lock that another one holds is held for ever. So a
+copy is made while nobody else holds a lock of ours; where that cannot be had soon, there is none.
+What else may be held is not ours to know: a copy that does nothing, and waits, is given up.
 """
 
 from __future__ import annotations

@@ -15,9 +15,7 @@ class PerceptTable:
         growing: held while a set gets its id; see `ggp.machine.threads`.
     """
 
-    def __init__(
-        self, known: Callable[[str], bool], growing: AbstractContextManager[Any]
-    ) -> None:
+    def __init__(self, known: Callable[[str], bool], growing: AbstractContextManager[Any]) -> None:
         self._known = known
         self.growing = growing
         self._texts: list[tuple[str, ...]] = [()]

@@ -6,13 +6,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
 
 import ggp
 from ggp.errors import GGPError
-from ggp.machine.base import Machine
 from tests.support.games import BACKENDS, path_of_shared
 
 THREADS = 8
@@ -20,7 +20,15 @@ THREADS = 8
 SMALL = ("kuhn_poker", "krieg_tic_tac_toe", "tic_tac_toe", "openspiel:kuhn_poker")
 """Hidden moves, percepts that bags must match, plain GDL, and a machine without rules."""
 
-LARGE = ("gdl2/vis_pacman3p.gdl", "gdl2/mastermind.gdl", "gdl1/chess.kif")
+LARGE = ("gdl2/mastermind.gdl", "gdl2/blind_breakthrough_5x5.gdl", "gdl1/breakthrough.kif")
+"""With thousands of gates, and of moves."""
+
+# Of one backend each; `tests/machine/test_threads.py` asks machines, which is quicker.
+FAST = [
+    ("krieg_tic_tac_toe", "propnet"),
+    ("kuhn_poker", "prolog"),
+    ("openspiel:kuhn_poker", "openspiel"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +53,7 @@ def told_in_a_line(game: ggp.Game, seed: int, turns: int, player: str) -> list[o
     seated = game.player(role, player, seed=seed) if player else None
     for turn in range(turns):
         found += [state.fluents, state.terminal, repr(state), hash(state) == hash(state)]
-        found.append(_or_error(lambda: state.goals))
+        found.append(_or_error(partial(getattr, state, "goals")))
         found.append(state.playout(seed=seed + turn))
         if state.terminal:
             break
@@ -61,8 +69,7 @@ def told_in_a_line(game: ggp.Game, seed: int, turns: int, player: str) -> list[o
         history.append((moves[role], percepts[role]))
         if seated is not None:
             seated.observe(*history[-1])
-        found.append(_or_error(lambda: _believed(game, role, history, seed, exact=30)))
-        found.append(_or_error(lambda: _believed(game, role, history, seed, exact=0)))
+        found += [_or_error(partial(_believed, game, role, history, seed, k)) for k in (0, 30)]
     found.append(_or_error(lambda: game.belief(role, [(None, ("(no such thing)",))])))
     return found
 
@@ -114,9 +121,26 @@ def assert_agree(name: str, backend: str, lines: int, turns: int, player: str) -
     assert not wrong, f"{len(wrong)} of {lines} lines"
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize(("name", "backend"), FAST)
 def test_threads_are_told_what_one_is_told(name: str, backend: str) -> None:
-    backend = "openspiel" if name.startswith("openspiel:") else backend
-    lines, turns = (32, 6) if backend == "propnet" else (16, 3)
-    assert_agree(name, backend, lines, turns, "")
+    assert_agree(name, backend, THREADS, 2, "")
+
+
+def test_players_of_one_game_think_in_threads_of_their_own() -> None:
+    assert_agree("kuhn_poker", "prolog", THREADS, 1, "hyperplay:n=2")
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("player", ["", "hyperplay:n=4", "hyperplay2:n=2"])
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", [*SMALL, *LARGE])
+def test_threads_are_told_what_one_is_told_of_any_game(
+    name: str, backend: str, player: str
+) -> None:
+    game = path_of_shared(name) if "/" in name else name
+    if name.startswith("openspiel:"):
+        backend = "openspiel"
+    elif backend == "prolog" and name in LARGE and player:
+        pytest.skip("it takes Prolog too long")
+    lines, turns = (64, 6) if name in SMALL and not player else (16, 3)
+    assert_agree(game, backend, lines, turns, player)

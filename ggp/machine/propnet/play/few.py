@@ -50,8 +50,8 @@ class FewStates:
         self._moves = moves
         self._askers: dict[int, _Asker] = {}
         self._listers: dict[int, _Lister] = {}
-        # Scratch that is not in use: rows of one word, enough for every question, the same with room
-        # for the legal moves of `FEW` states, enough for every role.
+        # Scratch that is not in use: rows of one word, enough for every question; and the same with
+        # room for the legal moves of `FEW` states, enough for every role.
         self._rows: list[Packed] = []
         self._lists: list[tuple[Packed, IntArray]] = []
 
