@@ -284,6 +284,8 @@ class State:
 class Seated:
     """A player in its role; it knows what it is told, and nothing else.
 
+    It is for one thread at a time; several of one game may think in several threads.
+
     Attributes:
         role: whose moves it makes.
         spec: which player it is.

@@ -191,13 +191,13 @@ class Engine:
     def _call(self, place: _Place, game: str, goal: str, limits: Limits, doing: str) -> str:
         """`call`, in a thread that may, while no other does."""
         while place.left:
-            self._query(f"ggp_runtime:leave({place.left.pop()})")
+            self._move(f"leave({place.left.pop()})")
         if place is not self._last or limits != self._limits:
             self._set_limits(limits)
             self._last = place
         home = self._homes.setdefault(game, place)
         if home is not place:
-            self._query(f"ggp_runtime:adopt({game})")
+            self._move(f"adopt({game})")
             self._homes[game] = place
             home.left.append(game)
         self._watchdog.start(place.thread, limits.seconds)
@@ -222,6 +222,11 @@ class Engine:
                 raise ReasonerLimitError("bytes of tables", limits.table_bytes, doing)
             raise ReasonerLimitError("bytes of stack", limits.stack_bytes, doing)
         raise MachineError(f"{doing}: SWI-Prolog reports {rest}")
+
+    def _move(self, goal: str) -> None:
+        answer = self._query(f"ggp_runtime:{goal}")
+        if answer.strip() != "ok":
+            raise MachineError(f"playing on in another thread: SWI-Prolog reports {answer}")
 
     def drop(self, module: str, limits: Limits) -> None:
         """Free what a game holds.
