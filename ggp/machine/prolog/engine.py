@@ -18,10 +18,8 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
-import signal
 import sys
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -33,6 +31,7 @@ from typing import Any, TypeVar
 from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
 from ggp.machine.base import Limits
 from ggp.machine.prolog.helper import Helper
+from ggp.machine.prolog.watchdog import Watchdog
 
 _T = TypeVar("_T")
 
@@ -52,52 +51,11 @@ RUNTIME = "runtime.pl", "memory.pl", "playouts.pl"
 BYTES_A_CELL = 64
 """What a word of a remembered answer takes in a trie, at most."""
 
-WATCH_EVERY_S = 0.1
-"""How often the watchdog looks at the clock: how late a limit of seconds may be noticed."""
-
-
 _FIRST = 1
 """The thread of Prolog that started it."""
 
 LAST_CALL_S = 1.0
 """How long the process waits at its end for a call of the helper."""
-
-
-class _Watchdog:
-    """Interrupts calls that take too long.
-
-    Limits of inferences do not see everything: building ever deeper terms can take minutes
-    within few of them. A thread looks at the clock and raises a signal inside Prolog, which
-    runtime.pl turns into an error.
-    """
-
-    def __init__(self, core: Any) -> None:
-        self._raise = core._lib.PL_thread_raise
-        self._raise.argtypes = [ctypes.c_int, ctypes.c_int]
-        self._thread = 0
-        self._lock = threading.Lock()
-        self._at_s: float | None = None
-        self._fired = False
-        threading.Thread(target=self._watch, name="ggp-prolog-watchdog", daemon=True).start()
-
-    def start(self, thread: int, seconds: float) -> None:
-        """A call begins in a thread of Prolog that may take so long."""
-        self._thread = thread
-        self._at_s = time.monotonic() + seconds
-
-    def stop(self) -> bool:
-        """The call ended; returns whether it was interrupted, or is about to be."""
-        with self._lock:
-            fired, self._fired, self._at_s = self._fired, False, None
-        return fired
-
-    def _watch(self) -> None:
-        while True:
-            time.sleep(WATCH_EVERY_S)
-            with self._lock:
-                if self._at_s is not None and time.monotonic() > self._at_s and not self._fired:
-                    self._fired = True
-                    self._raise(self._thread, signal.SIGUSR1)
 
 
 @dataclass(eq=False, slots=True)
@@ -136,7 +94,7 @@ class Engine:
             ctypes.POINTER(ctypes.c_size_t),
         ]
         self._consult_runtime()
-        self._watchdog = _Watchdog(core)
+        self._watchdog = Watchdog(core)
         self._run = core.PL_predicate(b"run", 2, b"ggp_runtime")
         self._limits: Limits | None = None
         self._num_games = 0
@@ -356,6 +314,8 @@ def engine() -> Engine:
 def _helper() -> Helper:
     """What calls Prolog for all threads but the main one."""
     global _own_helper
+    if _own_helper is not None:
+        return _own_helper
     with _starting_helper:
         if _own_helper is None:
             _own_helper = Helper("ggp-prolog")
