@@ -110,7 +110,8 @@ def test_states_that_nobody_holds_are_freed_whoever_let_go_of_them() -> None:
         elsewhere(lambda: [state.take(np.zeros(1, dtype=np.int64)) for _ in range(1_500)] and None)
     with store._growing:
         store._count()
-    assert store._holders[state.ids].tolist() == [2]  # this batch, and that of the machine
+    holders = store._holders[state.ids]  # type: ignore[attr-defined]
+    assert holders.tolist() == [2]  # this batch, and that of the machine
     assert not store._notes
 
 
