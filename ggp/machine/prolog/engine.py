@@ -126,7 +126,8 @@ class Engine:
                 if self._there is None or self._homes.get(game) is not self._there:
                     if self._here is None:
                         self._here = self._place()
-                    self._drop_all(limits)
+                    if self._dropped:
+                        self._drop_all(limits)
                     return self._call(self._here, game, goal, limits, doing)
         return _helper().run(partial(self._call_there, game, goal, limits, doing))
 
@@ -150,7 +151,7 @@ class Engine:
         """`call`, in a thread that may, while no other does."""
         while place.left:
             self._move(f"leave({place.left.pop()})")
-        if place is not self._last or limits != self._limits:
+        if place is not self._last or (limits is not self._limits and limits != self._limits):
             self._set_limits(limits)
             self._last = place
         home = self._homes.setdefault(game, place)
