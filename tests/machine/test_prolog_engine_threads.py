@@ -14,11 +14,17 @@ import numpy as np
 import pytest
 
 from ggp.errors import ReasonerLimitError
-from ggp.gdl.normalize import load
+from ggp.gdl import parse
+from ggp.gdl.normalize import load, normalize
 from ggp.machine import Limits, Machine, build_machine
 from tests.support.games import REPOSITORY
 
 _T = TypeVar("_T")
+
+ENDLESS = """
+(role me) (init on) (legal me go) (<= (next on) (true on)) (goal me 0)
+(<= (next off) (true off)) (<= terminal (true off))
+"""
 
 ENDED = """
 import threading, ggp
@@ -80,13 +86,13 @@ def test_an_error_in_one_thread_does_no_harm_to_games_of_another() -> None:
 
 
 def test_limits_of_seconds_hold_in_every_thread() -> None:
-    there = elsewhere(lambda: build_machine(load("breakthrough"), "prolog"))
+    there = elsewhere(lambda: build_machine(normalize(parse(ENDLESS)), "prolog"))
     there._limits = Limits(seconds=0.05)  # type: ignore[attr-defined]
-    lanes = there.initial(30)
+    start = there.initial(1)
 
     def play() -> None:
         with pytest.raises(ReasonerLimitError, match="seconds"):
-            there.playout(lanes, np.random.default_rng(0))
+            there.playout(start, np.random.default_rng(0), max_steps=1_000_000_000)
 
     elsewhere(play)
     play()
