@@ -15,7 +15,17 @@ if TYPE_CHECKING:
 
 
 class GGPError(Exception):
-    """Base of all errors of ggp and match_runner."""
+    """Base of all errors of ggp and match_runner; all of them can be pickled."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[GGPError], args: tuple[object, ...], about: dict[str, object]) -> GGPError:
+    """An error that was pickled."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(about)
+    return error
 
 
 class GDLError(GGPError):

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from ggp.machine import Limits, build_machine, role_index
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
 from ggp.machine.games import load_program, read_program
 from ggp.machine.spiel.games import SpielProgram, is_spiel
+from ggp.pickled import Rules, found_again, read, rules_of, written
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.search.anytime import Deadline
 
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from match_runner.match.records import MatchRecord
     from match_runner.series.comparison import ComparisonSummary
     from match_runner.series.plan import PlannedMatch
+
+_V = TypeVar("_V")
 
 DEFAULT_PARTICLES = 1000
 DEFAULT_EXACT = 10_000
@@ -60,6 +64,11 @@ def load(name_or_path_or_text: str | os.PathLike[str], *, backend: str = "auto")
         return Game(text, program, build_machine(program, backend))
     program = read_program(text, files=True)
     return Game(program.source.name, program, build_machine(program, backend))
+
+
+def _itself(value: _V, memo: object = None) -> _V:
+    """The copy of what never changes."""
+    return value
 
 
 class Step(NamedTuple):
@@ -92,6 +101,10 @@ class Playout(NamedTuple):
 class Game:
     """A rulesheet and the machine that plays it; made by `load`.
 
+    Any number of threads may use a game, its states and its beliefs at once. On `prolog` one after
+    the other is served. All of them can be pickled: elsewhere the rules are read, and a machine is
+    built, when the first comes; files they were read from need not be there.
+
     Attributes:
         name: as it was given.
         program: the normalised rules, with warnings as `program.diagnostics`.
@@ -100,6 +113,11 @@ class Game:
     def __init__(self, name: str, program: Program, machine: Machine) -> None:
         self.name, self.program = name, program
         self._machine = machine
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _game_again, (self.name, rules_of(self.program, self._machine))
+
+    __copy__ = __deepcopy__ = _itself
 
     def __repr__(self) -> str:
         return f"<Game {self.name}: {', '.join(self.roles)}; on {self.backend}>"
@@ -157,7 +175,7 @@ class Game:
             BeliefDepletedError: no complete path agrees with the history, or none was found.
             ConfigError: there is no such role, a term the rules cannot make, or a wrong seed.
         """
-        machine = self._machine
+        machine = copy(self._machine)  # which counts the states that only this call visits
         number = self._player_role(role)
         tree = PathTree(machine)
         maker = HyperPlaySampler(machine, tree, capacity=particles, exact=exact)
@@ -167,7 +185,11 @@ class Game:
         for move, percepts in history:
             bag = maker.advance(bag, _move(machine, move), _percepts(machine, percepts), rng)
             require_particles(bag, tree, machine.states_visited - before)
-        return Belief(self, machine, bag.states_of(0), bag.weights_of(0), bool(bag.exact[0]))
+        return Belief(self, self._machine, bag.states_of(0), bag.weights_of(0), bool(bag.exact[0]))
+
+    def has_rules_of(self, other: Game) -> bool:
+        """Whether it is the same game, whatever plays it: then their states can be equal."""
+        return self._machine is other._machine or self.program.digest == other.program.digest
 
     @cached_property
     def _domains(self) -> Domains | None:
@@ -191,9 +213,14 @@ class State:
         return f"<State of {self._game.name}: {' '.join(self.fluents) or 'nothing holds'}>"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, State) or other._machine is not self._machine:
+        if not isinstance(other, State) or not self._game.has_rules_of(other._game):
             return NotImplemented
         return self.fluents == other.fluents
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _state_again, (self._game, written(self._machine, self._lane))
+
+    __copy__ = __deepcopy__ = _itself
 
     def __hash__(self) -> int:
         return hash(self.fluents)
@@ -288,6 +315,8 @@ class State:
 class Seated:
     """A player in its role; it knows what it is told, and nothing else.
 
+    It is for one thread at a time; several of one game may think in several threads.
+
     Attributes:
         role: whose moves it makes.
         spec: which player it is.
@@ -338,6 +367,10 @@ class Belief:
     def __len__(self) -> int:
         return len(self._lanes)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        texts = written(self._machine, self._lanes)
+        return _belief_again, (self._game, texts, self.weights, self.exact)
+
     @cached_property
     def particles(self) -> tuple[State, ...]:
         """The states, in the order of `weights`."""
@@ -375,6 +408,20 @@ class Belief:
     @cached_property
     def _held(self) -> list[tuple[str, ...]]:
         return self._machine.fluents(self._lanes)
+
+
+def _game_again(name: str, rules: Rules) -> Game:
+    return Game(name, *found_again(rules))
+
+
+def _state_again(game: Game, texts: list[tuple[str, ...]]) -> State:
+    return State(game, game._machine, read(game._machine, texts))
+
+
+def _belief_again(
+    game: Game, texts: list[tuple[str, ...]], weights: FloatArray, exact: bool
+) -> Belief:
+    return Belief(game, game._machine, read(game._machine, texts), weights, exact)
 
 
 def play_match(

@@ -48,6 +48,7 @@ MAY_IMPORT = {
 """What each part of ggp may import of ggp. ggp.errors needs ggp.gdl for types only."""
 
 MAY_IMPORT["ggp.given"] = {"ggp.errors", "ggp.gdl", "ggp.seeds"}
+MAY_IMPORT["ggp.pickled"] = {"ggp.errors", "ggp.gdl", "ggp.machine"}
 EVERYTHING_OF_GGP = {*MAY_IMPORT, "ggp.cli"}
 MAY_IMPORT["ggp.__init__"] = {"ggp", "ggp.library"}
 MAY_IMPORT["ggp.library"] = EVERYTHING_OF_GGP | {"match_runner"}  # for `ggp.play_match`

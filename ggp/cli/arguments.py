@@ -85,7 +85,7 @@ def open_game(
         hint_at_warnings(game, program.diagnostics)
     preload(*_SLOW[backend])
     if plays and backend != "prolog":
-        preload("ggp.machine.bare_numba")
+        preload("numba")
     from ggp.machine import build_machine
 
     started = time.perf_counter()

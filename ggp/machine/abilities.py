@@ -5,7 +5,7 @@ Callers ask with `isinstance`, and do without where a machine cannot.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -149,6 +149,23 @@ class FluentSetter(Protocol):
 
         That there can be such states is up to the caller: what holds in all states that can be
         reached is taken for granted by machines.
+        """
+        ...
+
+
+@runtime_checkable
+class StateWriter(Protocol):
+    """A machine whose states can be stored, and are found again on any machine of these rules."""
+
+    def written(self, states: States) -> list[tuple[str, ...]]:
+        """What to store of each state."""
+        ...
+
+    def from_written(self, texts: Sequence[tuple[str, ...]]) -> States:
+        """The states that were stored.
+
+        Raises:
+            MachineError: a state can be none of these rules.
         """
         ...
 

@@ -146,7 +146,9 @@ class States(Protocol):
 class Machine(Protocol):
     """A game: pure functions of states and joint moves, in batches.
 
-    One state is a batch of one. Joint moves are `[L, R]` arrays of move ids in role order.
+    One state is a batch of one. Joint moves are `[L, R]` arrays of move ids in role order. Several
+    threads may call a machine at once. A copy (`copy.copy`) of it counts the states it visits for
+    itself, and shares all else.
     Every method that reasons may raise `ReasonerLimitError`; the machine can be used again
     afterwards.
     """

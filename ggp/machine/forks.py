@@ -7,6 +7,10 @@ back. It lives for one call.
 
     this process    piece 0, piece 2 ..., then it reads what the copy found
     its copy        piece 1, piece 3 ...
+
+Only the thread that copies is in a copy, where a lock that another one holds is held for ever. So a
+copy is made while nobody else holds a lock of ours; where that cannot be had soon, there is none.
+What else may be held is not ours to know: a copy that does nothing, and waits, is given up.
 """
 
 from __future__ import annotations
@@ -20,15 +24,29 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from threading import RLock
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from ggp.children import die_with
+from ggp.children import die_with, state_and_cpu
+from ggp.machine import jit
 
 _log = logging.getLogger(__name__)
 
 _CHUNK_BYTES = 1 << 16
+
+LOCKED_S = 0.05
+"""How long to wait for each lock. Tables grow in less; to compile a kernel takes seconds."""
+
+STILL_S = 5.0
+"""A copy that slept for so long, and had no processor meanwhile, waits for what never comes."""
+
+_LOOKS = 10
+"""How often to look at a copy in that time."""
+
+_ASLEEP = "S"
+"""State of a process that waits, as the system calls it."""
 
 _T = TypeVar("_T")
 
@@ -40,10 +58,12 @@ class Forkable(Protocol):
     Attributes:
         threads: processors that a call, or a search, may use.
         states_visited: see `Machine`.
+        growing: the lock of its tables, see `ggp.machine.threads`.
     """
 
     threads: int
     states_visited: int
+    growing: RLock
 
     def use_one_thread(self) -> None:
         """This process is a copy, in which no other threads are, and shall start none."""
@@ -68,10 +88,12 @@ def shared(
     Args:
         machine: used by `work`; counts the states that copies visit too.
         work: for the number of a piece; what it returns can be pickled.
-        seconds: copies that have not answered then are ended.
+        seconds: copies that have not answered then are ended. Without, what a copy that hangs
+            was to do is done here.
 
     Returns:
-        None for pieces of a copy that was ended, by the clock or by the system.
+        None for pieces of a copy that was ended, by the clock or by the system, or that could not
+        be made in time.
 
     Raises:
         Exception: whatever `work` raises, here or in a copy.
@@ -81,16 +103,24 @@ def shared(
         return [work(piece) for piece in range(num_pieces)]
     until_s = None if seconds is None else time.monotonic() + seconds
     found: list[_T | None] = [None] * num_pieces
-    copies: list[tuple[int, int]] = []
+    shares = [range(first, num_pieces, processes) for first in range(processes)]
+    copies: list[_Copy] = []
     try:
-        for first in range(1, processes):
-            copies.append(_copy(machine, work, range(first, num_pieces, processes)))
-        for piece in range(0, num_pieces, processes):
+        with _unlocked(machine) as may_copy:
+            if may_copy:
+                for pieces in shares[1:]:
+                    copies.append(_copy(machine, work, pieces))
+        here = [*shares[0]]
+        if not copies and seconds is None:
+            here = [*range(num_pieces)]
+        for piece in here:
             found[piece] = work(piece)
-        for _, pipe in copies:
-            _receive(machine, pipe, until_s, found)
+        for copy in copies:
+            if not _receive(machine, copy, until_s, found):
+                for piece in copy.pieces:
+                    found[piece] = work(piece)
     finally:
-        for pid, pipe in copies:
+        for pid, pipe, _ in copies:
             os.close(pipe)
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -99,17 +129,37 @@ def shared(
     return found
 
 
-def _copy(machine: Forkable, work: Callable[[int], Any], pieces: range) -> tuple[int, int]:
-    """A copy of this process that does some pieces; its id, and where it tells what it found."""
+class _Copy(NamedTuple):
+    """A copy of this process: its id, where it tells what it found, and what it is to do."""
+
+    pid: int
+    pipe: int
+    pieces: range
+
+
+@contextmanager
+def _unlocked(machine: Forkable) -> Iterator[bool]:
+    """Whether no other thread holds a lock within that a copy may need; none can take one then."""
+    with ExitStack() as taken:
+        for lock in (machine.growing, *jit.locks()):
+            if not lock.acquire(timeout=LOCKED_S):
+                yield False
+                return
+            taken.callback(lock.release)
+        yield True
+
+
+def _copy(machine: Forkable, work: Callable[[int], Any], pieces: range) -> _Copy:
+    """A copy of this process that does some pieces."""
     pipe, answers = os.pipe()
     parent = os.getpid()
     with warnings.catch_warnings():
-        # Threads may hold locks. Copies do what is free of them: no output, no imports.
+        # Other threads may hold locks: see above.
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid:
         os.close(answers)
-        return pid, pipe
+        return _Copy(pid, pipe, pieces)
     try:
         for each in (signal.SIGINT, signal.SIGTERM):
             with suppress(ValueError):  # not the main thread
@@ -131,14 +181,17 @@ def _copy(machine: Forkable, work: Callable[[int], Any], pieces: range) -> tuple
         os._exit(0)
 
 
-def _receive(machine: Forkable, pipe: int, until_s: float | None, found: list[Any]) -> None:
-    """Read what a copy found; nothing where it was ended."""
+def _receive(machine: Forkable, copy: _Copy, until_s: float | None, found: list[Any]) -> bool:
+    """Read what a copy found, nothing where it was ended; false if it hangs."""
     text = bytearray()
     while True:
-        left_s = None if until_s is None else max(until_s - time.monotonic(), 0.0)
-        if not select.select([pipe], [], [], left_s)[0]:
-            return
-        chunk = os.read(pipe, _CHUNK_BYTES)
+        if until_s is None:
+            if not _speaks(copy):
+                _log.warning("a copy of this process hangs; its part is done here")
+                return False
+        elif not select.select([copy.pipe], [], [], max(until_s - time.monotonic(), 0.0))[0]:
+            return True
+        chunk = os.read(copy.pipe, _CHUNK_BYTES)
         if not chunk:
             break
         text += chunk
@@ -146,9 +199,22 @@ def _receive(machine: Forkable, pipe: int, until_s: float | None, found: list[An
         pieces, told, visited = pickle.loads(text)
     except (EOFError, pickle.UnpicklingError):
         _log.warning("a copy of this process was ended by the system; perhaps memory is short")
-        return
+        return True
     machine.states_visited += visited
     if isinstance(told, Exception):
         raise told
     for piece, result in zip(pieces, told, strict=True):
         found[piece] = result
+    return True
+
+
+def _speaks(copy: _Copy) -> bool:
+    """Wait until a copy says something, or ends; false if it hangs."""
+    before, still = ("", ""), 0
+    while not select.select([copy.pipe], [], [], STILL_S / _LOOKS)[0]:
+        now = state_and_cpu(copy.pid)
+        still = still + 1 if now == before and now[0] == _ASLEEP else 0
+        before = now
+        if still >= _LOOKS:
+            return False
+    return True

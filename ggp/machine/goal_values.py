@@ -44,7 +44,7 @@ class GoalValues:
     def __init__(self, roles: Sequence[str], random_role: int | None) -> None:
         self._roles = roles
         self._random_role = random_role
-        self._said: set[tuple[int, str]] = set()
+        self._said: dict[tuple[int, str], object] = {}
 
     def settle(self, role: int, texts: Sequence[str]) -> float:
         """The goal value of a role that has these, in the order in which they count.
@@ -97,6 +97,6 @@ class GoalValues:
         )
 
     def _say(self, role: int, kind: str, what: str) -> None:
-        if (role, kind) not in self._said:
-            self._said.add((role, kind))
+        own = object()
+        if self._said.setdefault((role, kind), own) is own:  # of several threads one says it
             _log.warning("%s %s", self._roles[role], what)

@@ -176,6 +176,13 @@ def demand_compiler() -> None:
         raise BackendUnavailableError("numba", "unset NUMBA_DISABLE_JIT")
 
 
+def locks() -> tuple[Any, ...]:
+    """What is held while kernels are loaded or compiled; numba's own is taken before ours."""
+    module = sys.modules.get("numba.core.compiler_lock")
+    compiling = getattr(module, "global_compiler_lock", None)
+    return (_lock,) if compiling is None else (compiling._lock, _lock)
+
+
 def load_compiler() -> None:
     """Import numba, and tell it of all parts of kernels so far.
 
@@ -186,7 +193,6 @@ def load_compiler() -> None:
     with _lock:
         demand_compiler()
         try:
-            import_module("ggp.machine.bare_numba")
             kernel_compiler = import_module("ggp.machine.kernel_compiler")
         except ImportError as error:
             demand_library(error, "numba", "llvmlite")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
 import numpy as np
 
@@ -23,16 +25,21 @@ class JointMovesTold:
 
     Args:
         name: of these percepts, see `told_by`.
+        growing: held while more are read; see `ggp.machine.threads`.
     """
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, growing: AbstractContextManager[Any]) -> None:
+        self._name, self._growing = name, growing
         # Row p + 1 is of percept id p: the first is of `UNKNOWN`.
         self._told: IntArray | None = None
         self._is_read = np.ones(1, dtype=np.bool_)
 
     def of(self, machine: Machine, percepts: IntArray) -> IntArray:
         """`[L, R]` the moves that `[L]` percept ids tell, `UNKNOWN` where they do not."""
+        with self._growing:
+            return self._read_all(machine, percepts)
+
+    def _read_all(self, machine: Machine, percepts: IntArray) -> IntArray:
         told = self._told
         if told is None:
             told = np.full((1, len(machine.roles)), UNKNOWN)

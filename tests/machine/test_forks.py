@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
 
 from ggp.errors import MachineError
+from ggp.machine import forks, jit
 from ggp.machine.forks import processes_for, shared
 
 
@@ -19,6 +24,7 @@ class Counter:
     def __init__(self, threads: int) -> None:
         self.threads = threads
         self.states_visited = 0
+        self.growing = threading.RLock()
 
     def use_one_thread(self) -> None:
         self.threads = 1
@@ -82,5 +88,69 @@ def test_a_copy_that_takes_too_long_is_not_waited_for() -> None:
     began_s = time.monotonic()
     assert shared(Counter(2), work, 2, 0.05) == [0, None]
     assert time.monotonic() - began_s < 30
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+@contextmanager
+def held_elsewhere(lock: Any, until: threading.Event) -> Iterator[None]:
+    """Another thread holds a lock, until something happens or the test is over."""
+    holds = threading.Event()
+
+    def hold() -> None:
+        with lock:
+            holds.set()
+            until.wait(60)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    holds.wait()
+    yield
+    until.set()
+    holder.join()
+
+
+@pytest.mark.parametrize("which", ["ours", "numba's", "the machine's"])
+def test_nothing_is_copied_while_another_thread_holds_a_lock(
+    which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forks, "STILL_S", 600.0)
+    jit.load_compiler()
+    machine, free = Counter(2), threading.Event()
+    lock = {"ours": jit.locks()[-1], "numba's": jit.locks()[0]}.get(which, machine.growing)
+
+    def work(piece: int) -> int:
+        free.set()  # as the other thread would be done in a while
+        with lock:
+            return os.getpid()
+
+    found: list[object] = []
+    with held_elsewhere(lock, free):
+        sharing = threading.Thread(target=lambda: found.extend(shared(machine, work, 3)))
+        sharing.daemon = True  # it would wait for its copy for ever
+        sharing.start()
+        sharing.join(20)
+    assert found == [os.getpid()] * 3
+    assert os.getpid() not in shared(machine, work, 3)[1::2]  # and now copies are made again
+
+
+def test_with_a_clock_nobody_does_what_a_copy_was_to_do() -> None:
+    machine = Counter(2)
+    with held_elsewhere(machine.growing, threading.Event()):
+        assert shared(machine, lambda piece: piece, 4, 10.0) == [0, None, 2, None]
+
+
+def test_what_a_copy_that_hangs_was_to_do_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forks, "STILL_S", 0.2)
+    parent, never = os.getpid(), threading.Lock()
+
+    def work(piece: int) -> int:
+        if os.getpid() != parent:
+            with never:  # held by a thread that is not there
+                pass
+        return piece
+
+    with held_elsewhere(never, threading.Event()):
+        assert shared(Counter(2), work, 4) == [0, 1, 2, 3]
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)

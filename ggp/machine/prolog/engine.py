@@ -1,24 +1,40 @@
 """The one place that talks to SWI-Prolog: text of numbers in, text of numbers out.
 
-SWI-Prolog lives once in a process and must be called from one thread. A call is one foreign
-frame and one query that are always closed, so nothing piles up on its stacks however many
-calls are made.
+SWI-Prolog lives once in a process. A call is one foreign frame and one query that are always
+closed, so nothing piles up on its stacks however many calls are made.
+
+Several threads may call it, and one after the other is served. What Prolog remembers belongs to a
+thread, and a thread that ends leaves it behind. So there are two *places* where Prolog runs:
+
+    the main thread     calls itself, without going through another thread
+    a helper            calls for all other threads, one call after the other
+
+A game is at home in one of them. It moves to the helper for good when another thread than the main
+one first asks about it. From then on the main thread has the helper ask, too.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
-import signal
+import os
 import sys
 import threading
-import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
 from ggp.libraries import demand_library
 from ggp.machine.base import Limits
+from ggp.machine.prolog.helper import Helper
+from ggp.machine.prolog.watchdog import Watchdog
+
+_T = TypeVar("_T")
 
 MIN_VERSION = 90004
 """SWI-Prolog 9.0.4, as Debian 12 has it."""
@@ -36,52 +52,39 @@ RUNTIME = "runtime.pl", "memory.pl", "playouts.pl"
 BYTES_A_CELL = 64
 """What a word of a remembered answer takes in a trie, at most."""
 
-WATCH_EVERY_S = 0.1
-"""How often the watchdog looks at the clock: how late a limit of seconds may be noticed."""
+_FIRST = 1
+"""The thread of Prolog that started it."""
+
+LAST_CALL_S = 1.0
+"""How long the process waits at its end for a call of the helper."""
 
 
-class _Watchdog:
-    """Interrupts calls that take too long.
+@dataclass(eq=False, slots=True)
+class _Place:
+    """A thread that runs Prolog.
 
-    Limits of inferences do not see everything: building ever deeper terms can take minutes
-    within few of them. A thread looks at the clock and raises a signal inside Prolog, which
-    runtime.pl turns into an error.
+    Attributes:
+        thread: what Prolog calls it.
+        left: games that moved away, of which something is still remembered here.
     """
 
-    def __init__(self, core: Any) -> None:
-        self._raise = core._lib.PL_thread_raise
-        self._raise.argtypes = [ctypes.c_int, ctypes.c_int]
-        self._prolog_thread = int(core.PL_thread_self())
-        self._lock = threading.Lock()
-        self._at_s: float | None = None
-        self._fired = False
-        threading.Thread(target=self._watch, name="ggp-prolog-watchdog", daemon=True).start()
-
-    def start(self, seconds: float) -> None:
-        """A call begins that may take so long."""
-        self._at_s = time.monotonic() + seconds
-
-    def stop(self) -> bool:
-        """The call ended; returns whether it was interrupted, or is about to be."""
-        with self._lock:
-            fired, self._fired, self._at_s = self._fired, False, None
-        return fired
-
-    def _watch(self) -> None:
-        while True:
-            time.sleep(WATCH_EVERY_S)
-            with self._lock:
-                if self._at_s is not None and time.monotonic() > self._at_s and not self._fired:
-                    self._fired = True
-                    self._raise(self._prolog_thread, signal.SIGUSR1)
+    thread: int
+    left: list[str] = field(default_factory=list)
 
 
 class Engine:
-    """SWI-Prolog in this process, with our runtime loaded."""
+    """SWI-Prolog in this process, with our runtime loaded; any thread may call it."""
 
     def __init__(self, core: Any) -> None:
         self._core = core
-        self._thread = threading.get_ident()
+        self._lock = threading.Lock()  # held while Prolog runs
+        self._naming = threading.Lock()
+        self._main = threading.main_thread().ident
+        self._here: _Place | None = None  # the main thread
+        self._there: _Place | None = None  # the helper
+        self._homes: dict[str, _Place] = {}
+        self._last: _Place | None = None
+        self._has_ended = False
         lib = core._lib
         self._put_string = lib.PL_put_string_nchars
         self._put_string.argtypes = [core.term_t, ctypes.c_size_t, ctypes.c_char_p]
@@ -92,21 +95,25 @@ class Engine:
             ctypes.POINTER(ctypes.c_size_t),
         ]
         self._consult_runtime()
-        self._watchdog = _Watchdog(core)
+        self._watchdog = Watchdog(core)
         self._run = core.PL_predicate(b"run", 2, b"ggp_runtime")
         self._limits: Limits | None = None
         self._num_games = 0
         self._dropped: list[str] = []
+        os.register_at_fork(after_in_child=self._after_fork)
+        atexit.register(self._end)
 
     def new_game_name(self) -> str:
         """A module name no other game has in this process."""
-        self._num_games += 1
-        return f"ggp_game_{self._num_games}"
+        with self._naming:
+            self._num_games += 1
+            return f"ggp_game_{self._num_games}"
 
-    def call(self, goal: str, limits: Limits, doing: str) -> str:
-        """Run one goal of the runtime and return what it printed.
+    def call(self, game: str, goal: str, limits: Limits, doing: str) -> str:
+        """Run one goal of the runtime about a game and return what it printed.
 
         Args:
+            game: its module.
             goal: a goal of runtime.pl, made of our own names and numbers.
             limits: in force during the call.
             doing: what the call is for, for error messages.
@@ -115,11 +122,45 @@ class Engine:
             ReasonerLimitError: a limit was passed.
             MachineError: anything else went wrong.
         """
-        while self._dropped:
-            self.drop(self._dropped.pop(), limits)
-        if limits != self._limits:
+        if threading.get_ident() == self._main:
+            with self._lock:
+                if self._there is None or self._homes.get(game) is not self._there:
+                    if self._here is None:
+                        self._here = self._place()
+                    if self._dropped:
+                        self._drop_all(limits)
+                    return self._call(self._here, game, goal, limits, doing)
+        return _helper().run(partial(self._call_there, game, goal, limits, doing))
+
+    def _call_there(self, game: str, goal: str, limits: Limits, doing: str) -> str:
+        """`call`, in the helper."""
+        with self._lock:
+            if self._there is None:
+                self._there = self._place()
+            return self._call(self._there, game, goal, limits, doing)
+
+    def _place(self) -> _Place:
+        """This thread, which may call Prolog from now on."""
+        thread = int(self._core.PL_thread_self())
+        if thread < 0:
+            thread = int(self._core.PL_thread_attach_engine(None))
+        if thread < 0:
+            raise MachineError("SWI-Prolog takes no more threads")
+        return _Place(thread)
+
+    def _call(self, place: _Place, game: str, goal: str, limits: Limits, doing: str) -> str:
+        """`call`, in a thread that may, while no other does."""
+        while place.left:
+            self._move(f"leave({place.left.pop()})")
+        if place is not self._last or (limits is not self._limits and limits != self._limits):
             self._set_limits(limits)
-        self._watchdog.start(limits.seconds)
+            self._last = place
+        home = self._homes.setdefault(game, place)
+        if home is not place:
+            self._move(f"adopt({game})")
+            self._homes[game] = place
+            home.left.append(game)
+        self._watchdog.start(place.thread, limits.seconds)
         try:
             answer = self._query(f"ggp_runtime:({goal})")
         finally:
@@ -144,16 +185,61 @@ class Engine:
             raise ReasonerLimitError("bytes of stack", limits.stack_bytes, doing)
         raise MachineError(f"{doing}: SWI-Prolog reports {rest}")
 
+    def _move(self, goal: str) -> None:
+        answer = self._query(f"ggp_runtime:{goal}")
+        if answer.strip() != "ok":
+            raise MachineError(f"playing on in another thread: SWI-Prolog reports {answer}")
+
     def drop(self, module: str, limits: Limits) -> None:
         """Free what a game holds.
 
-        Garbage is collected in whatever thread is running: in another than ours the game is
-        freed with the next call.
+        Garbage is collected in whatever thread is running, and whatever it is doing: where the game
+        cannot be freed at once, it is with the next call.
         """
-        if threading.get_ident() != self._thread:
-            self._dropped.append(module)
-        else:
-            self.call(f"drop({module})", limits, "closing a game")
+        if self._has_ended:
+            return
+        if self._there is not None and self._homes.get(module) is self._there:
+            _helper().give(partial(self._drop_there, module, limits))
+            return
+        self._dropped.append(module)
+        if threading.get_ident() == self._main and self._lock.acquire(blocking=False):
+            try:
+                self._drop_all(limits)
+            finally:
+                self._lock.release()
+
+    def _drop_all(self, limits: Limits) -> None:
+        while self._dropped and self._here is not None:
+            self._drop(self._here, self._dropped.pop(), limits)
+
+    def _drop_there(self, module: str, limits: Limits) -> None:
+        with self._lock:
+            if self._there is not None:
+                self._drop(self._there, module, limits)
+
+    def _drop(self, place: _Place, module: str, limits: Limits) -> None:
+        self._call(place, module, f"drop({module})", limits, "closing a game")
+        del self._homes[module]
+
+    def _end(self) -> None:
+        """The process ends, and with it SWI-Prolog: it would wait for threads that may call it."""
+        self._has_ended = True
+        detach = self._core._lib.PL_thread_destroy_engine
+        if self._here is not None and self._here.thread != _FIRST:
+            detach()
+        if self._there is not None:
+            # Only the thread that started Prolog can end it.
+            is_first = self._there.thread == _FIRST
+            last = partial(self._core.PL_cleanup, 0) if is_first else detach
+            with suppress(TimeoutError):
+                _helper().give(last).result(LAST_CALL_S)
+
+    def _after_fork(self) -> None:
+        """This process is a copy, in which there is no other thread."""
+        self._lock, self._naming = threading.Lock(), threading.Lock()
+        self._there = None
+        if threading.get_ident() != self._main:
+            self._main, self._here = threading.get_ident(), None
 
     def _set_limits(self, limits: Limits) -> None:
         self._query(
@@ -173,11 +259,6 @@ class Engine:
         self._limits = limits
 
     def _query(self, text: str) -> str:
-        if threading.get_ident() != self._thread:
-            raise MachineError(
-                "SWI-Prolog must be called from the thread that started it; "
-                "use one process for each player"
-            )
         core = self._core
         frame = core.PL_open_foreign_frame()
         try:
@@ -217,6 +298,9 @@ class Engine:
 
 
 _engine: Engine | None = None
+_own_helper: Helper | None = None
+_starting = threading.Lock()
+_starting_helper = threading.Lock()
 
 
 def engine() -> Engine:
@@ -226,15 +310,43 @@ def engine() -> Engine:
         BackendUnavailableError: SWI-Prolog or pyswip is missing or too old.
     """
     global _engine
-    if _engine is None:
-        _engine = _start()
-    return _engine
+    with _starting:
+        if _engine is None:
+            _engine = _lasting(_start)
+        return _engine
+
+
+def _helper() -> Helper:
+    """What calls Prolog for all threads but the main one."""
+    global _own_helper
+    if _own_helper is not None:
+        return _own_helper
+    with _starting_helper:
+        if _own_helper is None:
+            _own_helper = Helper("ggp-prolog")
+        return _own_helper
+
+
+def _lasting(start: Callable[[], _T]) -> _T:
+    """Start something in a thread that does not end before the process: Prolog needs its first."""
+    if threading.current_thread() is threading.main_thread():
+        return start()
+    return _helper().run(start)
+
+
+def _forget_threads() -> None:
+    """This process is a copy, in which there is no other thread."""
+    global _own_helper, _starting, _starting_helper
+    _own_helper, _starting, _starting_helper = None, threading.Lock(), threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_threads)
 
 
 def prolog_folders() -> tuple[Path, ...]:
     """Where SWI-Prolog and its library are, none if it is missing; starts it, as `engine` would."""
     try:
-        core = _start_prolog()
+        core = _lasting(_start_prolog)
     except BackendUnavailableError:
         return ()
     return Path(core.SWI_HOME_DIR), Path(core._path).resolve().parent

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from threading import RLock
 from typing import TypeVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from ggp.gdl import parse_term, to_kif
 from ggp.gdl.program import RANDOM, Program, value_order
 from ggp.gdl.shape import MAX_NESTING
 from ggp.gdl.telling import told_by
-from ggp.gdl.terms import variables
+from ggp.gdl.terms import Compound, variables
 from ggp.gdl.what_grows import told_growth
 from ggp.machine.arrays import first_seen, ragged
 from ggp.machine.base import (
@@ -41,6 +41,7 @@ from ggp.machine.prolog.compile import compile_program
 from ggp.machine.prolog.engine import engine
 from ggp.machine.prolog.states import PrologStates, StateStore
 from ggp.machine.prolog.symbols import SymbolTable
+from ggp.machine.threads import made_once
 
 _T = TypeVar("_T")
 
@@ -52,11 +53,14 @@ PLAYOUT_CHUNK = 32
 
 
 class PrologMachine:
-    """`Machine` on SWI-Prolog. Not safe to use from several threads.
+    """`Machine` on SWI-Prolog; several threads may use it, and one after the other is served.
 
     Args:
         program: normalised rules.
         limits: bounds on each call into Prolog.
+
+    Attributes:
+        growing: held while states are freed, or not yet held by those who asked for them.
 
     Raises:
         BackendUnavailableError: SWI-Prolog is missing or too old.
@@ -81,7 +85,8 @@ class PrologMachine:
         if not program.is_gdl2:
             self._symbols.number("did")
         self._symbols.freeze()
-        self._store = StateStore()
+        self.growing = RLock()
+        self._store = StateStore(self.growing)
         self._moves: dict[int, str] = {}
         self._top_move = -1  # of the ids that `legal` gave
         self._move_ids: dict[str, int | None] = {}
@@ -89,7 +94,7 @@ class PrologMachine:
         self._percept_ids: dict[tuple[str, ...], int | None] = {(): NO_PERCEPTS}
         self._joint_percepts: dict[tuple[int, ...], int] = {}
         name = told_by(program)
-        self._told = None if name is None else JointMovesTold(name)
+        self._told = None if name is None else JointMovesTold(name, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
         self._call(compiled.goal(self._module), "compiling the rules")
         self._close = weakref.finalize(self, _drop, self._engine, self._module, self._limits)
@@ -190,24 +195,25 @@ class PrologMachine:
 
     def step(self, states: States, joint_moves: IntArray) -> Stepped:
         ids = self._ids(states)
-        self.states_visited += len(ids)
+        num = len(ids)
+        self.states_visited += num
         rows = np.column_stack([ids, joint_moves]).astype(np.int64)
         first, group = first_seen(rows)
         unique = rows[first]
         sees = self._roles if self._program.is_gdl2 else []
-        parts = []
-        # Interned successors have no holder until the batch below exists; nothing is freed
-        # before that, because freeing happens at the start of a call only.
-        self._free_unheld()
-        for chunk in _chunks(unique.tolist()):
-            text = self._call(
-                f"steps({self._module},{self._roles},{sees},{chunk})", "a step", free=False
-            )
-            parts.append(np.array(text.split(), dtype=np.int64).reshape(len(chunk), -1))
-        width = 1 + len(sees)
-        stepped = np.concatenate(parts) if parts else np.zeros((0, width), dtype=np.int64)
+        parts = [np.zeros((0, 1 + len(sees)), dtype=np.int64)]
+        # Interned successors have no holder until their batch exists, and nobody else may free
+        # them before that.
+        with self.growing:
+            self._free_unheld()
+            for chunk in _chunks(unique.tolist()):
+                text = self._call(
+                    f"steps({self._module},{self._roles},{sees},{chunk})", "a step", free=False
+                )
+                parts.append(np.array(text.split(), dtype=np.int64).reshape(len(chunk), -1))
+            stepped = np.concatenate(parts)
+            successors = PrologStates(self._store, stepped[group, 0])
         seen = stepped[:, 1:] if sees else self._plain_percepts(unique[:, 1:])
-        successors = PrologStates(self._store, stepped[group, 0])
         return Stepped(successors, seen[group])
 
     def playout(
@@ -236,7 +242,8 @@ class PrologMachine:
                 if line[2] not in seen:
                     seen[line[2]] = self._settled(line[2], self._goal_values.settle_playout)
                 goals[lane] = seen[line[2]]
-        self.states_visited += int(steps.sum())
+        visited = int(steps.sum())
+        self.states_visited += visited
         return Playouts(goals, steps, finished)
 
     # ---------------------------------------------------------------- terms
@@ -291,6 +298,23 @@ class PrologMachine:
                 texts[state] = self._sorted_texts(f"{line} {self._unchanging}")
         return [texts[i] for i in ids]
 
+    def written(self, states: States) -> list[tuple[str, ...]]:
+        """See `StateWriter`."""
+        return self.fluents(states)
+
+    def from_written(self, texts: Sequence[tuple[str, ...]]) -> PrologStates:
+        """See `StateWriter`."""
+        known: dict[str, str] = {}
+        sets = [[self._fluent(fluent, known) for fluent in fluents] for fluents in texts]
+        ids: list[int] = []
+        with self.growing:  # as in `step`
+            self._free_unheld()
+            for chunk in _chunks(sets):
+                lists = ",".join(f"[{','.join(fluents)}]" for fluents in chunk)
+                text = self._call(f"state_ids({self._module},[{lists}])", "states", free=False)
+                ids += map(int, text.split())
+            return PrologStates(self._store, np.array(ids, dtype=np.int64))
+
     def close(self) -> None:
         self._close()
 
@@ -305,17 +329,19 @@ class PrologMachine:
         if free:
             self._free_unheld()
         try:
-            return self._engine.call(goal, self._limits, doing)
+            return self._engine.call(self._module, goal, self._limits, doing)
         except ReasonerLimitError as error:
             raise error.because(self._growth) from None
 
-    @cached_property
+    @made_once
     def _growth(self) -> str:
         return told_growth(self._program)
 
     def _free_unheld(self) -> None:
-        for chunk in _chunks(self._store.collect(len(self.roles))):
-            self._engine.call(f"free({chunk},{self._module})", self._limits, "freeing states")
+        with self.growing:
+            for chunk in _chunks(self._store.collect(len(self.roles))):
+                goal = f"free({chunk},{self._module})"
+                self._engine.call(self._module, goal, self._limits, "freeing states")
 
     def _encode(self, texts: Sequence[str]) -> str | None:
         try:
@@ -325,6 +351,17 @@ class PrologMachine:
             return f"[{','.join(map(self._symbols.encode, terms))}]"
         except (KeyError, GDLError):
             return None
+
+    def _fluent(self, text: str, known: dict[str, str]) -> str:
+        """A fluent as Prolog has it; those that were read are known."""
+        if text not in known:
+            try:
+                term = parse_term(text)
+                encoded = self._symbols.encode(term)
+            except (KeyError, GDLError):
+                raise MachineError(f"{text} can never hold by these rules") from None
+            known[text] = encoded if isinstance(term, Compound) else f"k({encoded})"
+        return known[text]
 
     def _sorted_texts(self, line: str) -> tuple[str, ...]:
         return tuple(sorted(map(to_kif, self._symbols.decode(line))))

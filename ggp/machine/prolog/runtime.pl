@@ -54,7 +54,7 @@ out_of_time(_) :- throw(ggp_limit(seconds)).
 % After an error the facts may be half written: start from nothing.
 forget_all :-
     forall(current_module(M),
-           ( sub_atom(M, 0, _, _, ggp_game_) -> unload(M) ; true )).
+           ( sub_atom(M, 0, _, _, ggp_game_), nb_current(M, _) -> unload(M) ; true )).
 
 unload(M) :-
     forall(catch(M:ggp_fluent(Head), _, fail), retractall(M:Head)),
@@ -63,6 +63,22 @@ unload(M) :-
     forall(M:ggp_tree(Tree), renew_tree(Tree)),
     forall(kind(Kind), forget_tables(M, Kind)),
     nb_setval(M, []).
+
+% Global variables belong to a thread of Prolog, and so does what is remembered.
+
+% adopt(+M): a game that was played in another thread is at home in this one from now on.
+adopt(M) :-
+    forall(M:ggp_memory(_, Memory), empty(Memory)),
+    forall(M:ggp_tree(Tree), empty_tree(Tree)),
+    unload(M).
+
+% leave(+M): a game is at home in another thread now, or was dropped there.
+leave(M) :-
+    forall(( kind(Kind), atomic_list_concat([M, Kind], '_', Memory), nb_current(Memory, _) ),
+           ( drop_memory(Memory), nb_delete(Memory) )),
+    atomic_list_concat([M, tree], '_', Tree),
+    ( nb_current(Tree, _) -> drop_tree(Tree), nb_delete(Tree) ; true ),
+    nb_delete(M).
 
 set_limit(Name, Value) :- retractall(limit(Name, _)), assertz(limit(Name, Value)).
 
@@ -362,6 +378,12 @@ percept_terms(M, Ids) :-
 
 state_terms(M, Ids) :-
     forall(member(Id, Ids), ( M:ggp_state(Id, Fs), write_all(Fs), nl )).
+
+% The ids of states given as lists of their fluents, with or without those that all states have.
+state_ids(M, States) :-
+    forall(member(Fs0, States),
+           ( findall(F, ( member(F, Fs0), \+ M:ggp_unchanging(F) ), Fs), sort(Fs, State),
+             intern_state(M, State, Id), write(Id), nl )).
 
 move_ids(M, Terms) :- write_moves(Terms, M).
 

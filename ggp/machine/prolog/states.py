@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections import deque
+from threading import RLock
+
 import numpy as np
 
 from ggp.machine.base import FloatArray, IntArray
 
 FREE_AFTER = 10_000
 """States no batch holds any more are given back when there are this many."""
+
+MOST_NOTES = 1_000
+"""Batches that came or went are counted when there are more."""
+
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 class PrologStates:
@@ -18,10 +26,10 @@ class PrologStates:
     def __init__(self, store: StateStore, ids: IntArray) -> None:
         self.store = store
         self.ids = ids
-        store.hold(ids)
+        store.note(ids, held=True)
 
     def __del__(self) -> None:
-        self.store.release(self.ids)
+        self.store.note(self.ids, held=False)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -32,9 +40,18 @@ class PrologStates:
 
 
 class StateStore:
-    """Counts the batches that hold each interned state, and what is known of it."""
+    """Counts the batches that hold each interned state, and what is known of it.
 
-    def __init__(self) -> None:
+    Batches come in whatever thread makes them, and go in whatever thread collects garbage, in the
+    middle of anything. So both are only noted, one step of Python each, and counted later.
+
+    Args:
+        growing: held while batches are counted.
+    """
+
+    def __init__(self, growing: RLock) -> None:
+        self._growing = growing
+        self._notes: deque[tuple[IntArray, bool]] = deque()
         self._holders = np.zeros(1024, dtype=np.int64)
         self._unheld: list[IntArray] = []
         self._num_unheld = 0
@@ -42,28 +59,41 @@ class StateStore:
         self.goals: dict[int, FloatArray] = {}
         self.legal: dict[tuple[int, int], IntArray] = {}
 
-    def hold(self, ids: IntArray) -> None:
-        if len(ids):
-            top = int(ids.max())
-            if top >= len(self._holders):
-                grown = np.zeros(max(top + 1, 2 * len(self._holders)), dtype=np.int64)
-                grown[: len(self._holders)] = self._holders
-                self._holders = grown
-            np.add.at(self._holders, ids, 1)
+    def note(self, ids: IntArray, *, held: bool) -> None:
+        """A batch holds states from now on, or no longer."""
+        self._notes.append((ids, held))
+        if held and len(self._notes) > MOST_NOTES and self._growing.acquire(blocking=False):
+            try:
+                self._count()
+            finally:
+                self._growing.release()
 
-    def release(self, ids: IntArray) -> None:
-        if np is None:  # the interpreter ends, and has taken its modules apart
-            return
-        np.subtract.at(self._holders, ids, 1)
-        free = ids[self._holders[ids] == 0]
+    def _count(self) -> None:
+        """Count what was noted. No batch is let go of before it was noted that it holds."""
+        notes: dict[bool, list[IntArray]] = {True: [_NONE], False: [_NONE]}
+        while self._notes:
+            ids, held = self._notes.popleft()
+            notes[held].append(ids)
+        come, gone = np.concatenate(notes[True]), np.concatenate(notes[False])
+        top = int(come.max(initial=-1))
+        if top >= len(self._holders):
+            grown = np.zeros(max(top + 1, 2 * len(self._holders)), dtype=np.int64)
+            grown[: len(self._holders)] = self._holders
+            self._holders = grown
+        np.add.at(self._holders, come, 1)
+        np.subtract.at(self._holders, gone, 1)
+        free = gone[self._holders[gone] == 0]
         if len(free):
             self._unheld.append(free)
             self._num_unheld += len(free)
 
     def collect(self, num_roles: int) -> list[int]:
         """Ids to free in Prolog now, forgotten here; empty until there are many."""
+        if len(self._notes) > MOST_NOTES:
+            self._count()
         if self._num_unheld < FREE_AFTER:
             return []
+        self._count()
         candidates = np.unique(np.concatenate(self._unheld))
         self._unheld, self._num_unheld = [], 0
         freed: list[int] = candidates[self._holders[candidates] == 0].tolist()

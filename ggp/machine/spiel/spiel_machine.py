@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -45,11 +46,14 @@ _SPAN = MOST_GOAL - LEAST_GOAL
 
 
 class SpielMachine:
-    """`Machine` on OpenSpiel. Not safe to use from several threads.
+    """`Machine` on OpenSpiel; several threads may use it at once (see `ggp.machine.threads`).
 
     Args:
         program: from `spiel_program`.
         threads: processors that a search may use.
+
+    Attributes:
+        growing: held while tables grow.
     """
 
     backend = "openspiel"
@@ -66,8 +70,10 @@ class SpielMachine:
         self._store = NodeStore(game, self.roles)
         self._knowledge = Knowledge(game, self.roles)
         num_actions = max(game.num_distinct_actions(), game.max_chance_outcomes())
-        self._terms = Terms(self.roles, num_actions, is_open=self._knowledge.is_open)
-        self._told = JointMovesTold(PLAIN) if self._knowledge.is_open else None
+        is_open = self._knowledge.is_open
+        self.growing = RLock()
+        self._terms = Terms(self.roles, num_actions, is_open=is_open, growing=self.growing)
+        self._told = JointMovesTold(PLAIN, self.growing) if is_open else None
         self._matches = RandomMatches(game)
         kind, dynamics = game.get_type(), pyspiel().GameType.Dynamics
         self.redraws_histories = (
@@ -208,6 +214,23 @@ class SpielMachine:
 
     def fluents(self, states: States) -> list[tuple[str, ...]]:
         return [self._fluents_of(node) for node in self._nodes(states)]
+
+    def written(self, states: States) -> list[tuple[str, ...]]:
+        """See `StateWriter`: the joint moves that led to each, by number."""
+        return [
+            tuple(" ".join(map(str, row)) for row in history_of(node))
+            for node in self._nodes(states)
+        ]
+
+    def from_written(self, texts: Sequence[tuple[str, ...]]) -> SpielStates:
+        """See `StateWriter`."""
+        nodes = []
+        for rows in texts:
+            node = self._store.root
+            for row in rows:
+                node = self._store.after(node, tuple(map(int, row.split())))
+            nodes.append(node)
+        return SpielStates(self._store, nodes)
 
     def close(self) -> None:
         """Nothing is held but memory."""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any
 
 from ggp.errors import MachineError
 from ggp.gdl import canonical_term
-from ggp.machine.base import NO_PERCEPTS
+from ggp.machine.percept_table import PerceptTable
 
 NOOP = 0
 """Move of those whose turn it is not."""
@@ -61,13 +63,20 @@ class Terms:
         roles: of the game.
         num_actions: actions are numbered below it.
         is_open: whether players see joint moves, not digests.
+        growing: held while tables grow; see `ggp.machine.threads`.
     """
 
-    def __init__(self, roles: Sequence[str], num_actions: int, *, is_open: bool) -> None:
-        self._num_actions, self._is_open = num_actions, is_open
+    def __init__(
+        self,
+        roles: Sequence[str],
+        num_actions: int,
+        *,
+        is_open: bool,
+        growing: AbstractContextManager[Any],
+    ) -> None:
+        self._num_actions, self._is_open, self._growing = num_actions, is_open, growing
         self._did = re.compile(rf"\(did ({'|'.join(roles)}) (.*)\)")
-        self._percepts: list[tuple[str, ...]] = [()]
-        self._percept_ids: dict[tuple[str, ...], int] = {(): NO_PERCEPTS}
+        self._percepts = PerceptTable(self._may_be_seen, growing)
         self._words: dict[str, str] = {}
 
     def move_id(self, text: str) -> int | None:
@@ -92,49 +101,45 @@ class Terms:
         for text in texts:
             if isinstance(text, Told):
                 self._keep(str(text), text.words)
-        key = tuple(sorted({str(text) for text in texts}))
-        if key in self._percept_ids:
-            return self._percept_ids[key]
-        if not all(map(_TOLD.fullmatch, key)):
-            key = tuple(sorted({canonical_term(text) for text in texts}))
-        if key not in self._percept_ids and not all(map(self._may_be_seen, key)):
-            return None
-        return self.number_of(key)
+        plain = [str(text) for text in texts]
+        found = self._percepts.find(plain)
+        return self._percepts.find(list(map(canonical_term, plain))) if found is None else found
 
     def number_of(self, percepts: tuple[str, ...]) -> int:
         """The id of percepts that can be seen, canonical and sorted."""
-        found = self._percept_ids.setdefault(percepts, len(self._percepts))
-        if found == len(self._percepts):
-            self._percepts.append(percepts)
-        return found
+        return self._percepts.number(percepts)
 
     def percept_texts(self, percept: int) -> tuple[str, ...]:
         if not 0 <= percept < len(self._percepts):
             raise MachineError(f"there is no percept number {percept}")
         words = self._words
-        return tuple(
-            Told(text, words[text]) if text in words else text for text in self._percepts[percept]
-        )
+        with self._growing:
+            return tuple(
+                Told(text, words[text]) if text in words else text
+                for text in self._percepts.texts(percept)
+            )
 
     def digest_and_words(self, percept: int) -> tuple[str | None, str | None]:
         """What percepts say that a player now knows, and the same in words if they were kept."""
-        for text in self._percepts[percept]:
+        for text in self._percepts.texts(percept):
             if text != YOUR_MOVE:
-                return text[len(_TOLD_BEGINS) : -1], self._words.get(text)
+                with self._growing:
+                    return text[len(_TOLD_BEGINS) : -1], self._words.get(text)
         return None, None
 
     def remember(self, percept: int, words: str) -> None:
         """Keep the words that stand behind the digest of percepts, if there is one in them."""
-        for text in self._percepts[percept]:
+        for text in self._percepts.texts(percept):
             if text != YOUR_MOVE:
                 self._keep(text, words)
 
     def _keep(self, text: str, words: str) -> None:
-        # The latest are the last.
-        self._words.pop(text, None)
-        self._words[text] = words
-        if len(self._words) > MOST_WORDS:
-            del self._words[next(iter(self._words))]
+        with self._growing:
+            # The latest are the last.
+            self._words.pop(text, None)
+            self._words[text] = words
+            if len(self._words) > MOST_WORDS:
+                del self._words[next(iter(self._words))]
 
     def _may_be_seen(self, text: str) -> bool:
         if not self._is_open:

@@ -2,7 +2,8 @@
 
 A single state of a small game is stepped in less than a microsecond; to find out which machine code
 fits the arguments takes three, and every call of numpy a quarter to one. So the machine code of
-each question is looked up once, and the memory it works on is kept.
+each question is looked up once, and the memory it works on is kept: taken out of a list, and given
+back (see `ggp.machine.threads`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ggp.machine.propnet.play.tapes import I32, Query
 _PLAIN_STEPS = 50
 """Questions about single states count as so many steps of Python, see `Kernel.is_spared`."""
 
-_NO_MOVES = np.zeros((NARROW, 0), dtype=np.int64)
+_NO_MOVES = tuple(np.zeros((lanes, 0), dtype=np.int64) for lanes in range(NARROW + 1))
 _NO_ROWS: I32 = np.zeros((0, 0), dtype=np.int32)
 
 
@@ -39,7 +40,6 @@ class _Lister(NamedTuple):
 
     code: Callable[..., int]
     names: IntArray
-    values: IntArray
 
 
 class FewStates:
@@ -50,17 +50,26 @@ class FewStates:
         self._moves = moves
         self._askers: dict[int, _Asker] = {}
         self._listers: dict[int, _Lister] = {}
-        self._rows: Packed = np.empty(0, dtype=np.uint64)
+        # Scratch that is not in use: rows of one word, enough for every question; and the same with
+        # room for the legal moves of `FEW` states, enough for every role.
+        self._rows: list[Packed] = []
+        self._lists: list[tuple[Packed, IntArray]] = []
 
     def ask(self, asked: Query, packed: Packed) -> Packed:
         """`[L, asked.starts[-1]]` words of what holds, whatever moves are made."""
         key = id(asked)  # queries live as long as the machine
         if key not in self._askers and len(packed) == 1 and query_word.is_spared(_PLAIN_STEPS):
             return plain.evaluate(asked, packed)
-        packed, none = np.ascontiguousarray(packed), _NO_MOVES[: len(packed)]
+        packed, none = np.ascontiguousarray(packed), _NO_MOVES[len(packed)]
         asker = self._askers.get(key) or self._asker(asked, packed, none, _NO_ROWS)
         out = np.empty((len(packed), asker.words), dtype=np.uint64)
-        asker.code(asked, packed, none, _NO_ROWS, out, self._rows)
+        spare = self._rows
+        try:
+            rows = spare.pop()
+        except IndexError:
+            rows = self._new_rows()
+        asker.code(asked, packed, none, _NO_ROWS, out, rows)
+        spare.append(rows)
         return out
 
     def stepped(self, packed: Packed, joint_moves: IntArray) -> Packed | None:
@@ -69,10 +78,17 @@ class FewStates:
         if len(packed) > NARROW or joint_moves.shape != shape or joint_moves.dtype != np.int64:
             return None
         packed, moves = np.ascontiguousarray(packed), np.ascontiguousarray(joint_moves)
-        asked, rows = self._queries.step, self._moves.rows
-        asker = self._askers.get(id(asked)) or self._asker(asked, packed, moves, rows)
+        asked, move_rows = self._queries.step, self._moves.rows
+        asker = self._askers.get(id(asked)) or self._asker(asked, packed, moves, move_rows)
         out = np.empty((len(packed), asker.words), dtype=np.uint64)
-        return out if asker.code(asked, packed, moves, rows, out, self._rows) else None
+        spare = self._rows
+        try:
+            rows = spare.pop()
+        except IndexError:
+            rows = self._new_rows()
+        done = asker.code(asked, packed, moves, move_rows, out, rows)
+        spare.append(rows)
+        return out if done else None
 
     def legal(self, packed: Packed, role: int) -> tuple[int, IntArray, IntArray] | None:
         """The legal moves of a role: the first state that is stuck, or -1; offsets; moves.
@@ -89,24 +105,36 @@ class FewStates:
             lister = self._lister(packed, role)
         offsets = np.empty(len(packed) + 1, dtype=np.int64)
         asked = self._queries.legal(role)
-        stuck = lister.code(asked, packed, lister.names, offsets, lister.values, self._rows)
-        return stuck, offsets, lister.values[: offsets[-1]].copy()
+        spare = self._lists
+        try:
+            scratch = spare.pop()
+        except IndexError:
+            scratch = self._new_list()
+        rows, values = scratch
+        stuck = lister.code(asked, packed, lister.names, offsets, values, rows)
+        found = values[: offsets[-1]].copy()
+        spare.append(scratch)
+        return stuck, offsets, found
 
     def _asker(self, asked: Query, packed: Packed, moves: IntArray, move_rows: I32) -> _Asker:
         words = int(asked.starts[-1])
         out = np.empty((len(packed), words), dtype=np.uint64)
-        code = query_word.code_for(asked, packed, moves, move_rows, out, self._rows_for(asked))
+        rows = self._new_rows()
+        code = query_word.code_for(asked, packed, moves, move_rows, out, rows)
         return self._askers.setdefault(id(asked), _Asker(code, words))
 
     def _lister(self, packed: Packed, role: int) -> _Lister:
         asked, names = self._queries.legal(role), self._moves.numbers[role]
-        values, offsets = np.empty(FEW * len(names), dtype=np.int64), np.zeros(1, dtype=np.int64)
-        rows = self._rows_for(asked)
+        (rows, values), offsets = self._new_list(), np.zeros(1, dtype=np.int64)
         code = legal_word.code_for(asked, packed, names, offsets, values, rows)
-        return self._listers.setdefault(role, _Lister(code, names, values))
+        return self._listers.setdefault(role, _Lister(code, names))
 
-    def _rows_for(self, asked: Query) -> Packed:
-        """Rows of one word, enough for this question too."""
-        if len(self._rows) < asked.num_rows:
-            self._rows = np.empty(asked.num_rows, dtype=np.uint64)
-        return self._rows
+    def _new_rows(self) -> Packed:
+        queries = self._queries
+        asked = [queries.terminal, queries.goals, queries.step]
+        asked += map(queries.legal, range(len(self._moves.numbers)))
+        return np.empty(max(each.num_rows for each in asked), dtype=np.uint64)
+
+    def _new_list(self) -> tuple[Packed, IntArray]:
+        most = max(map(len, self._moves.numbers))
+        return self._new_rows(), np.empty(FEW * most, dtype=np.int64)

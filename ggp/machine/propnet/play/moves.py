@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from ggp.errors import MachineError
@@ -11,6 +9,7 @@ from ggp.gdl import canonical_term
 from ggp.machine.base import IntArray
 from ggp.machine.propnet.play.queries import Queries
 from ggp.machine.propnet.play.tapes import I32
+from ggp.machine.threads import made_once
 
 
 class MoveTable:
@@ -45,7 +44,7 @@ class MoveTable:
             raise MachineError(f"there is no move number {move}")
         return self._texts[move]
 
-    @cached_property
+    @made_once
     def rows(self) -> I32:
         """`[R, M]` row in `Queries.step` of each move of each role, -1 where it has no such."""
         rows = np.full((len(self._roles), len(self._texts)), -1, dtype=np.int32)
@@ -54,7 +53,7 @@ class MoveTable:
             rows[role, numbers] = np.arange(first, first + len(numbers))
         return rows
 
-    @cached_property
+    @made_once
     def places(self) -> list[I32]:
         """For each role `[M]` place of each move among its own, -1 where it has no such."""
         first = self._queries.first_move_row + self._queries.role_moves[:-1, None]

@@ -1,55 +1,19 @@
-"""Ids of sets of percepts: from bits to numbers without building terms."""
+"""From bits of percepts to the ids of their sets, without building terms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import BoolArray, IntArray
+from ggp.machine.percept_table import PerceptTable
 from ggp.machine.rows import RowTable
 
 Spell = Callable[[NDArray[np.uint64]], tuple[str, ...]]
 """The percepts, sorted, that a row of words stands for."""
-
-
-class PerceptTable:
-    """Ids of sets of percepts; id 0 is the empty set. Roles share the ids of equal sets.
-
-    Args:
-        known: whether a percept is one that any rule could make.
-    """
-
-    def __init__(self, known: Callable[[str], bool]) -> None:
-        self._known = known
-        self._texts: list[tuple[str, ...]] = [()]
-        self._ids: dict[tuple[str, ...], int] = {(): 0}
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def texts(self, percepts: int) -> tuple[str, ...]:
-        """The percepts of a set, sorted; KeyError if there is no such set."""
-        if not 0 <= percepts < len(self._texts):
-            raise KeyError(percepts)
-        return self._texts[percepts]
-
-    def find(self, percepts: Sequence[str]) -> int | None:
-        """The id of a set of percepts, None if no rule could make one of them."""
-        key = tuple(sorted(set(percepts)))
-        if key not in self._ids and not all(map(self._known, key)):
-            return None
-        return self.number(key)
-
-    def number(self, key: tuple[str, ...]) -> int:
-        """The id of a set of percepts given in order."""
-        found = self._ids.get(key)
-        if found is None:
-            found = self._ids[key] = len(self._texts)
-            self._texts.append(key)
-        return found
 
 
 class RowPercepts:
@@ -78,15 +42,18 @@ class RowPercepts:
     def ids(self, rows: NDArray[np.uint64]) -> IntArray:
         """`[L]` id of each row."""
         if len(rows) > 1:
-            return self._numbered(rows)
+            with self._table.growing:
+                return self.numbered(rows)
         # A few lookups take less time than calls of kernels.
         key = rows.tobytes()
         found = self._alone.get(key)
         if found is None:
-            found = self._alone[key] = self._numbered(rows)
+            with self._table.growing:
+                found = self._alone[key] = self.numbered(rows)
         return found
 
-    def _numbered(self, rows: NDArray[np.uint64]) -> IntArray:
+    def numbered(self, rows: NDArray[np.uint64]) -> IntArray:
+        """`ids`, for who holds the lock of the table."""
         numbers = self._rows.numbers(rows)
         if len(self._rows) > len(self._ids):
             new = self._rows.rows[len(self._ids) :]
@@ -100,10 +67,11 @@ class RowPercepts:
         There may be unknown ids (-1); what comes of them means nothing.
         """
         assert self._read is not None
-        for percepts in range(len(self._readable), len(self._table)):
-            row = self._read(self._table.texts(percepts))
-            self._readable = np.append(self._readable, row is not None)
-            self._read_rows = enlarged(self._read_rows, percepts + 1, 0)
-            if row is not None:
-                self._read_rows[percepts] = row
-        return self._read_rows[ids], self._readable[ids]
+        with self._table.growing:
+            for percepts in range(len(self._readable), len(self._table)):
+                row = self._read(self._table.texts(percepts))
+                self._readable = np.append(self._readable, row is not None)
+                self._read_rows = enlarged(self._read_rows, percepts + 1, 0)
+                if row is not None:
+                    self._read_rows[percepts] = row
+            return self._read_rows[ids], self._readable[ids]

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ggp.machine.percept_table import PerceptTable
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.play.packed import Packed, pack, unpack, words_for
-from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
+from ggp.machine.propnet.play.percepts import RowPercepts
 
 
 def percept_names(circuit: Circuit, *, is_gdl2: bool) -> frozenset[str]:

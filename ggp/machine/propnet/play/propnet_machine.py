@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from threading import RLock
 from typing import NoReturn
 
 import numpy as np
@@ -31,6 +31,7 @@ from ggp.machine.freed_memory import keep_freed_memory
 from ggp.machine.goal_values import GoalValues
 from ggp.machine.jit import load_at_once
 from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
+from ggp.machine.percept_table import PerceptTable
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.few import FewStates
@@ -39,7 +40,7 @@ from ggp.machine.propnet.play.matching import advance_matching
 from ggp.machine.propnet.play.moves import MoveTable
 from ggp.machine.propnet.play.narrow import NARROW
 from ggp.machine.propnet.play.packed import Packed, PropnetStates, pack, pack_rows, unpack
-from ggp.machine.propnet.play.percepts import PerceptTable, RowPercepts
+from ggp.machine.propnet.play.percepts import RowPercepts
 from ggp.machine.propnet.play.percepts_of_roles import percept_names, percepts_of_roles
 from ggp.machine.propnet.play.queries import Queries
 from ggp.machine.propnet.play.queues import Queues
@@ -48,10 +49,11 @@ from ggp.machine.propnet.play.tapes import Query
 from ggp.machine.propnet.play.vectors import WIDTH, aligned_words, words_of
 from ggp.machine.propnet.reports import PassReport
 from ggp.machine.rows import RowTable, grouped
+from ggp.machine.threads import made_once
 
 
 class PropnetMachine:
-    """`Machine` on a circuit. Not safe to use from several threads.
+    """`Machine` on a circuit; several threads may use it at once (see `ggp.machine.threads`).
 
     Args:
         circuit: of the game.
@@ -60,6 +62,9 @@ class PropnetMachine:
             `ggp.gdl.telling`).
         threads: processors to use; results do not depend on it.
         reports: how the circuit was optimised.
+
+    Attributes:
+        growing: held while tables grow.
     """
 
     backend = "propnet"
@@ -86,11 +91,14 @@ class PropnetMachine:
         self._queries = Queries(circuit)
         self._initial = pack(circuit.initial)
         self._moves = MoveTable(self._queries)
-        self._percepts = PerceptTable(percept_names(circuit, is_gdl2=is_gdl2).__contains__)
+        self.growing = RLock()
+        known = percept_names(circuit, is_gdl2=is_gdl2).__contains__
+        self._percepts = PerceptTable(known, self.growing)
         name = PLAIN if not is_gdl2 else told_by
-        self._told = None if name is None else JointMovesTold(name)
+        self._told = None if name is None else JointMovesTold(name, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
         self._few = FewStates(self._queries, self._moves)
+        self._blank: list[tuple[Packed, Packed]] = []  # scratch of `step_matching`
         keep_freed_memory()
 
     # ---------------------------------------------------------------- batches
@@ -178,17 +186,21 @@ class PropnetMachine:
         if out is None:
             rows = self._moves.rows_of(joint_moves, len(packed))
             out = self._evaluate(asked, packed, rows)
-        self.states_visited += len(packed)
+        num = len(packed)
+        self.states_visited += num
         successors = self._states(np.ascontiguousarray(asked.part(out, 0)))
+        percepts = np.zeros((num, len(self.roles)), dtype=np.int64)
         if not self._is_gdl2:
-            seen = self._joint_percepts.ids(joint_moves.astype(np.uint64))
-            percepts = np.empty((len(packed), len(self.roles)), dtype=np.int64)
-            percepts[:] = seen[:, None]
-            return Stepped(successors, percepts)
-        percepts = np.zeros((len(packed), len(self.roles)), dtype=np.int64)
-        for role, table in enumerate(self._role_percepts):
-            if table is not None:
-                percepts[:, role] = table.ids(asked.part(out, 1 + role))
+            percepts[:] = self._joint_percepts.ids(joint_moves.astype(np.uint64))[:, None]
+        elif num == 1:
+            for role, table in enumerate(self._role_percepts):
+                if table is not None:
+                    percepts[:, role] = table.ids(asked.part(out, 1 + role))
+        else:
+            with self.growing:  # once for all roles
+                for role, table in enumerate(self._role_percepts):
+                    if table is not None:
+                        percepts[:, role] = table.numbered(asked.part(out, 1 + role))
         return Stepped(successors, percepts)
 
     def step_matching(
@@ -209,6 +221,10 @@ class PropnetMachine:
             return None
         matches = np.empty(len(lanes), dtype=np.int64)
         out = np.empty((len(lanes), packed.shape[1]), dtype=np.uint64)
+        try:
+            scratch = self._blank.pop()
+        except IndexError:
+            scratch = self._new_blank()
         found = advance_matching(
             packed,
             lanes,
@@ -220,18 +236,19 @@ class PropnetMachine:
             asked.literals(1 + role, len(self.circuit.sees[role].names)),
             wanted,
             told,
-            *self._scratch,
+            *scratch,
             matches,
             out,
             WIDTH,
         )
+        self._blank.append(scratch)
         if found < 0:
             self._moves.rows_of(joint_moves, len(lanes))  # raises, and says what is wrong
-        self.states_visited += len(lanes)
+        num = len(lanes)
+        self.states_visited += num
         return matches[:found], self._states(out[:found].copy())
 
-    @cached_property
-    def _scratch(self) -> tuple[Packed, Packed]:
+    def _new_blank(self) -> tuple[Packed, Packed]:
         """Rows for `step`, zero but for those of states and gates, and 64 words."""
         num_words = self._queries.step.num_rows * words_of(WIDTH)
         return aligned_words(num_words), np.zeros(64, dtype=np.uint64)
@@ -282,17 +299,15 @@ class PropnetMachine:
         max_seconds: float | None,
         done: Done | None = None,
     ) -> None:
-        player = self._player
-        before = player.visited
-        player.play(queue, rng, max_steps, max_seconds, done)
-        self.states_visited += player.visited - before
+        visited = self._player.play(queue, rng, max_steps, max_seconds, done)
+        self.states_visited += visited
         self._queues.warn_of_goals(queue)
 
-    @cached_property
+    @made_once
     def _queues(self) -> Queues:
         return Queues(self._queries, self._goal_values, self.goal_range)
 
-    @cached_property
+    @made_once
     def _player(self) -> QueuePlayer:
         return QueuePlayer(self._queries.playout, self.threads)
 
@@ -340,6 +355,21 @@ class PropnetMachine:
         names = self.fluent_names
         held = self.fluent_bits(states)
         return [tuple(sorted(names[f] for f in np.flatnonzero(lane))) for lane in held]
+
+    def written(self, states: States) -> list[tuple[str, ...]]:
+        """See `StateWriter`."""
+        return self.fluents(states)
+
+    def from_written(self, texts: Sequence[tuple[str, ...]]) -> PropnetStates:
+        """See `StateWriter`."""
+        place = {name: k for k, name in enumerate(self.fluent_names)}
+        bits = np.zeros((len(texts), len(place)), dtype=np.bool_)
+        for lane, fluents in enumerate(texts):
+            try:
+                bits[lane, [place[fluent] for fluent in fluents]] = True
+            except KeyError as error:
+                raise MachineError(f"{error.args[0]} can never hold by these rules") from None
+        return self.from_fluent_bits(bits)
 
     def queue_of(self, states: States) -> Queue:
         """What plays every lane out once, and tells the goals of all roles."""
@@ -404,11 +434,11 @@ class PropnetMachine:
 
     # ---------------------------------------------------------------- private
 
-    @cached_property
+    @made_once
     def _role_percepts(self) -> list[RowPercepts | None]:
         return percepts_of_roles(self.circuit, self._percepts)
 
-    @cached_property
+    @made_once
     def _joint_percepts(self) -> RowPercepts:
         def spell(row: Packed) -> tuple[str, ...]:
             return joint_percepts(self.roles, list(map(self._moves.text, row.tolist())))
@@ -421,9 +451,14 @@ class PropnetMachine:
     def _packed(self, states: States) -> Packed:
         if self._closed:
             raise MachineError("this machine is closed; build another one")
-        if not isinstance(states, PropnetStates) or states.owner is not self:
+        if not isinstance(states, PropnetStates) or (
+            states.owner is not self and not self._is_copy(states.owner)
+        ):
             raise MachineError("these states belong to another machine")
         return states.packed
+
+    def _is_copy(self, other: object) -> bool:
+        return isinstance(other, PropnetMachine) and other.growing is self.growing
 
     def _listed(self, moves: Packed, role: int) -> tuple[IntArray, IntArray]:
         """How many moves of a role are set in each lane, and which."""

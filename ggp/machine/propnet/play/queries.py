@@ -8,8 +8,6 @@ of their own (see `plans`).
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from ggp.machine.propnet.circuit import FALSE, Circuit, Literals
@@ -18,6 +16,7 @@ from ggp.machine.propnet.play.layout import Stage, lay_out
 from ggp.machine.propnet.play.packed import words_for
 from ggp.machine.propnet.play.plans import playout_plan
 from ggp.machine.propnet.play.tapes import Query
+from ggp.machine.threads import made_once
 
 
 class Queries:
@@ -32,22 +31,23 @@ class Queries:
 
     def legal(self, role: int) -> Query:
         """The legal moves of a role in one group, `terminal` in the next."""
-        if role not in self._legal:
+        found = self._legal.get(role)
+        if found is None:
             outputs = self.circuit.legal[role].literals
-            self._legal[role] = self._query([outputs, self._terminal])
-        return self._legal[role]
+            found = self._legal.setdefault(role, self._query([outputs, self._terminal]))
+        return found
 
-    @cached_property
+    @made_once
     def terminal(self) -> Query:
         """One group with `terminal`."""
         return self._query([self._terminal])
 
-    @cached_property
+    @made_once
     def goals(self) -> Query:
         """A group of goal values for each role."""
         return self._query([outputs.literals for outputs in self.circuit.goals])
 
-    @cached_property
+    @made_once
     def step(self) -> Query:
         """The next state, then a group of percepts for each role.
 
@@ -86,7 +86,7 @@ class Queries:
             starts.astype(np.int64),
         )
 
-    @cached_property
+    @made_once
     def playout(self) -> PlayoutPlan:
         """What random playouts need."""
         return playout_plan(self.circuit)

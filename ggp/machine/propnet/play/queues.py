@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ggp.machine.abilities import TrialBatch
-from ggp.machine.base import BoolArray
+from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.goal_values import GoalValues, number_or_nan
 from ggp.machine.propnet.play.blocks import Queue
 from ggp.machine.propnet.play.packed import Packed
 from ggp.machine.propnet.play.queries import Queries
 from ggp.machine.propnet.play.tapes import I32
+
+
+class _Even(NamedTuple):
+    """What entries have that are all played once; nobody writes to it."""
+
+    place: IntArray
+    once: IntArray
+    none: I32
+    weight: FloatArray
+
+    @classmethod
+    def of(cls, size: int) -> _Even:
+        return cls(
+            np.arange(size),
+            np.ones(size, dtype=np.int64),
+            np.full(size, -1, dtype=np.int32),
+            np.ones(size),
+        )
 
 
 class Queues:
@@ -35,31 +55,25 @@ class Queues:
         ]
         # Role, place and number (NaN for no number) of values that are unusual.
         self._unusual = [(r, k, v) for k, (r, v) in enumerate(values) if not low <= v <= high]
-        self._reserve(0)
-
-    def _reserve(self, size: int) -> None:
-        self._place = np.arange(size)
-        self._once = np.ones(size, dtype=np.int64)
-        self._none = np.full(size, -1, dtype=np.int32)
-        self._weight = np.ones(size)
+        self._even = _Even.of(0)
 
     def once(self, packed: Packed) -> Queue:
         """Every lane is played out once, and the goals of all roles are wanted.
 
         Sums have any value before the lanes are played.
         """
-        num = len(packed)
-        if num > len(self._place):
+        num, even = len(packed), self._even
+        if num > len(even.place):
             # Kept, because memory that was never touched before costs more than short playouts.
-            self._reserve(2 * num)
+            self._even = even = _Even.of(2 * num)
         return Queue(
             packed,
-            self._place[:num],
-            self._once[:num],
+            even.place[:num],
+            even.once[:num],
             -1,
-            self._none[:num],
-            self._place[:num],
-            self._weight[:num],
+            even.none[:num],
+            even.place[:num],
+            even.weight[:num],
             np.array([0, self._num_roles], dtype=np.int32),
             0.0,
             np.empty((num, self._num_roles)),

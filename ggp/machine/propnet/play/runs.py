@@ -59,23 +59,21 @@ class _Run(NamedTuple):
 class QueuePlayer:
     """Plays queues out.
 
+    Several threads may call it at once.
+
     Args:
         threads: that play side by side.
-
-    Attributes:
-        visited: states stepped so far.
     """
 
     def __init__(self, plan: PlayoutPlan, threads: int = 1) -> None:
         self._plan = plan
         self._threads = threads
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         self._blocks: list[Block] = []
         # How many steps of a block take about as long as there is between two looks at the clock.
         self._budget = 1
         # Seconds of a step, by the last call.
         self._step_s = 0.0
-        self.visited = 0
 
     def play(
         self,
@@ -84,31 +82,30 @@ class QueuePlayer:
         max_steps: int,
         max_seconds: float | None,
         done: Done | None = None,
-    ) -> None:
+    ) -> int:
         """Play every entry to its end; what `rng` gives does not depend on the threads.
 
         Args:
             done: called for entries `first .. end` when they have been played and each has sums
                 of its own, by the thread that played them.
+
+        Returns:
+            states stepped.
         """
         until_s = np.inf if max_seconds is None else time.monotonic() + max_seconds
         bounds = _bounds(queue)
         keys = rng.integers(0, 1 << 64, size=len(bounds) - 1, dtype=np.uint64).tolist()
         runs = [_Run(*run) for run in zip(bounds, bounds[1:], keys, strict=False)]
-        if self._threads == 1 or len(runs) < 2:
-            self.visited += self._play(queue, deque([runs]), max_steps, until_s, done)
-            return
+        if self._pool is None or len(runs) < 2:
+            return self._play(queue, deque([runs]), max_steps, until_s, done)
         chains = deque(self._parts(_chains(queue, runs)))
         helpers = min(self._threads, len(chains)) - 1
-        if helpers and self._pool is None:
-            self._pool = ThreadPoolExecutor(self._threads - 1)
         others = [
             self._pool.submit(self._play, queue, chains, max_steps, until_s, done)
             for _ in range(helpers)
-            if self._pool is not None
         ]
-        self.visited += self._play(queue, chains, max_steps, until_s, done)
-        self.visited += sum(other.result() for other in others)
+        visited = self._play(queue, chains, max_steps, until_s, done)
+        return visited + sum(other.result() for other in others)
 
     def _parts(self, chains: list[list[_Run]]) -> Iterator[list[_Run]]:
         """Neighbouring chains put together, but so many parts that all threads end together."""

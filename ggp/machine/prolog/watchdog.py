@@ -1,0 +1,49 @@
+"""What ends calls of Prolog that take too long."""
+
+from __future__ import annotations
+
+import ctypes
+import signal
+import threading
+import time
+from typing import Any
+
+WATCH_EVERY_S = 0.1
+"""How often the watchdog looks at the clock: how late a limit of seconds may be noticed."""
+
+
+class Watchdog:
+    """Interrupts calls that take too long.
+
+    Limits of inferences do not see everything: building ever deeper terms can take minutes
+    within few of them. A thread looks at the clock and raises a signal inside Prolog, which
+    runtime.pl turns into an error.
+    """
+
+    def __init__(self, core: Any) -> None:
+        self._raise = core._lib.PL_thread_raise
+        self._raise.argtypes = [ctypes.c_int, ctypes.c_int]
+        self._thread = 0
+        self._lock = threading.Lock()
+        self._at_s: float | None = None
+        self._fired = False
+        threading.Thread(target=self._watch, name="ggp-prolog-watchdog", daemon=True).start()
+
+    def start(self, thread: int, seconds: float) -> None:
+        """A call begins in a thread of Prolog that may take so long."""
+        self._thread = thread
+        self._at_s = time.monotonic() + seconds
+
+    def stop(self) -> bool:
+        """The call ended; returns whether it was interrupted, or is about to be."""
+        with self._lock:
+            fired, self._fired, self._at_s = self._fired, False, None
+        return fired
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(WATCH_EVERY_S)
+            with self._lock:
+                if self._at_s is not None and time.monotonic() > self._at_s and not self._fired:
+                    self._fired = True
+                    self._raise(self._thread, signal.SIGUSR1)

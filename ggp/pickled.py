@@ -1,0 +1,73 @@
+"""What pickles of games and states hold, and how these are found again.
+
+A game is its rules, as text, and the name of its backend; a state is what a machine writes of it,
+such as its fluents. A process that still has the machine of a pickled game goes on with that. In
+another one the rules are read again, and a machine is built when the first pickle of a game comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import RLock
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from ggp.errors import ConfigError, MachineError
+from ggp.gdl.program import Program
+from ggp.machine import build_machine
+from ggp.machine.abilities import StateWriter
+from ggp.machine.base import Machine, States
+from ggp.machine.games import read_program
+
+Rules = tuple[str, str, str, str]
+"""Digest, backend, name of the text in messages, and the text."""
+
+_machines: WeakValueDictionary[tuple[str, str], Machine] = WeakValueDictionary()
+_programs: WeakKeyDictionary[Machine, Program] = WeakKeyDictionary()
+_finding = RLock()
+
+
+def rules_of(program: Program, machine: Machine) -> Rules:
+    """What is pickled of a game; while its machine lives, it is found again here."""
+    with _finding:
+        kept = _machines.setdefault((program.digest, machine.backend), machine)
+        _programs.setdefault(kept, program)
+    return program.digest, machine.backend, program.source.name, program.source.text
+
+
+def found_again(rules: Rules) -> tuple[Program, Machine]:
+    """The game that was pickled.
+
+    Raises:
+        ConfigError: the rules are read in another way than where it was pickled.
+        MachineError: no machine can be built.
+    """
+    digest, backend, name, text = rules
+    with _finding:
+        machine = _machines.get((digest, backend))
+        if machine is not None:
+            return _programs[machine], machine
+        program = read_program(text, name, files=True)
+        if program.digest != digest:
+            raise ConfigError(
+                f"{name} was pickled by a version of ggp that reads its rules differently; "
+                "load the game again"
+            )
+        machine = build_machine(program, backend)
+        rules_of(program, machine)
+        return program, machine
+
+
+def written(machine: Machine, states: States) -> list[tuple[str, ...]]:
+    """What is pickled of states."""
+    return _writer(machine).written(states)
+
+
+def read(machine: Machine, texts: Sequence[tuple[str, ...]]) -> States:
+    """The states that were pickled."""
+    return _writer(machine).from_written(texts)
+
+
+def _writer(machine: Machine) -> StateWriter:
+    if isinstance(machine, StateWriter):
+        return machine
+    raise MachineError(f"the backend {machine.backend} cannot store states")

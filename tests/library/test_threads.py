@@ -1,0 +1,146 @@
+"""One game used by several threads at once: what each is told is what one thread alone is told."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+import pytest
+
+import ggp
+from ggp.errors import GGPError
+from tests.support.games import BACKENDS, path_of_shared
+
+THREADS = 8
+
+SMALL = ("kuhn_poker", "krieg_tic_tac_toe", "tic_tac_toe", "openspiel:kuhn_poker")
+"""Hidden moves, percepts that bags must match, plain GDL, and a machine without rules."""
+
+LARGE = ("gdl2/mastermind.gdl", "gdl2/blind_breakthrough_5x5.gdl", "gdl1/breakthrough.kif")
+"""With thousands of gates, and of moves."""
+
+# Of one backend each; `tests/machine/test_threads.py` asks machines, which is quicker.
+FAST = [
+    ("krieg_tic_tac_toe", "propnet"),
+    ("kuhn_poker", "prolog"),
+    ("openspiel:kuhn_poker", "openspiel"),
+]
+
+
+@pytest.fixture(autouse=True)
+def hurried() -> Iterator[None]:
+    """Threads are switched as often as the interpreter can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def told_in_a_line(game: ggp.Game, seed: int, turns: int, player: str) -> list[object]:
+    """All that the methods of a game, its states and its beliefs tell in one line of play.
+
+    Args:
+        player: spec of one that goes along; none where it is empty.
+    """
+    rng = np.random.default_rng(seed)
+    state, found = game.initial(), list[object]()
+    role = [each for each in game.roles if each != "random"][seed % (len(game.roles) - 1)]
+    history: list[tuple[str | None, tuple[str, ...] | None]] = []
+    seated = game.player(role, player, seed=seed) if player else None
+    for turn in range(turns):
+        found += [state.fluents, state.terminal, repr(state), hash(state) == hash(state)]
+        found.append(_or_error(partial(getattr, state, "goals")))
+        found.append(state.playout(seed=seed + turn))
+        if state.terminal:
+            break
+        legal = {each: state.legal(each) for each in game.roles}
+        found.append(legal)
+        moves = {each: str(rng.choice(options)) for each, options in legal.items()}
+        if seated is not None:
+            decision = seated.choose(value_forced=True)
+            moves[role] = decision.move
+            found += [decision.move, decision.values, decision.states_visited]
+        state, percepts = state.play(moves, seed=seed)
+        found.append(percepts)
+        history.append((moves[role], percepts[role]))
+        if seated is not None:
+            seated.observe(*history[-1])
+        found += [_or_error(partial(_believed, game, role, history, seed, k)) for k in (0, 30)]
+    found.append(_or_error(lambda: game.belief(role, [(None, ("(no such thing)",))])))
+    return found
+
+
+def _believed(
+    game: ggp.Game,
+    role: str,
+    history: list[tuple[str | None, tuple[str, ...] | None]],
+    seed: int,
+    exact: int,
+) -> list[object]:
+    belief = game.belief(role, history, particles=20, exact=exact, seed=seed)
+    first = belief.fluents[0]
+    return [
+        *(repr(belief), belief.weights.tolist(), belief.fluents, belief.marginals.tolist()),
+        *(belief.probability(first), belief.particles[0].fluents, belief.particles[-1].goals),
+        belief.particles[0] == belief.particles[0],
+    ]
+
+
+def _or_error(tell: Callable[[], object]) -> object:
+    try:
+        return tell()
+    except GGPError as error:
+        return repr(error)
+
+
+def in_threads(tell: Callable[[int], object], seeds: range) -> list[object]:
+    """What is told for each seed, by threads that all begin at once."""
+    ready = threading.Barrier(THREADS)
+
+    def work(first: int) -> list[object]:
+        ready.wait()
+        return [tell(seed) for seed in seeds[first::THREADS]]
+
+    found: list[object] = [None] * len(seeds)
+    with ThreadPoolExecutor(THREADS) as pool:
+        for first, told in enumerate(pool.map(work, range(THREADS))):
+            found[first::THREADS] = told
+    return found
+
+
+def assert_agree(name: str, backend: str, lines: int, turns: int, player: str) -> None:
+    seeds = range(lines)
+    alone, shared = (ggp.load(name, backend=backend) for _ in range(2))
+    expected = [told_in_a_line(alone, seed, turns, player) for seed in seeds]
+    found = in_threads(lambda seed: told_in_a_line(shared, seed, turns, player), seeds)
+    wrong = [seed for seed in seeds if found[seed] != expected[seed]]
+    assert not wrong, f"{len(wrong)} of {lines} lines"
+
+
+@pytest.mark.parametrize(("name", "backend"), FAST)
+def test_threads_are_told_what_one_is_told(name: str, backend: str) -> None:
+    assert_agree(name, backend, THREADS, 2, "")
+
+
+def test_players_of_one_game_think_in_threads_of_their_own() -> None:
+    assert_agree("kuhn_poker", "prolog", THREADS, 1, "hyperplay:n=2")
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("player", ["", "hyperplay:n=4", "hyperplay2:n=2"])
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", [*SMALL, *LARGE])
+def test_threads_are_told_what_one_is_told_of_any_game(
+    name: str, backend: str, player: str
+) -> None:
+    game = path_of_shared(name) if "/" in name else name
+    if name.startswith("openspiel:"):
+        backend = "openspiel"
+    elif backend == "prolog" and name in LARGE and player:
+        pytest.skip("it takes Prolog too long")
+    lines, turns = (64, 6) if name in SMALL and not player else (16, 3)
+    assert_agree(game, backend, lines, turns, player)
