@@ -18,6 +18,7 @@ from ggp.machine import Limits, build_machine
 from ggp.players import make_player, parse_spec
 from tests.prepared import CIRCUITS
 from tests.support.commands import end_started
+from tests.support.effort import is_rare
 
 # The machine may be busy, and kernels may have to be compiled.
 settings.register_profile("patient", deadline=None)
@@ -27,6 +28,14 @@ settings.load_profile("patient")
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One more than processors: many tests wait for servers and clocks."""
     return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Games that are like others are left to `make verify` where tests are not about games."""
+    for item in items:
+        if is_rare(item):
+            item.add_marker(pytest.mark.verify)
 
 
 def pytest_collection_finish() -> None:

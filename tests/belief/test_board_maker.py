@@ -255,6 +255,7 @@ def test_with_a_generator_los_plays_to_the_end() -> None:
     assert decisions > 20
 
 
+@pytest.mark.verify
 def test_without_a_generator_los_says_that_it_has_no_board() -> None:
     machine = machine_of_game("kriegspiel", "propnet")
     rng = np.random.default_rng(0)

@@ -131,6 +131,7 @@ def test_a_bag_without_particles_gets_those_of_a_sample_that_has_some() -> None:
     assert set(distribution(machine, found)) <= set(wanted)
 
 
+@pytest.mark.verify
 def test_between_two_looks_no_more_is_stepped_than_is_said() -> None:
     machine = machine_of_rules(chance_node(3000, SEEN))
     belief = sampler(machine, capacity=512)

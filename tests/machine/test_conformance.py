@@ -563,6 +563,7 @@ def test_missing_tool_is_named_with_what_to_install() -> None:
 # -------------------------------------------------------------------- soak
 
 
+@pytest.mark.verify
 def test_thousands_of_small_calls_leave_nothing_behind(backend: str) -> None:
     machine = build_machine(normalize(parse(COUNTER)), backend)
     rng = np.random.default_rng(0)

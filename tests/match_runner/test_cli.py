@@ -91,6 +91,7 @@ def test_a_rulesheet_is_played_by_its_path() -> None:
     assert played("play", path)["game"] == path
 
 
+@pytest.mark.timed
 def test_a_play_clock_is_kept() -> None:
     started = time.monotonic()
     found = played(*BOMB, "--player", "agent=hyperplay2", "--play-clock", "0.4")
@@ -351,6 +352,7 @@ def test_records_that_cannot_be_written_do_not_cost_the_result(tmp_path: Path) -
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.verify
 def test_matches_side_by_side_and_one_by_one_are_the_same(tmp_path: Path) -> None:
     players = ("--player", "player1=hyperplay:n=2", "--player", "player2=random")
     series = ("play", "kuhn_poker", *players, "--matches", "6")
@@ -365,10 +367,10 @@ def test_matches_side_by_side_and_one_by_one_are_the_same(tmp_path: Path) -> Non
 
 
 def test_an_interrupt_prints_what_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(task: MatchTask) -> MatchRecord:
+    def interrupted(task: MatchTask, own_process: bool = False) -> MatchRecord:
         if task.seed == 2:
             raise KeyboardInterrupt
-        return play(task)
+        return play(task, own_process)
 
     monkeypatch.setattr("match_runner.series.runner.play", interrupted)
     result = run(*BOMB, "--matches", "5", "--json")

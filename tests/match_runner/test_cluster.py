@@ -117,6 +117,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
     assert rows_of(tmp_path) == expected
 
 
+@pytest.mark.verify
 def test_a_killed_command_goes_on_and_gives_the_same_rows(
     cluster: Any, tmp_path: Path, expected: list[tuple[Any, ...]]
 ) -> None:
@@ -148,6 +149,7 @@ def test_a_dead_child_costs_one_call_only(executor: ClusterExecutor) -> None:
     assert after.result(30) == 4
 
 
+@pytest.mark.verify
 def test_what_loses_too_many_workers_has_crashed(
     cluster: Any, executor: ClusterExecutor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -292,7 +294,11 @@ def test_without_dask_the_way_to_install_it_is_said(monkeypatch: pytest.MonkeyPa
     ("kind", "lines"),
     [
         ("SLURMCluster", ("#SBATCH -p normal", "#SBATCH --cpus-per-task=8", "#SBATCH --mem=8G")),
-        ("HTCondorCluster", ("RequestCpus = MY.DaskWorkerCores", "+JobFlavour = ")),
+        pytest.param(
+            "HTCondorCluster",
+            ("RequestCpus = MY.DaskWorkerCores", "+JobFlavour = "),
+            marks=pytest.mark.verify,
+        ),
     ],
 )
 def test_the_recipes_write_job_scripts(

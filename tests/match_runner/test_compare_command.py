@@ -113,6 +113,7 @@ def test_three_kills_at_random_moments_change_nothing(tmp_path: Path) -> None:
     assert rows_of(tmp_path / "killed") == rows_of(tmp_path / "whole")
 
 
+@pytest.mark.verify
 def test_a_match_that_takes_too_long_is_given_up_after_three_tries(tmp_path: Path) -> None:
     players = ("hyperplay:n=100", "legal")
     result = run(
@@ -126,6 +127,7 @@ def test_a_match_that_takes_too_long_is_given_up_after_three_tries(tmp_path: Pat
     assert num_matches(tmp_path) == 0
 
 
+@pytest.mark.verify
 def test_an_interrupt_leaves_a_file_that_can_be_continued(tmp_path: Path) -> None:
     process = start_kuhn(tmp_path, 5000)
     workers = children(process.pid)

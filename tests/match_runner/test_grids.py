@@ -120,6 +120,7 @@ def test_players_of_the_papers_on_kriegspiel_meet_once_in_each_game() -> None:
             parse_spec(spec)
 
 
+@pytest.mark.verify
 def test_what_the_papers_on_kriegspiel_expect_is_judged(tmp_path: Path) -> None:
     cell = kriegspiel_cells.Cell(
         "krieg_tic_tac_toe",

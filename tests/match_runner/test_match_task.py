@@ -96,6 +96,7 @@ def test_a_game_that_is_over_at_once_is_rehearsed_too() -> None:
     rehearse(set_up("over", program, {"agent": "random"}), over, own_process=False)
 
 
+@pytest.mark.verify
 def test_a_rehearsal_goes_on_until_everybody_has_had_a_choice() -> None:
     game = "openspiel:skat"  # where 32 cards are dealt first
     program = load_program(game)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ggp.errors import ConfigError, MatchError
+from ggp.errors import ConfigError, MatchError, ResultsError
 from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
 from match_runner.match.record_files import make_folder, read_record, record_name, write_record
@@ -234,6 +234,6 @@ def test_a_record_that_cannot_be_written_leaves_nothing(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.replace", fail)
-    with pytest.raises(ConfigError, match=r"cannot write .*: No space left on device"):
+    with pytest.raises(ResultsError, match=r"cannot write .*: No space left on device"):
         write_record(recorded(), tmp_path)
     assert list(tmp_path.iterdir()) == []

@@ -74,6 +74,7 @@ def test_players_are_not_asked_to_observe_the_last_turn() -> None:
     assert len(player.told) == 2
 
 
+@pytest.mark.verify
 def test_random_is_played_by_chance() -> None:
     hidden = []
     for seed in range(150):

@@ -119,6 +119,7 @@ def only(figure: Figure, *indices: int) -> Figure:
     return replace(figure, indices=indices)
 
 
+@pytest.mark.verify
 def test_figure_3_has_both_curves_and_hyperplay(tmp_path: Path) -> None:
     result, work = make(only(FIGURE_3, 1), settings(tmp_path, 2))
     assert work == 2 * 2 + 3 * 2
@@ -157,6 +158,7 @@ def test_figure_4_compares_with_equal_states_and_with_a_strong_player(tmp_path: 
     assert claims["HyperPlay-II (n = 8) as banker puts 40 into its bank"] is True
 
 
+@pytest.mark.verify
 def test_figure_5_tells_who_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Neither the strong opponent nor how sets are made matters to what is told.
     monkeypatch.setattr(figures, "STRONG", "hyperplay:n=2")

@@ -212,6 +212,7 @@ def test_003_is_all_of_its_paper_and_everything_is_all_papers(
         assert [e.name for e in cli.wanted(name)] == [name]
 
 
+@pytest.mark.verify
 def test_003_writes_heat_maps_and_one_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -195,6 +195,7 @@ def test_what_cannot_be_gone_through_leaves_hyperplay_values(
     assert found == {"wait": pytest.approx(50, abs=8), "ask": pytest.approx(45, abs=8)}
 
 
+@pytest.mark.verify
 @pytest.mark.parametrize(("retry", "least", "most"), [(100, 0.7, 1.1), (10, 0.0, 0.3)])
 def test_another_try_gets_as_much_of_the_clock_as_the_option_says(
     retry: int, least: float, most: float

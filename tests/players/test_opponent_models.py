@@ -225,6 +225,7 @@ class TestLearning:
         assert file.read_text() == text
         assert [each.name for each in tmp_path.iterdir()] == ["counts.json"]
 
+    @pytest.mark.verify
     def test_what_was_learned_raises_the_score(self, tmp_path: Path) -> None:
         """Seen in decisions at all information sets: how they do against the opponent."""
         opponent = policy_file(tmp_path, "never_bluffs")

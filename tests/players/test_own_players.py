@@ -89,6 +89,7 @@ def test_the_example_is_one_short_file() -> None:
     assert len((EXAMPLE / "cautious_player.py").read_text().splitlines()) < 60
 
 
+@pytest.mark.verify
 def test_an_installed_player_is_known_by_its_name(installed: str, tmp_path: Path) -> None:
     infos = json.loads(call("ggp players --json", tmp_path, installed))
     assert [info["name"] for info in infos][-1] == "cautious"
@@ -103,6 +104,7 @@ def test_it_is_evaluated_and_takes_the_best_worst_case(installed: str, tmp_path:
     assert found["moves"][0]["visits"] == 2 * 16
 
 
+@pytest.mark.verify
 def test_it_plays_matches_in_workers_too(installed: str, tmp_path: Path) -> None:
     command = "match-runner play kuhn_poker --player player1=cautious --matches 4 --json --jobs 2"
     found = json.loads(call(command, tmp_path, installed))
@@ -135,6 +137,7 @@ def served(installed: str) -> Iterator[str]:
     process.communicate(timeout=30)
 
 
+@pytest.mark.verify
 def test_it_is_served(served: str, tmp_path: Path) -> None:
     command = f"match-runner play exploding_bomb --player agent={served} --start-clock 30 "
     found = json.loads(call(f"{command} --play-clock 10 --json", tmp_path))

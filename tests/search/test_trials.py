@@ -281,6 +281,7 @@ class TestErrorsOfRounds:
         assert tally_of([[goal]] * 7).stderrs.tolist() == [0.0]
         assert tally_of([[goal], [goal] * 4]).stderrs == pytest.approx([0.0], abs=1e-6)
 
+    @pytest.mark.verify
     def test_errors_are_right_on_average_however_rounds_are_cut(self) -> None:
         rng = np.random.default_rng(0)
         variances, means = [], []

@@ -102,7 +102,7 @@ FAULTS: dict[str, tuple[Fault, str]] = {
 """What is injected, and how the log tells of it."""
 
 
-@pytest.mark.parametrize("name", rarely(FAULTS, FAULTS.keys() - {"thinker killed", "memory taken"}))
+@pytest.mark.parametrize("name", rarely(FAULTS, FAULTS.keys() - {"thinker killed"}))
 def test_fault_while_thinking_costs_no_move(server: LiveServer, folder: Path, name: str) -> None:
     fault, told = FAULTS[name]
     match = name.replace(" ", "-")
@@ -126,6 +126,7 @@ def deaths(folder: Path, match: str) -> list[str]:
     return [str(line["text"]) for line in lines]
 
 
+@pytest.mark.verify
 def test_workers_that_died_between_turns_are_there_again(tmp_path: Path) -> None:
     with live_server(HostOptions(QUICK, log_folder=tmp_path), spares=True) as server:
         referee = referee_of("m")
@@ -141,6 +142,7 @@ def test_workers_that_died_between_turns_are_there_again(tmp_path: Path) -> None
     assert all(e["particles"] >= 1 for e in decisions)  # the new ones know the history
 
 
+@pytest.mark.verify
 def test_connection_that_is_cut_can_ask_again(server: LiveServer, folder: Path) -> None:
     referee = referee_of("cut")
     assert server.post(opening_of(referee, play_clock_s=2)) == "ready"
@@ -159,6 +161,7 @@ def num_received(folder: Path, match: str) -> int:
     return sum(event["event"] == "received" for event in events(folder, match))
 
 
+@pytest.mark.verify
 def test_messages_twice_and_out_of_order_cost_no_move(tmp_path: Path) -> None:
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         referee = referee_of("m")
@@ -177,6 +180,7 @@ def test_messages_twice_and_out_of_order_cost_no_move(tmp_path: Path) -> None:
         assert server.post(old[0][0]) == old[0][1]
 
 
+@pytest.mark.verify
 def test_message_of_a_later_turn_frees_the_one_before(tmp_path: Path) -> None:
     with live_server(HostOptions("hyperplay:n=2", log_folder=tmp_path)) as server:
         assert server.post(start("m", clocks="60 60")) == "ready"

@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 
 from ggp.server.settings import HostOptions, ServerLimits
 from tests.server.live import GUESSING, LiveServer, live_server, read_reply, request, start
+from tests.support.effort import examples
 
 MATCHES = 2
 REPLIES = {"ready", "busy", "done", "aborted", "nil", "pass", "(guess 0)", "(guess 1)"}
 HONEST = "honest"
 
 fuzzing = settings(
-    max_examples=40,
+    max_examples=examples(40),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

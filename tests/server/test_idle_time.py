@@ -104,6 +104,7 @@ def played(server: LiveServer, match: str, turns: int) -> None:
 
 
 @pytest.mark.parametrize("margin_s", rarely([None, 0.4], {0.4}))
+@pytest.mark.verify
 def test_a_server_learns_of_the_way_unless_it_is_told_what_to_keep(margin_s: float | None) -> None:
     with live_server(HostOptions("hyperplay:n=2,exact=0", margin_s=margin_s)) as server:
         played(server, "way", 3)

@@ -106,6 +106,7 @@ def test_server_that_dies_again_and_again_is_given_up(how: str, told: str) -> No
 
 
 @needs_proc
+@pytest.mark.verify
 def test_move_that_was_asked_for_when_the_server_was_killed_is_answered(tmp_path: Path) -> None:
     process, port = serve("--log", str(tmp_path), "--player", "hyperplay:n=2")
     assert ask_once(port, start("m", clocks="60 6")) == "ready"

@@ -96,6 +96,7 @@ def test_what_was_compiled_is_noted_for_the_same_player(
     assert not kernels.are_cached("hyperplay2:n=2", "auto")
 
 
+@pytest.mark.verify
 def test_kernels_of_players_that_play_in_its_place_are_compiled_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

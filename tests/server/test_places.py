@@ -43,6 +43,7 @@ def started(folder: Path, match: str) -> int:
     return sum(e["event"] == "worker" and e["what"] == "started" for e in events(folder, match))
 
 
+@pytest.mark.verify
 def test_match_whose_stop_was_lost_gives_way_and_may_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,6 +79,7 @@ def test_start_waits_for_a_match_that_will_have_to_give_way(
     assert "end: gave way" in kinds(tmp_path, "ghost")
 
 
+@pytest.mark.verify
 def test_match_that_found_no_room_is_played_from_its_first_turn_on(tmp_path: Path) -> None:
     with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         assert server.post(start("first", clocks=CLOCKS)) == "ready"

@@ -329,9 +329,9 @@ def test_where_moves_are_too_many_to_list_one_is_guessed_at_once(
 
 
 def test_worker_that_needs_too_much_memory_ends() -> None:
-    # A sum of 200 MB of rules is more than 300 MB of data allow.
+    # A name of 200 MB, and copies of it, are more than 300 MB of data allow.
     async def scenario(heard: Heard) -> None:
-        heard.worker.send(setup("(role guesser) " + "(fact 1) " * 6_000_000))
+        heard.worker.send(setup(f"(role guesser) (fact {'x' * 200_000_000})"))
         await heard.until(lambda: heard.ends)
         assert heard.ends == ["out of memory"]
 

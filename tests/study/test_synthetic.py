@@ -170,6 +170,7 @@ def means(model: TreeModel, count: int, *, alternating: bool = True) -> tuple[fl
 
 
 @pytest.mark.parametrize(("cell", "expected"), EXPECTED.items(), ids=str)
+@pytest.mark.verify
 def test_pimc_loses_as_much_as_it_should(cell: Cell, expected: float) -> None:
     loss, _ = means(TreeModel(*cell), 64)
     assert loss == pytest.approx(expected, abs=TOLERANCE)  # 3 to 4 standard errors

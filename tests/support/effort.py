@@ -1,7 +1,8 @@
 """How much of what is long is done: a part with the test command, all with `make verify`.
 
 Cases of a test that take seconds, and teach what its other cases teach, are marked; properties are
-tried with fewer examples.
+tried with fewer examples. Games that are like others are played by tests of games and machines, not
+by all that are run on every game.
 """
 
 from __future__ import annotations
@@ -15,6 +16,38 @@ from _pytest.mark import ParameterSet
 
 THOROUGH = os.environ.get("GGP_THOROUGH") == "1"
 """Set by `make verify`."""
+
+
+LIKE_OTHERS = {
+    "banker_and_thief_sequential",
+    "blind_breakthrough",
+    "kriegspiel_5x5",
+    "kriegspiel_king_rook",
+    "leduc_poker",
+    "mastermind",
+    "number_guessing",
+    "phantom_connect_four",
+}
+"""Games whose matches are long, or have many states, and are made as another game of ours is."""
+
+GAMES_AT_ONCE = {"game", "name"}
+"""What the argument is called of tests that are run on every game."""
+
+_ABOUT_GAMES = (
+    *("games/", "golden/", "openspiel/"),
+    *("machine/test_agreement", "machine/test_perft", "machine/propnet/test_agreement"),
+)
+"""Tests that look at every game for its own sake."""
+
+
+def is_rare(item: pytest.Item) -> bool:
+    """Whether a test is a case of such a game, and not about games."""
+    if item.nodeid.removeprefix("tests/").startswith(_ABOUT_GAMES):
+        return False
+    cases = getattr(item, "callspec", None)
+    if cases is None or len(GAMES_AT_ONCE & {*map(str, cases.params)}) == 0:
+        return False
+    return any(isinstance(case, str) and case in LIKE_OTHERS for case in cases.params.values())
 
 
 def rarely(cases: Iterable[Any], long: Container[Any]) -> list[Any]:

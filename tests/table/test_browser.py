@@ -182,6 +182,7 @@ def test_two_people_in_two_windows_never_get_the_others_secret(
             page.wait_for_selector(".status:has-text('The match is over')")
 
 
+@pytest.mark.verify
 def test_a_page_that_is_reloaded_in_a_match_shows_the_same(page: Page, table: LiveTable) -> None:
     begun = table.begin("secrets", {"alice": "human", "bob": "random"}, rules=SECRETS, seed=2)
     page.goto(table.url + begun["links"]["alice"])
@@ -227,6 +228,7 @@ def test_a_match_is_followed_while_it_is_played(page: Page, table: LiveTable) ->
     page.wait_for_selector(".status:has-text('ended early')")
 
 
+@pytest.mark.verify
 def test_a_rulesheet_with_a_mistake_is_typed_mended_and_played(
     page: Page, table: LiveTable
 ) -> None:
@@ -251,6 +253,7 @@ def test_a_rulesheet_with_a_mistake_is_typed_mended_and_played(
     page.wait_for_selector(".status:has-text('you got 77 points')")
 
 
+@pytest.mark.verify
 def test_names_are_text_and_never_markup(page: Page, table: LiveTable) -> None:
     odd = ["<b>bold</b>", "<script>alert`1`</script>", "<img/src=x/onerror=alert`1`>"]
     odd += ["\u202eright-to-left", "x" * 10_000]
@@ -294,6 +297,7 @@ def test_a_mind_shows_why_hyperplay_does_not_ask(page: Page, table: LiveTable) -
     assert page.locator(".lines > li").first.inner_text().startswith("90 points for agent")
 
 
+@pytest.mark.verify
 def test_open_minds_show_everything_while_people_play(browser: Browser, tmp_path: Path) -> None:
     with live_table(tmp_path, open_minds=True) as open_table:
         players = {"alice": "human", "bob": "human"}

@@ -202,6 +202,7 @@ def test_a_server_that_is_started_anew_goes_on_with_a_match(tmp_path: Path) -> N
     assert found.goals == expected.goals
 
 
+@pytest.mark.verify
 def test_turns_that_were_cut_off_are_played_again(tmp_path: Path) -> None:
     with live_table(tmp_path) as table:
         begun = table.begin("tic_tac_toe", {"xplayer": "human", "oplayer": "random"})
@@ -264,6 +265,7 @@ def test_rules_that_cannot_be_played_say_why(table: LiveTable, text: str) -> Non
     assert table.post("/api/matches", data, 400)["error"]
 
 
+@pytest.mark.verify
 def test_ten_thousand_fluents_and_very_long_names_are_shown_in_part(table: LiveTable) -> None:
     numbers, name = " ".join(f"(n {i})" for i in range(100)), "x" * 10_000
     rules = f"""(role solo) {numbers} (init (named {name}))

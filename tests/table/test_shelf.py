@@ -174,6 +174,7 @@ def test_a_series_that_is_damaged_says_so(tmp_path: Path) -> None:
         assert "cannot be read" in found["error"]
 
 
+@pytest.mark.verify
 def test_standings_are_those_of_the_command(folder: Path) -> None:
     told = standings(folder / "runs" / "spring")
     lucky = next(each for each in told["standings"] if each["player"] == "lucky")
