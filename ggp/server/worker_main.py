@@ -119,6 +119,8 @@ class _Worker:
                     self.send(orders.Here())
                 else:
                     self._orders.put(order)
+        except MemoryError:
+            os._exit(orders.EXIT_OUT_OF_MEMORY)
         finally:
             os._exit(orders.EXIT_ENDED)
 

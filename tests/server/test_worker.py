@@ -329,9 +329,10 @@ def test_where_moves_are_too_many_to_list_one_is_guessed_at_once(
 
 
 def test_worker_that_needs_too_much_memory_ends() -> None:
-    # A name of 200 MB, and copies of it, are more than 300 MB of data allow.
+    # A few copies of 90 MB of rules are more than 300 MB of data allow.
     async def scenario(heard: Heard) -> None:
-        heard.worker.send(setup(f"(role guesser) (fact {'x' * 200_000_000})"))
+        facts = (f"(fact {number}{'x' * 2000})" for number in range(45_000))
+        heard.worker.send(setup("(role guesser) " + "".join(facts)))
         await heard.until(lambda: heard.ends)
         assert heard.ends == ["out of memory"]
 
