@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from ggp.errors import ConfigError
+from tests.support.effort import LISTED
 from tests.support.games import REPOSITORY
 
 
@@ -91,3 +92,9 @@ def test_the_version_changes_with_a_file_of_the_project(verify: ModuleType, tmp_
     assert verify.version_of(tmp_path) == before
     (tmp_path / "new").write_text("x")
     assert verify.version_of(tmp_path) != before
+
+
+def test_what_is_listed_as_long_is_there() -> None:
+    for listed in LISTED:
+        file, *_, name = listed.partition("[")[0].split("::")
+        assert f"def {name}(" in (REPOSITORY / file).read_text(), listed

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from _pytest.mark import ParameterSet
 
+from tests.support.games import REPOSITORY
+
 THOROUGH = os.environ.get("GGP_THOROUGH") == "1"
 """Set by `make verify`."""
 
@@ -40,8 +42,18 @@ _ABOUT_GAMES = (
 """Tests that look at every game for its own sake."""
 
 
+LISTED = frozenset(
+    line
+    for line in (REPOSITORY / "tests" / "long_cases.txt").read_text(encoding="utf-8").splitlines()
+    if not line.startswith("#")
+)
+"""Ids of what takes long without a reason that could be given here."""
+
+
 def is_rare(item: pytest.Item) -> bool:
-    """Whether a test is a case of such a game, and not about games."""
+    """Whether a test is listed, or a case of such a game and not about games."""
+    if item.nodeid in LISTED:
+        return True
     if item.nodeid.removeprefix("tests/").startswith(_ABOUT_GAMES):
         return False
     cases = getattr(item, "callspec", None)
