@@ -15,11 +15,21 @@ import os
 import subprocess
 import sys
 
+import ggp
+from ggp.machine import build_machine
+from ggp.machine.games import load_program
 from tests.support.games import GAMES, REPOSITORY, machine_of_game
 
 CIRCUITS = REPOSITORY / ".pytest_cache" / "circuits"
 
-PLAYERS = ("hyperplay2:n=2", "ismcts:trials=20", "oos:trials=20", "mcts:trials=20", "pimc:worlds=2")
+PLAYERS = (
+    "hyperplay:n=2,states=500",
+    "hyperplay2:n=2",
+    "ismcts:trials=20",
+    "oos:trials=20",
+    "mcts:trials=20",
+    "pimc:worlds=2",
+)
 """Their kernels are compiled; the others have few of their own."""
 
 
@@ -40,18 +50,11 @@ def translate() -> None:
 
 
 def compile_kernels() -> None:
-    """Machine code of what most tests call."""
-    import numpy as np
-
-    from ggp.machine import build_machine
-    from ggp.machine.games import load_program
-    from ggp.players import make_player, parse_spec
-
+    """Machine code of what most tests call: of whole matches, in which players also observe."""
     for game in ("krieg_tic_tac_toe", "tic_tac_toe"):
-        machine = build_machine(load_program(game), "propnet", ready=True)
+        build_machine(load_program(game), "propnet", ready=True)
         for spec in PLAYERS:
-            player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(0))
-            player.choose(value_forced=True)
+            ggp.play_match(game, {"xplayer": spec, "oplayer": "random"})
 
 
 if __name__ == "__main__":
