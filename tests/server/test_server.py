@@ -195,7 +195,7 @@ def test_a_machine_that_is_not_ready_answers_with_a_legal_move(
     same = " ".join(f"(digit ?d{number})" for number in range(8))
     term = " ".join(f"?d{number}" for number in range(8))
     slow = f"{digits} (<= (next (seen {term})) {same} (does guesser (guess 0)))"
-    assert server.post(start("slow", GUESSING + slow, clocks="4 4")) == "ready"
+    assert server.post(start("slow", GUESSING + slow, clocks="2 2")) == "ready"
     assert server.post("(PLAY slow NIL)") in ("(guess 0)", "(guess 1)")
     assert server.post("(ABORT slow)") == "aborted"
     (decision,) = [line for line in events(folder, "slow") if line["event"] == "decision"]

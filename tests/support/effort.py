@@ -22,7 +22,10 @@ THOROUGH = os.environ.get("GGP_THOROUGH") == "1"
 
 LIKE_OTHERS = {
     "banker_and_thief_sequential",
+    "battleships_in_fog",
     "blind_breakthrough",
+    "connect_four",
+    "kriegspiel",
     "kriegspiel_5x5",
     "kriegspiel_king_rook",
     "leduc_poker",
