@@ -6,6 +6,7 @@ import fcntl
 import gc
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,6 +70,15 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         del os.environ["GGP_CACHE_DIR"]
     else:
         os.environ["GGP_CACHE_DIR"] = before
+
+
+@pytest.fixture
+def hurried() -> Iterator[None]:
+    """Threads are switched as often as the interpreter can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 @pytest.fixture(autouse=True)

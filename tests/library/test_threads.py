@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -31,13 +30,7 @@ FAST = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def hurried() -> Iterator[None]:
-    """Threads are switched as often as the interpreter can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
+pytestmark = pytest.mark.usefixtures("hurried")
 
 
 def told_in_a_line(game: ggp.Game, seed: int, turns: int, player: str) -> list[object]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from typing import NamedTuple
@@ -23,13 +22,7 @@ THREADS = 8
 ROUNDS = 10
 
 
-@pytest.fixture(autouse=True)
-def hurried() -> Iterator[None]:
-    """Threads are switched as often as the interpreter can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
+pytestmark = pytest.mark.usefixtures("hurried")
 
 
 class Asked(NamedTuple):
