@@ -26,6 +26,7 @@ import click
 from ggp.cli.arguments import FolderPath
 from ggp.console import guarded, print_rich, table_of
 from ggp.errors import ConfigError
+from ggp.whole_files import write_whole
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 STEPS = Path(__file__).with_suffix(".toml")
@@ -177,10 +178,9 @@ def read_outcomes(out: Path) -> dict[str, Outcome]:
 
 
 def write_outcomes(out: Path, outcomes: dict[str, Outcome]) -> None:
-    """Keep what came of the steps, whole or as it was before."""
-    partial = out / "outcomes.json.part"
-    partial.write_text(json.dumps({name: asdict(each) for name, each in outcomes.items()}))
-    partial.replace(out / "outcomes.json")
+    """Keep what came of the steps."""
+    told = {name: asdict(each) for name, each in outcomes.items()}
+    write_whole(out / "outcomes.json", json.dumps(told))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ LIKE_OTHERS = {
 }
 """Games whose matches are long, or have many states, and are made as another game of ours is."""
 
-GAMES_AT_ONCE = {"game", "name"}
+_OF_GAMES = {"game", "name"}
 """What the argument is called of tests that are run on every game."""
 
 _ABOUT_GAMES = (
@@ -60,7 +60,7 @@ def is_rare(item: pytest.Item) -> bool:
     if item.nodeid.removeprefix("tests/").startswith(_ABOUT_GAMES):
         return False
     cases = getattr(item, "callspec", None)
-    if cases is None or len(GAMES_AT_ONCE & {*map(str, cases.params)}) == 0:
+    if cases is None or _OF_GAMES.isdisjoint(cases.params):
         return False
     return any(isinstance(case, str) and case in LIKE_OTHERS for case in cases.params.values())
 
