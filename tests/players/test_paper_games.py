@@ -92,10 +92,11 @@ def test_hyperplay2_asks_and_hides_against_a_clock_too(seconds: float) -> None:
     for seed in range(5):
         found = decide("exploding_bomb", "agent", "hyperplay2", seed, armed, seconds=seconds)
         assert found.move == "ask"
-        values = {value.move: value.value for value in found.values}
-        # In the shortest time these are values of a few simulations.
-        assert values["ask"] == pytest.approx(90, abs=30 if seconds < 1 else 15)
-        assert values["wait"] == pytest.approx(50, abs=30 if seconds < 1 else 15)
+        values = {value.move: value for value in found.values}
+        for move, truth in (("ask", 90), ("wait", 50)):
+            # A move that looks bad is soon left alone: its value is one of a few simulations.
+            off = max(15.0, 4 * values[move].stderr)
+            assert values[move].value == pytest.approx(truth, abs=off)
         found = decide("spy_vs_spy", "spy1", "hyperplay2", seed, seconds=seconds)
         assert found.move.endswith(" hide)")
 
