@@ -59,21 +59,27 @@ def path_of(game: Game, rulesheets: Path | None) -> str | None:
 def measure_speed(
     game: Game, rulesheets: Path | None, seconds: float, rounds: int
 ) -> dict[str, Any] | None:
-    """One row: medians of several rounds, in which the backends take turns."""
+    """One row: medians of several rounds, in which the backends take turns.
+
+    States a second by the wall clock; with `/CPU s`, by processor time.
+    """
     path = path_of(game, rulesheets)
     if path is None:
         return None
     machines = {name: build_machine(load(path), name) for name in COMPARED}
     speeds: dict[str, list[float]] = {name: [] for name in COMPARED}
+    cpu_speeds: dict[str, list[float]] = {name: [] for name in COMPARED}
     for seed in range(rounds):
         for name, machine in machines.items():
             found = measure(machine, seconds, np.random.default_rng(seed))
             speeds[name].append(found.states / found.seconds)
+            cpu_speeds[name].append(found.states / found.cpu_seconds)
     for machine in machines.values():
         machine.close()
     slow, fast = (median(speeds[name]) for name in COMPARED)
     row: dict[str, Any] = {"game": Path(game.name).stem}
     row.update({name: round(median(values)) for name, values in speeds.items()})
+    row.update({f"{name}/CPU s": round(median(values)) for name, values in cpu_speeds.items()})
     row["ratio"] = round(fast / slow)
     row["to_plain_prolog"] = round(fast / game.plain_prolog) if game.plain_prolog else ""
     return row

@@ -1,4 +1,11 @@
-"""`ggp bench`: how fast a machine plays at random."""
+"""`ggp bench`: how fast a machine plays at random, once it is at full speed.
+
+Before anything is measured, batches of ever longer playouts have all machine code loaded. What is
+measured are full batches. Where playouts go side by side, a batch has so many that it does not
+matter how the last ones end; where they go one by one, as many as take a part of the time. A batch
+that has begun is finished, and the first one is played however long it takes, so the speed does not
+depend on the seconds asked for.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +36,23 @@ if TYPE_CHECKING:
 COMPARED = ("prolog", "propnet")
 """Backends that `--compare` measures, the reference first."""
 
-_MAX_STEPS = 1000
-_MAX_LANES = 1 << 20
-_WARM_UP_SHARE = 0.05
+MAX_STEPS = 1000
+"""Joint moves after which a playout is cut off."""
+
+BLOCKS_A_BATCH = 16
+"""Full batches of a machine that plays side by side: in fewer blocks, those that wait for the
+longest playout would show."""
+
+_RAMP_SHARE = 0.1
+_RAMP_FACTOR = 8
+"""In the ramp-up playouts are that much longer each time, until a batch takes this share of the
+time twice."""
+
 _BATCH_SHARE = 0.1
-"""Shares of the time that the warm-up, and at most one batch, may take."""
+"""The share of the time that a batch takes where playouts go one by one."""
+
+_LEAST_S = 1e-9
+"""Shorter times cannot be told from none."""
 
 
 @click.command()
@@ -43,7 +62,7 @@ _BATCH_SHARE = 0.1
     type=FiniteRange(min=0, min_open=True),
     default=5.0,
     show_default=True,
-    help="How long to play.",
+    help="How long to measure, after the ramp-up; a batch that has begun is finished.",
 )
 @click.option("--compare", is_flag=True, help="Measure both backends, and print the ratio.")
 @threads_option()
@@ -62,14 +81,18 @@ def bench(
     limits: Limits,
     as_json: bool,
 ) -> None:
-    """Measure random playouts from the initial state."""
+    """Measure random playouts from the initial state, at full speed.
+
+    Speeds are by the wall clock, and also by the processor time of all threads together, which
+    other programs disturb less.
+    """
     limits = replace(limits, threads=threads or 1)
     if not compare:
         result = _measured(game, seconds, seed, backend, limits)
         if as_json:
             print_json(result)
         else:
-            _print_table([result])
+            _print_table([result], seconds)
         return
     results = [_measured(game, seconds, seed, name, limits) for name in COMPARED]
     slow, fast = (result["states_per_s"] for result in results)
@@ -77,7 +100,7 @@ def bench(
     if as_json:
         print_json({"game": game, "results": results, "ratio": ratio})
     else:
-        _print_table(results)
+        _print_table(results, seconds)
         if ratio is None:
             click.echo(f"{COMPARED[0]} made no move, so there is nothing to compare")
             return
@@ -90,7 +113,7 @@ def _measured(game: str, seconds: float, seed: int, backend: str, limits: Limits
     import numpy as np
 
     with spinner(f"playing on {opened.machine.backend} for {seconds:g} s"):
-        speed = measure(opened.machine, seconds, np.random.default_rng(seed))
+        speed = measure(opened.machine, seconds, np.random.default_rng(seed), limits.threads)
     opened.machine.close()
     return {
         "backend": opened.machine.backend,
@@ -99,79 +122,108 @@ def _measured(game: str, seconds: float, seed: int, backend: str, limits: Limits
         "states_per_s": round(speed.states / speed.seconds, 1),
         "playouts_per_s": round(speed.playouts / speed.seconds, 3),
         "finished": round(speed.finished / speed.playouts, 4),
+        "seconds": round(speed.seconds, 4),
+        "cpu_seconds": round(speed.cpu_seconds, 4),
+        "states_per_cpu_s": round(speed.states / max(speed.cpu_seconds, _LEAST_S), 1),
+        "batches": speed.batches,
     }
 
 
-def _print_table(results: list[dict[str, Any]]) -> None:
+def _print_table(results: list[dict[str, Any]], seconds: float) -> None:
     rows = [
         [f"{x:,}" if isinstance(x, float | int) else x for x in result.values()]
         for result in results
     ]
-    titles = ["backend", "#build s", "#playouts", "#states/s", "#playouts/s", "#finished"]
+    titles = [
+        *("backend", "#build s", "#playouts", "#states/s", "#playouts/s", "#finished"),
+        *("#s", "#CPU s", "#states/CPU s", "#batches"),
+    ]
     print_rich(table_of(titles, rows))
+    for result in results:
+        if result["batches"] == 1 and result["seconds"] > seconds:
+            click.echo(
+                f"on {result['backend']} not even one full batch fits into {seconds:g} s: "
+                f"one was finished, which took {result['seconds']:.3g} s"
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """What was measured.
+    """What was measured, the ramp-up not counted.
 
     Attributes:
         playouts: started from the initial state.
         finished: those that reached a terminal state; the others were cut off.
         states: joint moves made in all of them.
-        seconds: what that took.
+        seconds: what that took, by the wall clock.
+        cpu_seconds: the same in processor time of this process, its threads together.
+        batches: full ones, at least one.
     """
 
     playouts: int
     finished: int
     states: int
     seconds: float
+    cpu_seconds: float
+    batches: int
 
 
 def measure(
     machine: Machine,
     seconds: float,
     rng: np.random.Generator,
+    threads: int = 1,
     clock: Callable[[], float] = time.perf_counter,
+    cpu_clock: Callable[[], float] = time.process_time,
 ) -> Speed:
-    """Play at random for about this long, but at least one playout.
+    """Play full batches at random for about this long, but at least one of them.
 
-    Batches are as large as a tenth of the time allows. Where not even one playout fits, it is
-    cut off.
+    Args:
+        seconds: to measure; the batch that ends nearest to them is the last.
+        threads: of the machine.
     """
-    rate = _warm_up(machine, _WARM_UP_SHARE * seconds, rng, clock)
-    playouts = finished = states = 0
-    started = clock()
+    full = _full_batch(machine, threads)
+    _ramp_up(machine, seconds, rng, full or 1, clock)
+    playouts = finished = states = batches = 0
+    started, cpu_started = clock(), cpu_clock()
     spent = 0.0
-    while spent < seconds:
-        left = seconds - spent
-        lanes, max_steps = 1, _MAX_STEPS
-        if playouts:
-            rate = states / spent
-            affordable = int(min(left, _BATCH_SHARE * seconds) * playouts / spent)
-            lanes = min(max(affordable, 1), 2 * playouts, _MAX_LANES)
-            if left < spent / playouts:
-                break
-        if not playouts or finished < playouts:
-            max_steps = min(max(int(rate * left), 1), _MAX_STEPS)
-        played = machine.playout(machine.initial(lanes), rng, max_steps)
+    while not batches or seconds - spent > spent / batches / 2:
+        lanes = full
+        if lanes is None:
+            wanted = _BATCH_SHARE * seconds * playouts / spent if playouts else 1.0
+            lanes = max(1, int(wanted))
+        played = machine.playout(machine.initial(lanes), rng, MAX_STEPS)
         playouts += lanes
         finished += int(played.finished.sum())
         states += int(played.steps.sum())
-        spent = clock() - started
-    return Speed(playouts, finished, states, spent)
+        batches += 1
+        spent = max(clock() - started, _LEAST_S)
+    return Speed(playouts, finished, states, spent, cpu_clock() - cpu_started, batches)
 
 
-def _warm_up(
-    machine: Machine, seconds: float, rng: np.random.Generator, clock: Callable[[], float]
-) -> float:
-    """States a second, from ever longer playouts of one lane that take about this long."""
+def _full_batch(machine: Machine, threads: int) -> int | None:
+    """Lanes of a full batch; None where playouts go one by one."""
+    from ggp.machine.abilities import TrialPlayer
+
+    if not isinstance(machine, TrialPlayer):
+        return None
+    return BLOCKS_A_BATCH * machine.side_by_side * threads
+
+
+def _ramp_up(
+    machine: Machine,
+    seconds: float,
+    rng: np.random.Generator,
+    lanes: int,
+    clock: Callable[[], float],
+) -> None:
+    """Play longer and longer playouts until a batch takes its time, and not for loading code."""
     max_steps = 1
-    machine.playout(machine.initial(), rng, max_steps)
-    while True:
+    slow = 0
+    while slow < 2 and max_steps < _RAMP_FACTOR * MAX_STEPS:
         started = clock()
-        played = machine.playout(machine.initial(), rng, max_steps)
-        took = max(clock() - started, 1e-9)
-        if took > seconds / 2 or max_steps == _MAX_STEPS:
-            return float(played.steps.sum()) / took
-        max_steps = min(2 * max_steps, _MAX_STEPS)
+        machine.playout(machine.initial(lanes), rng, min(max_steps, MAX_STEPS))
+        if clock() - started > _RAMP_SHARE * seconds:
+            slow += 1
+        else:
+            max_steps *= _RAMP_FACTOR

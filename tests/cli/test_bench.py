@@ -8,8 +8,9 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from ggp.cli.bench import measure
+from ggp.cli.bench import BLOCKS_A_BATCH, MAX_STEPS, Speed, measure
 from ggp.machine import Machine, Playouts
+from ggp.machine.base import IntArray
 from tests.support.commands import json_of, run, text_file
 
 
@@ -22,6 +23,10 @@ def test_bench_gives_the_agreed_fields() -> None:
         "states_per_s",
         "playouts_per_s",
         "finished",
+        "seconds",
+        "cpu_seconds",
+        "states_per_cpu_s",
+        "batches",
     ]
     assert found["backend"] == "propnet"
     assert found["playouts"] > 100
@@ -48,11 +53,17 @@ def test_game_without_an_end_is_cut_off(tmp_path: Path) -> None:
 
 
 class SlowMachine:
-    """Plays games of a fixed length in fixed time, on a clock of its own."""
+    """Plays games of a fixed length in fixed time, on a clock of its own.
 
-    def __init__(self, seconds_per_step: float, length: int) -> None:
+    Args:
+        loading_s: for those that load.
+    """
+
+    def __init__(self, seconds_per_step: float, length: int, loading_s: float = 0.0) -> None:
         self.now_s = 0.0
+        self.loading_s = loading_s
         self.seconds_per_step, self.length = seconds_per_step, length
+        self.batches: list[tuple[int, int]] = []
 
     def clock(self) -> float:
         return self.now_s
@@ -62,22 +73,67 @@ class SlowMachine:
 
     def playout(self, states: int, rng: np.random.Generator, max_steps: int = 1000) -> Playouts:
         steps = np.full(states, min(self.length, max_steps))
-        self.now_s += float(steps.sum()) * self.seconds_per_step
+        self.batches.append((states, max_steps))
+        self.now_s += self.seconds_for(steps)
         finished = np.full(states, max_steps >= self.length)
         return Playouts(np.zeros((states, 1)), steps, finished)
+
+    def seconds_for(self, steps: IntArray) -> float:
+        return float(steps.sum()) * self.seconds_per_step
+
+
+class BlockMachine(SlowMachine):
+    """Plays lanes side by side, and needs time to load before its first batch."""
+
+    side_by_side = 64
+
+    def playouts_after(self) -> None:
+        """Makes it a `TrialPlayer`."""
+
+    def seconds_for(self, steps: IntArray) -> float:
+        loading_s, self.loading_s = self.loading_s, 0.0
+        return loading_s + super().seconds_for(steps[:: self.side_by_side])
+
+
+def measured(machine: SlowMachine, seconds: float) -> Speed:
+    return measure(
+        *(cast(Machine, cast(Any, machine)), seconds, np.random.default_rng(1), 1),
+        *(machine.clock, machine.clock),
+    )
 
 
 @pytest.mark.parametrize("seconds_per_step", [1e-6, 1e-4, 1e-2, 0.3, 1.0, 3.0])
 @pytest.mark.parametrize("length", [1, 30, 1000])
-def test_bench_takes_about_the_time_it_is_given(seconds_per_step: float, length: int) -> None:
+def test_what_is_measured_takes_about_the_time_it_is_given(
+    seconds_per_step: float, length: int
+) -> None:
     machine = SlowMachine(seconds_per_step, length)
-    speed = measure(cast(Machine, cast(Any, machine)), 5.0, np.random.default_rng(1), machine.clock)
-    assert speed.playouts >= 1
+    speed = measured(machine, 5.0)
+    assert speed.finished == speed.playouts >= 1
     assert speed.states / speed.seconds == pytest.approx(1 / seconds_per_step)
-    assert machine.now_s <= 5.0 * 1.25 + 2 * seconds_per_step
-    if length * seconds_per_step <= 5.0:
-        assert speed.finished == speed.playouts
-        assert speed.seconds >= 5.0 / 2
+    assert speed.cpu_seconds == pytest.approx(speed.seconds)
+    longest = max(5.5, length * seconds_per_step, 5 + length * seconds_per_step / 2)
+    assert 5.0 * 0.8 * (speed.batches > 1) <= speed.seconds <= longest + 1e-9
+    if length * seconds_per_step > 5.0:
+        assert (speed.batches, speed.playouts) == (1, 1)
+
+
+@pytest.mark.parametrize("seconds", [0.1, 2.0, 3.0, 15.0])
+def test_the_speed_does_not_depend_on_the_seconds(seconds: float) -> None:
+    """Loading is before, and all batches that count are full ones."""
+    machine = BlockMachine(seconds_per_step=1e-3, length=100, loading_s=1.0)
+    speed = measured(machine, seconds)
+    assert speed.states / speed.seconds == pytest.approx(64 / 1e-3)
+    full = 16 * 64
+    assert machine.batches[-speed.batches :] == [(full, MAX_STEPS)] * speed.batches
+    assert speed.playouts == full * speed.batches
+    assert speed.batches == max(1, round(seconds / 1.6))
+
+
+def test_one_full_batch_is_finished_and_said() -> None:
+    shown = run("bench", "kuhn_poker", "--seconds", "1e-6").stdout
+    assert "not even one full batch fits into 1e-06 s: one was finished, which took" in shown
+    assert json_of("bench", "kuhn_poker", "--seconds", "1e-6")["batches"] == 1
 
 
 def test_comparison_measures_both_backends_and_prints_their_ratio() -> None:
