@@ -44,10 +44,17 @@ def seconds_option(command: _F) -> _F:
 
 
 @contextmanager
-def counting(text: str) -> Iterator[Callable[[int, int], None]]:
-    """A spinner that shows how large the tree is by now."""
+def telling(text: str) -> Iterator[Callable[[str], None]]:
+    """A spinner with a text that goes on with what it is told, if standard error is a terminal."""
     if not sys.stderr.isatty():
-        yield lambda turns, states: None
+        yield lambda now: None
         return
     with console_on(sys.stderr).status(text) as status:
-        yield lambda turns, states: status.update(f"{text}: {turns} turns, {states:,} states")
+        yield lambda now: status.update(f"{text}: {now}")
+
+
+@contextmanager
+def counting(text: str) -> Iterator[Callable[[int, int], None]]:
+    """A spinner that shows how large the tree is by now."""
+    with telling(text) as tell:
+        yield lambda turns, states: tell(f"{turns} turns, {states:,} states")

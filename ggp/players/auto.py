@@ -74,6 +74,11 @@ class Auto:
     def states_visited(self) -> int:
         return self._machine.states_visited - self._visited_before
 
+    @property
+    def tells_policy(self) -> bool:
+        """Whether whoever plays does."""
+        return self._player.tells_policy
+
     def observe(
         self,
         move: str | None,
@@ -113,6 +118,8 @@ class Solved(HyperPlay):
 
     That is so if it was not told its move or percepts of some turn.
     """
+
+    tells_policy = True
 
     def __init__(self, part: Part, context: Context) -> None:
         super().__init__(HyperPlayOptions(), context)

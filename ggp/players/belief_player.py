@@ -44,7 +44,14 @@ _log = logging.getLogger(__name__)
 
 
 class BeliefPlayer(ABC):
-    """A player with a bag of particles; subclasses say how it decides."""
+    """A player with a bag of particles; subclasses say how it decides.
+
+    Attributes:
+        tells_policy: whether the probabilities that it tells, where it does, are its whole policy:
+            the same for all its random choices.
+    """
+
+    tells_policy = False
 
     def __init__(self, options: Any, context: Context) -> None:
         self.options, self.context = options, context

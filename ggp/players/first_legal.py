@@ -11,6 +11,10 @@ from ggp.search.estimates import candidates
 class FirstLegal(BeliefPlayer):
     """The legal move that comes first in alphabetical order."""
 
+    tells_policy = True
+
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         moves = candidates(self.machine, bag).values.tolist()
-        return min(moves, key=self.machine.move_text), self.unvalued(moves)
+        first = min(moves, key=self.machine.move_text)
+        self.probabilities = {self.machine.move_text(first): 1.0}
+        return first, self.unvalued(moves)

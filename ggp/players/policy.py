@@ -34,6 +34,7 @@ class Policy(BeliefPlayer):
 
     Options = PolicyOptions
     options: PolicyOptions
+    tells_policy = True
 
     def __init__(self, options: Any, context: Context) -> None:
         super().__init__(options, context)

@@ -13,6 +13,8 @@ from ggp.search.estimates import candidates
 class RandomLegal(BeliefPlayer):
     """A random one of the moves that are legal in a particle drawn by weight."""
 
+    tells_policy = True
+
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
         moves = candidates(self.machine, bag).values.tolist()
         weights = bag.weights_of(0)

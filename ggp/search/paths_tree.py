@@ -379,6 +379,8 @@ class PathsTree:
         Raises:
             OutOfTime: the deadline has passed.
         """
+        if not len(states):  # all lanes came to known ends, as nearly all do in small games
+            return np.zeros((0, self._num_roles)), np.zeros(0, dtype=np.int64)
         low, high = self.machine.goal_range
         left_s = None if deadline is None else deadline.left_s()
         ended = self.machine.playout(states, rng, max_steps, max_seconds=left_s)

@@ -11,7 +11,7 @@ evaluate players, `efg` writes files.
 
 from ggp.solve.build import MOST_STATES, build_tree
 from ggp.solve.efg import efg_lines
-from ggp.solve.exploitation import Exploitation, RoleResult, exploit
+from ggp.solve.exploitation import Exploitation, RoleResult, exploit, sample_until
 from ggp.solve.sampling import Chooser, Samples, history_of, sample_policy
 from ggp.solve.solver import Profile, Solution, solve, solve_tree
 from ggp.solve.tree import GameTree
@@ -30,6 +30,7 @@ __all__ = [
     "exploit",
     "history_of",
     "sample_policy",
+    "sample_until",
     "solve",
     "solve_tree",
 ]

@@ -3,6 +3,10 @@
 For each sample a new player is led along the incomplete path by what it would have been told, and
 asked for its move. Where it says with which probabilities it plays its moves
 (`Decision.probabilities`), these count, else the move it chose. The policy is the mean.
+
+A few samples that agree do not prove that the next one would. So resampling (a Bayesian bootstrap)
+adds to those of each set one that nobody has seen, of the move that changes the result most. Only
+a player that tells its whole policy (`tells_policy`) is asked once and believed.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ggp.machine.base import FloatArray
+from ggp.machine.base import FloatArray, IntArray
 from ggp.solve.tree import GameTree
 
 
@@ -27,7 +31,11 @@ class Decided(Protocol):
 
 
 class Chooser(Protocol):
-    """What is needed of a player; those of `ggp.players` are such."""
+    """What is needed of a player; those of `ggp.players` are such.
+
+    It may have an attribute `tells_policy`: whether the probabilities that it tells are its whole
+    policy, the same for all its random choices.
+    """
 
     def observe(self, move: str | None, percepts: Sequence[str] | None) -> None: ...
 
@@ -37,48 +45,110 @@ class Chooser(Protocol):
 MakeChooser = Callable[[int, np.random.Generator], Chooser]
 """Makes a player for a role (its index), with all its random choices."""
 
+Shares = tuple[float, ...]
+"""Probability of each move of an information set."""
+
 
 class Samples:
-    """What one player would do, at every information set.
+    """What one player would do at every information set, as far as it was asked.
 
-    Attributes:
+    Args:
         tree: of the game, without subgames split off.
         player: whose.
-        shares: `[S - G, K]` probability of each move at its set, in each of K samples.
+        drawn: what each sample would do, by set, in the order in which they were drawn.
+        told: sets of which the whole policy is known.
     """
 
-    def __init__(self, tree: GameTree, player: int, shares: FloatArray) -> None:
-        self.tree, self.player, self.shares = tree, player, shares
+    def __init__(
+        self, tree: GameTree, player: int, drawn: Sequence[Sequence[Shares]], told: Sequence[bool]
+    ) -> None:
+        self.tree, self.player = tree, player
+        self.drawn, self.told = drawn, told
+        # Equal samples of a set are one entry, which counts that often.
+        entries = [
+            (number, shares, each.count(shares))
+            for number, each in enumerate(drawn)
+            for shares in dict.fromkeys(each)
+        ]
+        sizes = np.array([len(shares) for _, shares, _ in entries], dtype=np.int64)
+        self._sets = np.array([number for number, _, _ in entries], dtype=np.int64)
+        self._counts = np.array([count for _, _, count in entries], dtype=np.float64)
+        self._shares = np.array([p for _, shares, _ in entries for p in shares])
+        self._entry = np.repeat(np.arange(len(entries)), sizes)
+        begins = tree.sets[player].offsets[self._sets]
+        within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        self._slots = np.repeat(begins, sizes) + within
+        self._is_told = np.array(told, dtype=np.bool_)
+        self._entry_told = self._is_told[self._sets]
+
+    @property
+    def sizes(self) -> IntArray:
+        """`[I]` how many samples each set has."""
+        return np.array([len(each) for each in self.drawn], dtype=np.int64)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether nothing is left to chance."""
+        return all(self.told)
 
     def halves(self) -> tuple[Samples, Samples]:
-        """Every other sample, and the rest; there must be two."""
-        return (
-            Samples(self.tree, self.player, self.shares[:, ::2]),
-            Samples(self.tree, self.player, self.shares[:, 1::2]),
+        """Every other sample, and the rest; the only one of a set is in both."""
+        both = (
+            [each if len(each) == 1 else each[start::2] for each in self.drawn] for start in (0, 1)
         )
+        first, second = (Samples(self.tree, self.player, half, self.told) for half in both)
+        return first, second
 
-    def strategy(self, rng: np.random.Generator | None = None) -> FloatArray:
-        """`[S]` the mean over all samples, or over as many drawn with replacement at each set."""
+    def strategy(self) -> FloatArray:
+        """`[S]` the mean over all samples of each set."""
+        return self._mean(self._counts, 0.0)
+
+    def redrawn(self, unseen: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """`[S]` the mean with a random weight for each sample, and for one more.
+
+        Args:
+            unseen: `[S]` what that sample would do.
+        """
+        weights = np.where(self._entry_told, 1.0, rng.standard_gamma(self._counts))
+        more = np.where(self._is_told, 0.0, rng.standard_exponential(len(self.drawn)))
+        return self._mean(weights, more, unseen)
+
+    def spread(self, values: FloatArray) -> FloatArray:
+        """`[I]` about the variance of each set's worth that comes from having few samples.
+
+        Besides the samples there are is one that could be any move.
+
+        Args:
+            values: `[S]` what each move is worth.
+        """
         sets = self.tree.sets[self.player]
-        num_samples = self.shares.shape[1]
-        if rng is None:
-            mean = self.shares.mean(axis=1)
-        else:
-            even = np.full(num_samples, 1 / num_samples)
-            drawn = rng.multinomial(num_samples, even, size=len(sets))
-            mean = (self.shares * np.repeat(drawn, sets.counts, axis=0)).sum(axis=1) / num_samples
-        return np.concatenate([np.ones(self.tree.num_subgames), mean])
+        worth = np.bincount(self._entry, self._shares * values[self._slots], len(self._counts))
+        sizes = np.maximum(self.sizes, 1)
+        mean = np.bincount(self._sets, self._counts * worth, len(sizes)) / sizes
+        off = self._counts * (worth - mean[self._sets]) ** 2
+        body, first = values[self.tree.num_subgames :], sets.offsets[:-1] - sets.offsets[0]
+        width = np.maximum.reduceat(body, first) - np.minimum.reduceat(body, first)
+        found = (np.bincount(self._sets, off, len(sizes)) + width**2) / (sizes + 1) ** 2
+        return np.where(self._is_told, 0.0, found)
+
+    def _mean(
+        self, weights: FloatArray, more: FloatArray | float, unseen: FloatArray | None = None
+    ) -> FloatArray:
+        sets = self.tree.sets[self.player]
+        size = int(sets.offsets[-1])
+        each = weights[self._entry] * self._shares
+        sums = np.bincount(self._slots, each, size).astype(np.float64)
+        totals = np.bincount(self._sets, weights, len(self.drawn)) + more
+        start = self.tree.num_subgames
+        if unseen is not None:
+            sums[start:] += np.repeat(more, sets.counts) * unseen[start:]
+        sums[start:] /= np.repeat(totals, sets.counts)
+        sums[:start] = 1.0
+        return sums
 
 
-def sample_policy(
-    tree: GameTree,
-    player: int,
-    make: MakeChooser,
-    num_samples: int,
-    seed: int,
-    advance: Callable[[], None] = lambda: None,
-) -> Samples:
-    """Ask new players for their moves, at every information set of one role.
+class Asker:
+    """Asks new players for their moves at information sets of one role.
 
     A move that is not legal, which happens where a player fails, counts as a random legal one.
 
@@ -86,24 +156,53 @@ def sample_policy(
         tree: without subgames split off: a player may play differently after every path.
         player: number of the role among the players.
         make: a new player.
-        num_samples: for each information set.
-        seed: with the numbers of player, set and sample the seed of each player.
-        advance: called after each information set.
+        seed: with the numbers of player, set and sample the seed of each player: a sample is the
+            same whatever was asked before.
     """
-    sets = tree.sets[player]
-    shares = np.zeros((len(sets.moves), num_samples))
-    for number in range(len(sets)):
-        history = history_of(tree, player, number)
-        moves = [tree.machine.move_text(move) for move in sets.moves_of(number).tolist()]
-        start = int(sets.offsets[number] - sets.offsets[0])
-        for sample in range(num_samples):
-            rng = np.random.default_rng((seed, player, number, sample))
-            chooser = make(tree.players[player], rng)
+
+    def __init__(self, tree: GameTree, player: int, make: MakeChooser, seed: int) -> None:
+        self._tree, self._player, self._make, self._seed = tree, player, make, seed
+        self._drawn: list[list[Shares]] = [[] for _ in range(len(tree.sets[player]))]
+        self._told = [False] * len(self._drawn)
+
+    def ask(self, number: int, num_samples: int) -> int:
+        """Have so many samples of a set, one if its policy is told.
+
+        Returns:
+            how many players were asked.
+        """
+        tree, drawn = self._tree, self._drawn[number]
+        before = len(drawn)
+        history = history_of(tree, self._player, number)
+        moves = [
+            tree.machine.move_text(m) for m in tree.sets[self._player].moves_of(number).tolist()
+        ]
+        while len(drawn) < num_samples and not self._told[number]:
+            rng = np.random.default_rng((self._seed, self._player, number, len(drawn)))
+            chooser = self._make(tree.players[self._player], rng)
             for move, percepts in history:
                 chooser.observe(move, percepts)
-            shares[start : start + len(moves), sample] = _shares(chooser.choose(), moves)
-        advance()
-    return Samples(tree, player, shares)
+            decision = chooser.choose()
+            drawn.append(_shares(decision, moves))
+            tells = bool(getattr(chooser, "tells_policy", False))
+            self._told[number] = tells and decision.probabilities is not None
+        return len(drawn) - before
+
+    @property
+    def samples(self) -> Samples:
+        """What has been drawn; each set must have been asked for."""
+        drawn = [tuple(each) for each in self._drawn]
+        return Samples(self._tree, self._player, drawn, tuple(self._told))
+
+
+def sample_policy(
+    tree: GameTree, player: int, make: MakeChooser, num_samples: int, seed: int
+) -> Samples:
+    """The same number of samples at every information set of one role; see `Asker`."""
+    asker = Asker(tree, player, make, seed)
+    for number in range(len(tree.sets[player])):
+        asker.ask(number, num_samples)
+    return asker.samples
 
 
 def history_of(tree: GameTree, player: int, number: int) -> list[tuple[str, tuple[str, ...]]]:
@@ -114,8 +213,10 @@ def history_of(tree: GameTree, player: int, number: int) -> list[tuple[str, tupl
     return [(machine.move_text(move), machine.percept_texts(seen)) for move, seen, _ in turns]
 
 
-def _shares(decision: Decided, moves: list[str]) -> FloatArray:
+def _shares(decision: Decided, moves: list[str]) -> Shares:
     told = decision.probabilities or {decision.move: 1.0}
-    shares = np.array([max(told.get(move, 0.0), 0.0) for move in moves])
-    total = shares.sum()
-    return shares / total if total > 0 else np.full(len(moves), 1 / len(moves))
+    shares = [max(told.get(move, 0.0), 0.0) for move in moves]
+    total = sum(shares)
+    if not total > 0:
+        return (1 / len(moves),) * len(moves)
+    return tuple(share / total for share in shares)

@@ -60,12 +60,14 @@ def test_solve_says_why_it_refuses(tmp_path: Path) -> None:
 
 def test_exploit_measures_random_play() -> None:
     found = json_of("exploit", "kuhn_poker", "--player", "random", "--samples", "2", *PROLOG)
-    assert list(found) == ["player", "samples", "roles", "nash_conv"]
+    assert list(found) == ["player", "samples", "roles", "nash_conv", "error", "error_asked"]
     assert (found["player"], found["samples"]) == ("random", 2)
+    assert (found["error"], found["error_asked"]) == (0, 12)
     assert found["nash_conv"] == pytest.approx(22 + 11 / 12)
     assert list(found["roles"]) == ["player1", "player2"]
     first = found["roles"]["player1"]
-    assert list(first) == ["value", "best_response", "ci99"]
+    assert list(first) == ["value", "best_response", "ci99", "asked"]
+    assert first["asked"] == 6  # it tells its policy at each of six sets
     assert first["value"] == pytest.approx(50 - 25 / 6)
     assert first["ci99"] == [pytest.approx(50 - 25 * 5 / 12)] * 2
 
@@ -74,7 +76,7 @@ def test_exploit_shows_a_table() -> None:
     args = ("exploit", "monty_hall", "--player", "legal", "--samples", "1", *PROLOG)
     shown = run(*args).stdout
     assert "against a best response" in shown
-    assert "legal: NashConv 33.3333; 1 sample at each information set" in shown
+    assert "legal: NashConv 33.3333; it tells its policy" in shown
 
 
 def test_convert_prints_the_tree_of_a_game() -> None:
