@@ -34,7 +34,6 @@ from match_runner.reproduce.grid import (
     Grid,
     cell_text,
     selected,
-    share_together,
     shares_of,
     sign_of,
 )
@@ -247,8 +246,10 @@ def test_shares_are_fifty_where_players_are_equal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("shares", "sign", "text"),
     [
-        ([25.0] * 10, -1, "25.0 -"),
-        ([75.0] * 8 + [50.0] * 2, 1, "70.0 +"),
+        ([0.0] * 10, -1, "0.0 -"),
+        ([25.0] * 10, 0, "25.0"),
+        ([25.0] * 30, -1, "25.0 -"),
+        ([75.0] * 30 + [50.0] * 5, 1, "71.4 +"),
         ([25.0, 75.0] * 5, 0, "50.0"),
         ([50.0] * 10, 0, "50.0"),
         ([0.0] * 9, None, "0.0"),
@@ -260,15 +261,6 @@ def test_shares_are_judged_from_ten_rounds_on(
 ) -> None:
     assert sign_of(shares) == sign
     assert cell_text(shares) == text
-
-
-def test_games_count_equally_together() -> None:
-    together = share_together([[60.0, 40.0, 50.0], [80.0] * 30, []])
-    assert together.value == pytest.approx(65)
-    assert together.low is not None
-    assert together.low < 65
-    assert share_together([[], []]).value is None
-    assert share_together([[50.0], [60.0, 70.0]]).low is None
 
 
 # ---------------------------------------------------------------- running them
@@ -364,7 +356,7 @@ def test_all_is_still_the_paper() -> None:
 
 
 def test_parts_of_experiments_that_are_no_grids_cannot_be_named(tmp_path: Path) -> None:
-    for more in (("--only", "kuhn_poker"), ("--minutes", "1")):
+    for more in (("--only", "kuhn_poker"), ("--minutes", "1"), ("--until", "decided")):
         result = run("table1", "--out", str(tmp_path), *more)
         assert result.exit_code == 2
-        assert "--only and --minutes are for the grids: strength, clock" in result.stderr
+        assert "--only, --minutes and --until are for the grids: strength, clock" in result.stderr
