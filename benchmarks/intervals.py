@@ -130,23 +130,27 @@ def misses_of(
     )
 
 
-def wrong_choices(repeats: int, seed: int) -> dict[str, float]:
+def wrong_choices(repeats: int, resampled: int, seed: int) -> dict[str, float]:
     """How often one of several equal players is said to be surely worse than the best one.
 
     Of equal players each is the best, so the first stands for it.
+
+    Args:
+        repeats, resampled: runs by betting, and among them those of the other intervals.
     """
     rng = np.random.default_rng(seed)
     names = [str(number) for number in range(NUM_PLAYERS)]
-    wrong = {"betting, corrected": 0, "resampled": 0}
-    for _ in range(repeats):
+    corrected = plain = 0
+    for number in range(repeats):
         scores = SCORES.draw(rng, PLAYED, NUM_PLAYERS)
         verdict = judge(names, [dict(enumerate(row)) for row in scores.tolist()], 0, fixed=False)
         assert verdict is not None
-        wrong["betting, corrected"] += names[0] not in (verdict.best, *verdict.as_good)
-        more = scores[:, int(verdict.best)] - scores[:, 0]
-        interval = fixed_interval(more.tolist(), _SEED, DIFFERENCES)
-        wrong["resampled"] += verdict.best != names[0] and (interval.low or 0.0) > 0
-    return {name: number / repeats for name, number in wrong.items()}
+        corrected += names[0] not in (verdict.best, *verdict.as_good)
+        if number < resampled and verdict.best != names[0]:
+            more = scores[:, int(verdict.best)] - scores[:, 0]
+            interval = fixed_interval(more.tolist(), _SEED, DIFFERENCES)
+            plain += (interval.low or 0.0) > 0
+    return {"betting, corrected": corrected / repeats, "resampled": plain / max(1, resampled)}
 
 
 def _missed_by_betting(
@@ -189,7 +193,7 @@ def main(repeats: int, resampled: int, seed: int, as_json: bool) -> None:
         with spinner(name):
             found[name] = misses_of(name, FEW, repeats, seed, resampled)
     with spinner("choices"):
-        choices = wrong_choices(resampled, seed)
+        choices = wrong_choices(resampled, resampled, seed)
     if as_json:
         print_json({"misses": {n: asdict(m) for n, m in found.items()}, "choices": choices})
         return
