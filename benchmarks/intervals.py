@@ -198,21 +198,20 @@ def main(repeats: int, resampled: int, seed: int, as_json: bool) -> None:
         print_json({"misses": {n: asdict(m) for n, m in found.items()}, "choices": choices})
         return
     head = ("%", *(f"#{num}" for num in FEW), "#any")
-    for title, rows in (
-        (
-            f"by betting; any: looked at after each of {PEEKED} rounds",
-            [(n, *m.betting.values(), m.peeking) for n, m in found.items()],
-        ),
-        (
-            f"resampled or exact binomial; any: after 5, 10 ... {LOOKS[-1]} rounds",
-            [(n, *m.resampled.values(), m.resampled_peeking or 0.0) for n, m in found.items()],
-        ),
-    ):
-        click.echo(title)
-        shown = [(name, *(f"{100 * share:.1f}" for share in shares)) for name, *shares in rows]
-        print_rich(table_of(head, shown))
+    click.echo(f"by betting; any: looked at after each of {PEEKED} rounds")
+    rows = [(n, *_percent(*m.betting.values(), m.peeking)) for n, m in found.items()]
+    print_rich(table_of(head, rows))
+    click.echo(f"resampled or exact binomial; any: after 5, 10 ... {LOOKS[-1]} rounds")
+    rows = [
+        (n, *_percent(*m.resampled.values(), m.resampled_peeking or 0.0)) for n, m in found.items()
+    ]
+    print_rich(table_of(head, rows))
     click.echo(f"the best of {NUM_PLAYERS} equal players left out after {PLAYED} rounds")
-    print_rich(table_of(("", "#%"), [(n, f"{100 * s:.1f}") for n, s in choices.items()]))
+    print_rich(table_of(("", "#%"), [(name, *_percent(s)) for name, s in choices.items()]))
+
+
+def _percent(*shares: float) -> tuple[str, ...]:
+    return tuple(f"{100 * share:.1f}" for share in shares)
 
 
 if __name__ == "__main__":

@@ -179,11 +179,9 @@ def _certainty(result: dict[str, Any], *, whole: bool) -> str:
     if verdict is None:
         return f"{told}; no round was played to its end"
     if more is None:
-        most = f"{verdict['most_rounds']:,}"
-        return f"{told}; no number of rounds below {most} would decide if all went as so far"
+        return f"{told}; {verdict['forecast']}"
     asked = f"--rounds {verdict['rounds'] + more}" + ("" if whole else " and more --minutes")
-    rounds = "round" if more == 1 else "rounds"
-    return f"{told}; about {more:,} more {rounds} would decide ({asked})"
+    return f"{told}; {verdict['forecast']} ({asked})"
 
 
 def _text(value: float | None) -> str:

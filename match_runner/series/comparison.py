@@ -110,7 +110,8 @@ class ComparisonSummary:
     @property
     def methods(self) -> list[str]:
         """How its intervals are made, and when they hold."""
-        return methods_text(each.score for each in (*self.players, *self.differences))
+        scores = [player.score for player in self.players]
+        return methods_text([*scores, *(difference.score for difference in self.differences)])
 
     def to_json(self) -> dict[str, Any]:
         """The JSON that `match-runner compare --json` prints."""

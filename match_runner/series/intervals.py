@@ -134,13 +134,13 @@ def fixed_interval(
     mean = math.fsum(values) / num
     if all(value in (low, high) for value in values):
         share = share_interval(sum(value == high for value in values), num, level)
-        ends = (low + (high - low) * (end or 0.0) for end in (share.low, share.high))
-        return Interval(mean, *ends, FIXED)
+        least, most = (low + (high - low) * (end or 0.0) for end in (share.low, share.high))
+        return Interval(mean, least, most, FIXED)
     if all(value == values[0] for value in values):
         others = share_interval(0, num, level).high or 0.0
         return Interval(mean, mean - others * (mean - low), mean + others * (high - mean), FIXED)
-    ends = _bootstrap(np.asarray(values, dtype=np.float64), seed, level)
-    return Interval(mean, *ends, FIXED)
+    least, most = _bootstrap(np.asarray(values, dtype=np.float64), seed, level)
+    return Interval(mean, least, most, FIXED)
 
 
 def mean_of_means(

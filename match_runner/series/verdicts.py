@@ -31,6 +31,9 @@ DIFFERENCES = (-SPAN, SPAN)
 MOST_ROUNDS = 10_000
 """Rounds beyond which it is not said how many are needed."""
 
+FEWEST_ROUNDS = 3
+"""Rounds from which on it is said how many are needed."""
+
 DECIDED, SMALL, UNDECIDED = "decided", "small", "undecided"
 """One player is better than all others; the best ones differ by less than matters; neither."""
 
@@ -46,7 +49,8 @@ class Verdict:
         players: how many were compared.
         rounds: by which.
         more_rounds: about how many more would leave nobody who may be as good, if they went as
-            those so far; 0 if nobody is left, None if more than `MOST_ROUNDS`.
+            those so far; 0 if nobody is left, None if more than `MOST_ROUNDS`, or if these are
+            fewer than `FEWEST_ROUNDS`.
         margin: surely less than this are the differences between the best one and those that may
             be as good, in points of score; 0 if nobody is left.
     """
@@ -63,9 +67,19 @@ class Verdict:
         """Whether the best one is surely better than all others (99 %)."""
         return not self.as_good
 
+    @property
+    def forecast(self) -> str:
+        """How many more rounds would decide, in words."""
+        more = self.more_rounds
+        if self.rounds < FEWEST_ROUNDS:
+            return "so few rounds do not tell how many would decide"
+        if more is None:
+            return f"no number of rounds below {MOST_ROUNDS:,} would decide if all went as so far"
+        return f"about {more:,} more round{'' if more == 1 else 's'} would decide"
+
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
-        return {**asdict(self), "decided": self.decided, "most_rounds": MOST_ROUNDS}
+        return {**asdict(self), "decided": self.decided, "forecast": self.forecast}
 
 
 def level_among(num_players: int) -> float:
@@ -165,20 +179,12 @@ def verdict_text(verdict: Verdict, matches_a_round: int) -> str:
     if verdict.decided:
         than = "the other" if verdict.players == 2 else "all others"
         return f"{verdict.best} scored more than {than} for certain ({certain})"
+    more = verdict.more_rounds
+    matches = "" if more is None else f" ({more * matches_a_round:,} matches)"
     return (
         f"undecided ({certain}): {verdict.best} scored most, but {listed(verdict.as_good)} may be "
-        f"as good; {more_text(verdict, matches_a_round)}"
+        f"as good; {verdict.forecast}{matches}"
     )
-
-
-def more_text(verdict: Verdict, matches_a_round: int) -> str:
-    """How many more rounds would decide."""
-    more = verdict.more_rounds
-    if more is None:
-        return f"no number of rounds below {MOST_ROUNDS:,} would decide if all went as so far"
-    rounds = "1 more round" if more == 1 else f"{more:,} more rounds"
-    matches = "" if matches_a_round == 1 else f" ({more * matches_a_round:,} matches)"
-    return f"about {rounds}{matches} would decide"
 
 
 def _by_mean(rounds: Sequence[Scores], num_players: int) -> list[int]:
@@ -196,6 +202,8 @@ def _scaled(difference: float) -> float:
 
 def _more_rounds(differences: Sequence[float], alpha: float) -> int | None:
     num = len(differences)
+    if num < FEWEST_ROUNDS:
+        return None
     sample = sample_of(DIFFERENCES, differences)
     times = times_until_above(sample, _scaled(0.0), alpha, MOST_ROUNDS / num)
     return None if times is None else max(1, math.ceil(times * num) - num)

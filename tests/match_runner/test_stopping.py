@@ -85,7 +85,7 @@ def test_it_says_how_many_more_rounds_would_decide() -> None:
     more = found.more_rounds
     assert verdict_text(found, 2) == (
         "undecided (99 %): a scored most, but b may be as good; "
-        f"about {more} more rounds ({2 * more} matches) would decide"
+        f"about {more} more rounds would decide ({2 * more} matches)"
     )
     enough = (differences * 100)[: 4 + more + 2]
     assert settled(rounds_of(*enough), 2, 1.0) == DECIDED
@@ -212,7 +212,7 @@ def stopped(
 
 def timeless(summary: ComparisonSummary) -> dict[str, Any]:
     """Its JSON without times."""
-    found = json.loads(json.dumps(summary.to_json()))
+    found: dict[str, Any] = json.loads(json.dumps(summary.to_json()))
     for player in found["players"]:
         for effort in (player["effort"], *(r["effort"] for r in player["by_role"].values())):
             del effort["seconds"]
@@ -289,7 +289,8 @@ def test_a_match_that_cannot_be_played_ends_it() -> None:
 
 
 def methods(summary: ComparisonSummary) -> set[str | None]:
-    return {each.score.method for each in (*summary.players, *summary.differences)}
+    shown = [player.score.method for player in summary.players]
+    return {*shown, *(difference.score.method for difference in summary.differences)}
 
 
 def test_only_a_series_that_was_played_as_planned_was_fixed(tmp_path: Path) -> None:
