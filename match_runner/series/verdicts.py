@@ -51,8 +51,8 @@ class Verdict:
         more_rounds: about how many more would leave nobody who may be as good, if they went as
             those so far; 0 if nobody is left, None if more than `MOST_ROUNDS`, or if these are
             fewer than `FEWEST_ROUNDS`.
-        margin: surely less than this are the differences between the best one and those that may
-            be as good, in points of score; 0 if nobody is left.
+        margin: how far those that may be as good may be from the best one, in points of score, by
+            the widest of their intervals; 0 if nobody is left. Surely nobody is better by more.
     """
 
     best: str

@@ -349,6 +349,29 @@ def test_the_command_plays_a_part_and_writes_it_down(
     assert None in result["panels"][0]["values"][0]
 
 
+def test_duels_of_a_grid_may_end_by_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli, "open_executor", executor_here)
+    duel = Duel("kuhn_poker", ("legal", "random"), "a")
+    monkeypatch.setattr(cli, "GRIDS", {"strength": grid_of([duel])})
+    until = ("strength", "--until", "decided", "--out", str(tmp_path))
+    shown = run(*until, "--most", "9", "--worth", "150")
+    assert shown.exit_code == 0, shown.output
+    report = (tmp_path / "strength.md").read_text()
+    assert "Of the 1 duels of the grid, 1 were played; of the at most 8 matches, 8." in report
+    assert "surely smaller than 150, in 0; 1 came to an end undecided, and 0 can go on." in report
+    assert "- 99 % intervals by betting: valid at any number of rounds" in report
+    shown = run(*until, "--most", "400", "--worth", "150", "--json")
+    (point,) = json.loads(shown.stdout)["results"][0]["points"]
+    assert 8 < point["count"] < 100
+    assert point["value"]["method"] == "betting"
+    for more in (("--matches", "4"), ("--quick",)):
+        refused = run(*until, *more)
+        assert refused.exit_code == 2
+        assert "--until decided exclude each other" in refused.stderr
+
+
 def test_all_is_still_the_paper() -> None:
     for name in (cli.ALL, cli.ALL_003, cli.EVERYTHING):
         assert not {"strength", "clock"}.intersection(e.name for e in cli.wanted(name))
