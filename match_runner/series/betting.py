@@ -1,9 +1,9 @@
 """Bounds on a mean that hold after any number of values, also where one looks and goes on.
 
-If the mean of values between 0 and 1 were at most m, nobody could expect to win by betting that they
-are above m, value by value. To have 200 times the money at any time then has a chance of 1/200 at
-most (Ville's inequality). So where somebody comes to have it, the mean is above m, however often one
-has looked. Bets on the other side bound the mean from above.
+If the mean of values between 0 and 1 were at most m, nobody could expect to win by betting, value
+by value, that they are above m. To have 200 times the money at any time then has a chance of 1/200
+at most (Ville's inequality). So where somebody comes to have it, the mean is above m, however often
+one has looked. Bets on the other side bound the mean from above.
 
 These are the hedged grid bets (hgKelly) of Waudby-Smith & Ramdas, *Estimating means of bounded
 random variables by betting*, J. R. Stat. Soc. B 86 (2024). The money is split evenly, first

@@ -25,14 +25,14 @@ BETTING, FIXED, STUDENT = "betting", "fixed", "student"
 
 METHODS = {
     BETTING: "by betting: valid at any number of rounds, also when more are played after looking",
-    FIXED: "resampled or exact binomial: valid for this number of rounds, fixed beforehand",
+    FIXED: "resampled or exact binomial: for this number of rounds only, fixed beforehand",
     STUDENT: "by Student's t: valid for values that are nearly normal",
 }
 """How intervals are made, and when they hold."""
 
 FIXED_ROUNDS = 50
-"""Rounds from which on intervals of a fixed number of rounds miss about as rarely as they promise;
-of fewer, resampling misses up to 20 times as often (`python -m benchmarks.intervals`)."""
+"""Rounds from which on intervals of a fixed number of rounds miss about as rarely as they promise,
+in 2 % where scores are very skewed; of fewer, in up to 20 % (`python -m benchmarks.intervals`)."""
 
 GOALS = (0.0, 100.0)
 """The goal values of GDL go from 0 to 100."""

@@ -41,6 +41,7 @@ from match_runner.reproduce.plots import draw_chart
 from match_runner.reproduce.results import Claim, Settings
 from match_runner.reproduce.results import Result as Made
 from match_runner.series.match_task import MatchTask
+from match_runner.series.stopping import Until
 from match_runner.workers.inline import InlineExecutor
 from tests.support.games import machine_of_game
 
@@ -356,16 +357,15 @@ def test_duels_of_a_grid_may_end_by_themselves(
     duel = Duel("kuhn_poker", ("legal", "random"), "a")
     monkeypatch.setattr(cli, "GRIDS", {"strength": grid_of([duel])})
     until = ("strength", "--until", "decided", "--out", str(tmp_path))
-    shown = run(*until, "--most", "9", "--worth", "150")
+    shown = run(*until, "--most", "9", "--worth", "5")
     assert shown.exit_code == 0, shown.output
     report = (tmp_path / "strength.md").read_text()
     assert "Of the 1 duels of the grid, 1 were played; of the at most 8 matches, 8." in report
-    assert "surely smaller than 150, in 0; 1 came to an end undecided, and 0 can go on." in report
+    assert "surely smaller than 5, in 0; 1 came to an end undecided, and 0 can go on." in report
     assert "- 99 % intervals by betting: valid at any number of rounds" in report
-    shown = run(*until, "--most", "400", "--worth", "150", "--json")
-    (point,) = json.loads(shown.stdout)["results"][0]["points"]
-    assert 8 < point["count"] < 100
-    assert point["value"]["method"] == "betting"
+    result, _ = made(grid_of([duel]), settings(tmp_path, 400, until=Until(40.0, 400)))
+    assert 8 < result.points[0].count < 100
+    assert "smaller than 40, in 1;" in result.method
     for more in (("--matches", "4"), ("--quick",)):
         refused = run(*until, *more)
         assert refused.exit_code == 2
