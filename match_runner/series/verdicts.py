@@ -71,6 +71,8 @@ class Verdict:
     def forecast(self) -> str:
         """How many more rounds would decide, in words."""
         more = self.more_rounds
+        if self.decided:
+            return "no more rounds are needed"
         if self.rounds < FEWEST_ROUNDS:
             return "so few rounds do not tell how many would decide"
         if more is None:

@@ -1,4 +1,4 @@
-"""Verdicts about players, series that stop by themselves, and what is fixed beforehand."""
+"""Series that end by themselves, and what is fixed beforehand."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,126 +18,45 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from benchmarks.intervals import wrong_choices
 from match_runner.cli import main
+from match_runner.match.records import MatchRecord
 from match_runner.match.referee import play_match
 from match_runner.reproduce.duels import Duel, play_duel, stored_duel
 from match_runner.reproduce.results import Settings
 from match_runner.series import holding
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import held_so_far, run_until
+from match_runner.series.holding import held_so_far
 from match_runner.series.intervals import BETTING, FIXED, FIXED_ROUNDS
-from match_runner.series.outcomes import Played
 from match_runner.series.plan import Series, plan_all
-from match_runner.series.stopping import FORECAST_ROUNDS, Forecast, Stopper, Until
+from match_runner.series.stopping import FORECAST_ROUNDS, Forecast, Until
 from match_runner.series.store import FILE, open_store
 from match_runner.series.verdicts import (
     DECIDED,
-    DIFFERENCES,
-    MOST_ROUNDS,
     SMALL,
     UNDECIDED,
-    judge,
-    rounds_to_tell,
-    settled,
-    verdict_text,
 )
-from match_runner.workers.executor import Executor
 from match_runner.workers.inline import InlineExecutor
 from tests.match_runner.comparisons import (
     CrashingExecutor,
     StoppedError,
     compared,
+    held,
     num_matches,
     series_of,
 )
 from tests.match_runner.support import arena_of
-from tests.support.effort import examples
 
 PLAYERS = ("legal", "random")
 """The first one is better, see `Drawn`."""
 
 
-# ---------------------------------------------------------------- verdicts
-
-
-def rounds_of(*differences: float) -> list[dict[int, float]]:
-    return [{0: 50 + each / 2, 1: 50 - each / 2} for each in differences]
-
-
-def test_the_best_one_is_named_when_all_others_are_surely_worse() -> None:
-    found = judge(["a", "b"], rounds_of(*[60.0] * 20), 0, fixed=False)
-    assert found is not None
-    assert (found.best, found.as_good, found.more_rounds, found.margin) == ("a", (), 0, 0)
-    assert verdict_text(found, 2) == "a scored more than the other for certain (99 %)"
-    worse = judge(["a", "b"], rounds_of(*[-60.0] * 20), 0, fixed=False)
-    assert worse is not None
-    assert (worse.best, worse.decided) == ("b", True)
-    assert judge(["a", "b"], [], 0, fixed=False) is None
-
-
-def test_it_says_how_many_more_rounds_would_decide() -> None:
-    differences = [60.0, 20.0, 60.0, 20.0]
-    found = judge(["a", "b"], rounds_of(*differences), 0, fixed=False)
-    assert found is not None
-    assert not found.decided
-    assert found.more_rounds is not None
-    assert 40 < found.margin <= 200
-    more = found.more_rounds
-    assert verdict_text(found, 2) == (
-        "undecided (99 %): a scored most, but b may be as good; "
-        f"about {more} more rounds would decide ({2 * more} matches)"
-    )
-    enough = (differences * 100)[: 4 + more + 2]
-    assert settled(rounds_of(*enough), 2, 1.0) == DECIDED
-    assert settled(rounds_of(*enough[:-4]), 2, 1.0) == UNDECIDED
-
-
-def test_no_number_of_rounds_is_named_where_none_would_decide() -> None:
-    found = judge(["a", "b"], rounds_of(60.0, -60.0, 0.0), 0, fixed=False)
-    assert found is not None
-    assert found.more_rounds is None
-    assert f"no number of rounds below {MOST_ROUNDS:,} would decide" in verdict_text(found, 2)
-
-
-def test_the_best_of_many_has_to_be_surer() -> None:
-    differences = rounds_of(*[60.0] * 10)
-    assert settled(rounds_of(*[100.0] * 10), 2, 1.0) == DECIDED
-    of_five = [{**scores, 2: 0.0, 3: 0.0, 4: 0.0} for scores in rounds_of(*[100.0] * 10)]
-    assert settled(of_five, 5, 1.0) == UNDECIDED
-    assert settled([{**scores, 1: 0.0} for scores in of_five] * 2, 5, 1.0) == DECIDED
-    found = judge(list("abc"), [{**scores, 2: 0.0} for scores in differences * 2], 0, fixed=False)
-    assert found is not None
-    assert verdict_text(found, 3).endswith("for certain (99 %, chosen among 3)")
-
-
-def test_equal_players_are_hardly_ever_called_worse_than_the_best() -> None:
-    found = wrong_choices(examples(160), 0, seed=1)
-    assert found["betting, corrected"] <= 0.01
-
-
-@pytest.mark.parametrize(("difference", "spread"), [(10, 30), (20, 60), (30, 90), (50, 1)])
-def test_rounds_to_tell_a_difference_are_about_those_it_takes(
-    difference: float, spread: float
-) -> None:
-    told = rounds_to_tell(difference, spread, 2)
-    assert told is not None
-    rng = np.random.default_rng(0)
-    taken = []
-    for _ in range(15):
-        drawn = np.clip(rng.normal(difference, spread, 4 * told), *DIFFERENCES).tolist()
-        rounds = rounds_of(*drawn)
-        step = max(1, told // 10)
-        ends = range(step, len(rounds), step)
-        taken.append(next((n for n in ends if settled(rounds[:n], 2, 1.0) == DECIDED), 10**6))
-    assert told / 2 < np.median(taken) < 2 * told
-    more = rounds_to_tell(difference, spread, 5)
-    assert more is not None
-    assert more > told
-    assert rounds_to_tell(0.5, 60, 2) is None
-
-
 # ---------------------------------------------------------------- stopping
+
+
+@cache
+def some_match() -> MatchRecord:
+    """What other goals are put into."""
+    return play_match(arena_of("kuhn_poker", "player1=legal", "player2=legal"), 0)
 
 
 class Drawn(InlineExecutor):
@@ -148,8 +68,6 @@ class Drawn(InlineExecutor):
 
     def __init__(self) -> None:
         self.seeds: list[int] = []
-        arena = arena_of("kuhn_poker", "player1=legal", "player2=legal")
-        self._blank = play_match(arena, 0)
 
     def submit(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Future[Any]:
         (task,) = args
@@ -158,7 +76,7 @@ class Drawn(InlineExecutor):
         worse = float(rng.choice([0.0, 50.0, 100.0], p=[0.6, 0.3, 0.1]))
         goals = {r: worse if p == "random" else 100.0 - worse for r, p in task.players.items()}
         future: Future[Any] = Future()
-        future.set_result(replace(self._blank, seed=task.seed, goals={**goals, "random": 0.0}))
+        future.set_result(replace(some_match(), seed=task.seed, goals={**goals, "random": 0.0}))
         return future
 
 
@@ -190,24 +108,13 @@ def stopped(
     series: Series,
     folder: Path | None,
     until: Until,
-    executor: Executor | None = None,
+    executor: InlineExecutor | None = None,
     stop_after: int | None = None,
 ) -> tuple[ComparisonSummary, tuple[str, ...], list[tuple[Forecast, ...]]]:
     """What a series comes to that ends by itself, what could not be played, and what was said."""
     said: list[Any] = []
-    ended = 0
-
-    def watch(match: Played) -> None:
-        nonlocal ended
-        ended += 1
-        if ended == stop_after:
-            raise StoppedError
-
-    with open_store(folder, series, fixed=False) as store:
-        stopper = Stopper(series, until)
-        place = executor or Drawn()
-        failures = run_until(series, store, place, watch, stopper, said.append)
-        return summarize(held_so_far(series, store, until)), failures, said
+    found, failures = held(series, folder, executor or Drawn(), stop_after, until, said.append)
+    return summarize(found), failures, said
 
 
 def timeless(summary: ComparisonSummary) -> dict[str, Any]:
@@ -262,16 +169,14 @@ def test_a_stopped_one_goes_on_and_ends_alike(tmp_path: Path) -> None:
 
 
 def test_a_small_difference_ends_it_and_so_does_the_limit() -> None:
-    # Equal players: what each gets more in one match of a round, the other does in the next.
-    players = {"a": "legal", "b": "legal"}
+    players = {"a": "legal", "b": "legal"}  # who always score the same
     equals = replace(series_of("kuhn_poker", *PLAYERS, rounds=30), players=players)
-    place = InlineExecutor()
-    small, _, _ = stopped(equals, None, Until(worth=60.0, most=60), place)
+    small, _, _ = stopped(equals, None, Until(worth=60.0, most=60))
     assert small.ending is not None
     assert (small.ending.outcome, small.played < 60) == (SMALL, True)
     assert small.verdict is not None
     assert small.verdict.margin < 60
-    over, _, _ = stopped(equals, None, Until(worth=5.0, most=60), place)
+    over, _, _ = stopped(equals, None, Until(worth=5.0, most=60))
     assert over.ending is not None
     assert (over.ending.outcome, over.played) == (UNDECIDED, 60)
 
@@ -415,5 +320,6 @@ def test_duels_end_by_themselves_and_show_what_counts(tmp_path: Path) -> None:
     assert everything is not None
     assert len(everything.matches) > len(played.matches)
     one_role = Duel("monty_hall", PLAYERS, "b")
-    alone = play_duel(one_role, replace(settings, matches=10), InlineExecutor(), lambda: None)
+    few = replace(settings, matches=10, until=Until(most=10))
+    alone = play_duel(one_role, few, InlineExecutor(), lambda: None)
     assert len(alone.matches) == 10  # of both players together
