@@ -12,7 +12,7 @@ from ggp.players import Decision
 from match_runner.match.referee import Conditions
 from match_runner.reproduce.results import Settings, Tell
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import Held, held_so_far, run_until
+from match_runner.series.holding import Held, held_so_far, play_missing
 from match_runner.series.outcomes import Played, decisions_of
 from match_runner.series.plan import (
     MEASURE,
@@ -22,8 +22,6 @@ from match_runner.series.plan import (
     check_series,
     measured_rounds,
 )
-from match_runner.series.runner import run_series
-from match_runner.series.stopping import Stopper
 from match_runner.series.store import FILE, open_store
 from match_runner.workers.executor import Executor
 
@@ -135,11 +133,7 @@ def play_duel(duel: Duel, settings: Settings, executor: Executor, tell: Tell) ->
         for kind in (MEASURE, PLAY):
             for _ in store.matches(kind):
                 tell()
-        if until is None:
-            failures = run_series(series, store, executor, lambda _: tell())
-        else:
-            stopper = Stopper(series, until)
-            failures = run_until(series, store, executor, lambda _: tell(), stopper)
+        failures = play_missing(series, store, executor, lambda _: tell(), until)
         held = held_so_far(series, store, until)
     return PlayedDuel(held, failures)
 

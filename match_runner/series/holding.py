@@ -92,7 +92,6 @@ def hold_series(
         open_executor(place.jobs, place.scheduler, place.match_seconds) as executor,
         open_store(place.folder, series, fixed=until is None) as store,
     ):
-        stopper = None if until is None else Stopper(series, until)
         try:
             with _each_warning_once(), _progress(series, store) as advance:
 
@@ -100,10 +99,7 @@ def hold_series(
                     files.write(match)
                     advance(match)
 
-                if stopper is None:
-                    failures = run_series(series, store, executor, watch)
-                else:
-                    failures = run_until(series, store, executor, watch, stopper, _say_forecasts)
+                failures = play_missing(series, store, executor, watch, until, _say_forecasts)
         except KeyboardInterrupt:
             interrupted = True
         held = held_so_far(series, store, until)
@@ -143,19 +139,23 @@ def printer(
     return show
 
 
-def run_until(
+def play_missing(
     series: Series,
     store: Store,
     executor: Executor,
     watch: Watcher,
-    stopper: Stopper,
+    until: Until | None = None,
     say: Callable[[Sequence[Forecast]], None] = lambda forecasts: None,
 ) -> tuple[str, ...]:
-    """Play a series until it is over; see `run_series`.
+    """Play what is missing of a series, see `run_series`.
 
     Args:
+        until: when the series, of one game, ends by itself.
         say: told what it will take to tell differences, once that is known.
     """
+    if until is None:
+        return run_series(series, store, executor, watch)
+    stopper = Stopper(series, until)
 
     def note(match: Played) -> None:
         known = bool(stopper.forecasts)

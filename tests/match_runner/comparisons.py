@@ -11,11 +11,10 @@ from typing import Any, TypeVar
 
 from ggp.gdl.normalize import load
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import Held, held_so_far, run_until
+from match_runner.series.holding import Held, held_so_far, play_missing
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, Series, SeriesGame, check_series
-from match_runner.series.runner import run_series
-from match_runner.series.stopping import Forecast, Stopper, Until
+from match_runner.series.stopping import Forecast, Until
 from match_runner.series.store import FILE, open_store
 from match_runner.workers.executor import WorkerCrashError
 from match_runner.workers.inline import InlineExecutor
@@ -74,7 +73,7 @@ def held(
     Args:
         stop_after: matches after which it stops with `StoppedError`.
         until: when it ends by itself.
-        say: see `run_until`.
+        say: see `play_missing`.
     """
     ended = 0
 
@@ -86,10 +85,7 @@ def held(
 
     place = executor or InlineExecutor()
     with open_store(folder, series, fixed=until is None) as store:
-        if until is None:
-            failures = run_series(series, store, place, watch)
-        else:
-            failures = run_until(series, store, place, watch, Stopper(series, until), say)
+        failures = play_missing(series, store, place, watch, until, say)
         return held_so_far(series, store, until), failures
 
 
