@@ -316,3 +316,8 @@ def _usage_text(error: click.ClickException) -> str:
 
 def _one_line(text: str) -> str:
     return printable(" ".join(line.strip() for line in text.splitlines()))
+
+
+def listed(names: Sequence[str]) -> str:
+    """`A, B and C`."""
+    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"

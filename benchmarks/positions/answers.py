@@ -77,7 +77,7 @@ def wrong(answers: Sequence[Answer]) -> Interval:
 
 def lost(answers: Sequence[Answer], seed: int = 0) -> Interval:
     """The mean of what answers lost, in points, with its 99 % interval."""
-    return mean_interval([each.lost for each in answers], seed)
+    return mean_interval([each.lost for each in answers], seed, fixed=True)
 
 
 def to_json(answers: Sequence[Answer]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from ggp.cli.arguments import (
 )
 from ggp.cli.progress import bar_of
 from ggp.cli.properties import walks_for
-from ggp.console import print_json, print_rich, spinner, table_of
+from ggp.console import listed, print_json, print_rich, spinner, table_of
 from ggp.errors import ConfigError
 from ggp.launch import preload
 
@@ -81,7 +80,8 @@ def advise(
 ) -> None:
     """Say which player suits a game, and why.
 
-    The reasons come from the figures of `ggp properties`. Short matches at equal time decide.
+    The reasons come from the figures of `ggp properties`. Short matches at equal time decide, as
+    far as they can tell one player from the others for certain (99 %).
     """
     preload("ggp.players", "ggp.library")
     from ggp.library import Game, compare
@@ -110,7 +110,7 @@ def advise(
     if as_json:
         print_json(result)
     else:
-        _show(result, rounds * len(asked))
+        _show(result, rounds)
 
 
 def _advice(
@@ -118,10 +118,11 @@ def _advice(
 ) -> dict[str, Any]:
     from ggp.study.advice import KINDS, balance
 
+    verdict = matches["verdict"]
     scores = {each["player"]: each["score"] for each in matches["players"]}
     order = sorted(scores, key=lambda player: -(scores[player]["value"] or 0.0))
-    best = order[0]
-    as_good = [player for player in order if not _surely_less(player, best, matches)]
+    # Without a verdict no round was played to its end.
+    as_good = [verdict["best"], *verdict["as_good"]] if verdict else order
     kinds = {player: KINDS.get(player.partition(":")[0], frozenset()) for player in order}
     # Among players that matches cannot tell apart the properties decide, then the score.
     chosen = max(as_good, key=lambda player: balance(reasons, kinds[player]))
@@ -129,6 +130,7 @@ def _advice(
         "game": game,
         "player": chosen,
         "sure": len(as_good) == 1,
+        "more_rounds": verdict and verdict["more_rounds"],
         "as_good": [player for player in as_good if player != chosen],
         "reasons": [
             {**asdict(each), "players": [p for p in order if each.kind in kinds[p]]}
@@ -138,21 +140,13 @@ def _advice(
         "matches": matches["played"],
         "faulty": len(matches["faulty"]),
         "scores": scores,
+        "methods": matches["methods"],
+        "verdict": verdict,
     }
 
 
-def _surely_less(player: str, best: str, matches: dict[str, Any]) -> bool:
-    """Whether the interval of the difference to the best leaves no doubt."""
-    for each in matches["differences"]:
-        low, high = each["score"]["low"], each["score"]["high"]
-        if (each["player"], each["other"]) == (player, best):
-            return high is not None and high < 0
-        if (each["player"], each["other"]) == (best, player):
-            return low is not None and low > 0
-    return False
-
-
-def _show(result: dict[str, Any], planned: int) -> None:
+def _show(result: dict[str, Any], rounds: int) -> None:
+    planned = rounds * len(result["scores"])
     rows = [
         [
             ">" if player == result["player"] else "",
@@ -166,25 +160,28 @@ def _show(result: dict[str, Any], planned: int) -> None:
     whole = result["matches"] == planned
     played = f"{result['matches']}{'' if whole else f' of {planned}'} matches"
     click.echo(f"{played}, {result['seconds']:g} s a decision")
+    for method in result["methods"]:
+        click.echo(method)
     if result["faulty"]:
         click.echo(f"in {result['faulty']} of them something went wrong, such as a late move")
     for reason in result["reasons"]:
         if reason["players"]:
             sign = "for" if reason["favours"] else "against"
-            click.echo(f"{sign} {_listed(reason['players'])}: {reason['text']}")
-    more = "--rounds" if whole else "--minutes"
-    click.echo(f"advice: {result['player']}{_certainty(result, more)}")
+            click.echo(f"{sign} {listed(reason['players'])}: {reason['text']}")
+    click.echo(f"advice: {result['player']}{_certainty(result, whole=whole)}")
 
 
-def _certainty(result: dict[str, Any], more: str) -> str:
+def _certainty(result: dict[str, Any], *, whole: bool) -> str:
     if result["sure"]:
         return ", which scored more than all others for certain (99 %)"
-    others = _listed(result["as_good"])
-    return f"; the matches cannot tell it from {others}: play more {more} to know"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])} and {names[-1]}"
+    told = f"; undecided: the matches cannot tell it from {listed(result['as_good'])}"
+    verdict, more = result["verdict"], result["more_rounds"]
+    if verdict is None:
+        return f"{told}; no round was played to its end"
+    if more is None:
+        return f"{told}; {verdict['forecast']}"
+    asked = f"--rounds {verdict['rounds'] + more}" + ("" if whole else " and more --minutes")
+    return f"{told}; {verdict['forecast']} ({asked})"
 
 
 def _text(value: float | None) -> str:

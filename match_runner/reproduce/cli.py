@@ -47,6 +47,7 @@ from match_runner.reproduce.results import Experiment, Result, Settings, Tell
 from match_runner.reproduce.strength import STRENGTH
 from match_runner.reproduce.tables import TABLE_1, TABLE_2
 from match_runner.reproduce.tree_figures import TREE_FIGURES
+from match_runner.series.until_options import read_until, until_options
 from match_runner.workers.places import open_executor
 
 ALL, ALL_003, EVERYTHING = "all", "003", "everything"
@@ -111,6 +112,7 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
     type=FiniteRange(min=0),
     help="Of a grid, begin no other duel after so many minutes; 0 shows what was played.",
 )
+@until_options
 @place_options("all processors", records=False)
 @seed_option("all matches")
 @backend_option
@@ -141,21 +143,27 @@ def reproduce(
 
     Of the papers on kriegspiel it is kriegspiel: the players of the papers against each other and
     ours. Two grids are in no paper: strength, every player against the best under a clock of 0.3 s
-    on twelve games; and clock, HyperPlay-II against HyperPlay with 1 s and 3 s.
+    on twelve games; and clock, HyperPlay-II against HyperPlay with 1 s and 3 s. With --until
+    decided, each duel of a grid is played until it is clear who is better.
     """
     place = read_place(asked)
     assert place.folder is not None  # the option is required
     grid = GRIDS.get(what)
-    if grid is None and (only or minutes is not None):
-        raise ConfigError(f"--only and --minutes are for the grids: {', '.join(GRIDS)}")
+    until = read_until(asked, matches)
+    if grid is None and (only or minutes is not None or until is not None):
+        raise ConfigError(f"--only, --minutes and --until are for the grids: {', '.join(GRIDS)}")
+    if until is not None and quick:
+        raise ConfigError("--quick and --until decided exclude each other: give --most instead")
     if minutes is None:
         minutes = QUICK_GRID_MINUTES if quick and grid is not None else math.inf
     usual = (MATCHES, QUICK_MATCHES) if grid is None else (grid.matches, grid.quick_matches)
+    most = None if until is None else until.most - until.most % 2
     settings = Settings(
-        *(matches or usual[quick], long, seed, backend, place.folder, limits),
+        *(most or matches or usual[quick], long, seed, backend, place.folder, limits),
         only=only,
         seconds=60 * minutes,
         quick=quick and matches is None,
+        until=until,
     )
     begin_run(settings)
     experiments = wanted(what)

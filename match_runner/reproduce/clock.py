@@ -13,13 +13,12 @@ from match_runner.reproduce.grid import (
     Grid,
     Shown,
     cell_text,
-    share_together,
     shares_of,
     sign_of,
-    wins_of,
+    tally_of_cell,
 )
 from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Table
-from match_runner.series.intervals import interval_text
+from match_runner.series.intervals import interval_text, mean_of_means
 
 GAMES = (
     "connect_four",
@@ -60,7 +59,7 @@ def show(cells: Cells) -> Shown:
             duel.game,
             str(len(cell.matches)),
             cell_text(shares_of(cell)),
-            interval_text(wins_of(cell), ".1f", 100),
+            interval_text(tally_of_cell(cell).win_share, ".1f", 100),
         )
         for duel, cell in cells.items()
     )
@@ -78,7 +77,7 @@ def _claims_of_hyperplay2(cells: Cells) -> Iterator[Claim]:
             for duel, cell in cells.items()
             if duel.players[0] == HYPERPLAY2 and duel.play_clock_s == clock_s
         }
-        together = share_together(list(shares.values()))
+        together = mean_of_means(list(shares.values()))
         if together.value is None:
             continue
         enough = sum(map(len, shares.values())) >= FEWEST_ROUNDS
@@ -102,7 +101,7 @@ def _claims_of_hyperplay2(cells: Cells) -> Iterator[Claim]:
 def _claims_of_mcts(cells: Cells) -> Iterator[Claim]:
     for duel, cell in cells.items():
         if duel.players[0] == MCTS:
-            wins = wins_of(cell)
+            wins = tally_of_cell(cell).win_share
             yield Claim(
                 f"{MCTS} in {duel.game} at {duel.play_clock_s:g} s",
                 f"wins at least {WINS_OF_MCTS:.0%}",

@@ -12,7 +12,7 @@ from ggp.players import Decision
 from match_runner.match.referee import Conditions
 from match_runner.reproduce.results import Settings, Tell
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import Held, held_so_far
+from match_runner.series.holding import Held, held_so_far, play_missing
 from match_runner.series.outcomes import Played, decisions_of
 from match_runner.series.plan import (
     MEASURE,
@@ -22,7 +22,6 @@ from match_runner.series.plan import (
     check_series,
     measured_rounds,
 )
-from match_runner.series.runner import run_series
 from match_runner.series.store import FILE, open_store
 from match_runner.workers.executor import Executor
 
@@ -99,7 +98,8 @@ def series_of(duel: Duel, settings: Settings) -> Series:
     """
     program = program_of(duel.game)
     roles = sum(role != "random" for role in program.roles)
-    rounds = settings.matches if roles == 1 else settings.matches // len(duel.players)
+    shared = roles > 1 or settings.until is not None  # whose limit counts all matches
+    rounds = settings.matches // len(duel.players) if shared else settings.matches
     series = Series(
         players={player: player for player in duel.players},
         games=(SeriesGame(duel.game, program, rounds, Conditions(duel.play_clock_s)),),
@@ -121,24 +121,27 @@ def size_of(duel: Duel, settings: Settings) -> int:
 
 
 def play_duel(duel: Duel, settings: Settings, executor: Executor, tell: Tell) -> PlayedDuel:
-    """Play what is missing of a duel.
+    """Play what is missing of a duel, or as much as it takes to tell who is better.
 
     Raises:
         ConfigError: its folder holds something else.
         MatchError: workers fail, or a match does.
     """
     series = series_of(duel, settings)
-    with open_store(_folder(duel, settings), series) as store:
+    until = settings.until
+    with open_store(_folder(duel, settings), series, fixed=until is None) as store:
         for kind in (MEASURE, PLAY):
             for _ in store.matches(kind):
                 tell()
-        failures = run_series(series, store, executor, lambda _: tell())
-        held = held_so_far(series, store)
+        failures = play_missing(series, store, executor, lambda _: tell(), until)
+        held = held_so_far(series, store, until)
     return PlayedDuel(held, failures)
 
 
 def stored_duel(duel: Duel, settings: Settings) -> PlayedDuel | None:
     """All that was played of a duel before, however many matches are asked for; None of nothing.
+
+    If duels end by themselves, matches after the end of this one do not count.
 
     Raises:
         ConfigError: its folder holds something else.
@@ -150,7 +153,8 @@ def stored_duel(duel: Duel, settings: Settings) -> PlayedDuel | None:
     with open_store(folder, series) as store:
         number = sum(1 for _ in store.matches(PLAY))
         asked = max(settings.matches, number + number % len(duel.players))
-        held = held_so_far(series_of(duel, replace(settings, matches=asked)), store)
+        series = series_of(duel, replace(settings, matches=asked))
+        held = held_so_far(series, store, settings.until)
     return PlayedDuel(held) if held.matches else None
 
 

@@ -49,9 +49,10 @@ def _claims_of(curve: str, point: Point, duel: PlayedDuel) -> list[Claim]:
     lost = [made for made, goal in acts if goal == 0]
     unlucky = sum(made in ([], ["scan"]) for made in lost)
     share = duel.summary.players[0].tally.win_share
-    percent = Interval(
-        *(None if x is None else 100 * x for x in (share.value, share.low, share.high))
+    value, low, high = (
+        None if x is None else 100 * x for x in (share.value, share.low, share.high)
     )
+    percent = Interval(value, low, high, share.method)
     agrees = None
     if percent.low is not None and percent.high is not None:
         agrees = percent.low <= published.BATTLESHIPS <= percent.high

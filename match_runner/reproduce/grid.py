@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,15 +25,23 @@ from match_runner.reproduce.duels import (
     stored_duel,
 )
 from match_runner.reproduce.results import Chart, Claim, Panel, Point, Result, Settings, Table, Tell
-from match_runner.series.intervals import GOALS, Interval, mean_interval, student_interval
-from match_runner.series.outcomes import contests_of, rounds_of, scores_of, tally_of
+from match_runner.series.intervals import Interval, mean_interval
+from match_runner.series.outcomes import (
+    ContestCounts,
+    contests_by_round,
+    rounds_of,
+    tally_of,
+    whole_rounds,
+)
+from match_runner.series.stopping import Until
+from match_runner.series.verdicts import DECIDED, SMALL, UNDECIDED, differences_of
 from match_runner.workers.executor import Executor
 
 EQUAL = 50.0
 """The share of equal players."""
 
 JUDGED_ROUNDS = 10
-"""Rounds from which on a share may be called significant, by Student's t."""
+"""Rounds from which on a share may be called significant; of fewer, none ever is."""
 
 Cells = Mapping[Duel, PlayedDuel]
 """The duels of a grid of which something was played."""
@@ -95,7 +104,7 @@ class Grid:
             self.title,
             f"{self.method} {_played_text(cells, duels, settings)}",
             "share",
-            points=tuple(_point(duel, cell, settings.seed) for duel, cell in cells.items()),
+            points=tuple(_point(duel, cell) for duel, cell in cells.items()),
             claims=shown.claims,
             failures=tuple(text for cell in cells.values() for text in cell.failures),
             panels=shown.panels,
@@ -148,47 +157,28 @@ def _clock_name(duel: Duel) -> str:
 
 def shares_of(cell: PlayedDuel, player: int = 0) -> list[float]:
     """The share of a player of a duel in every whole round."""
-    found = []
-    for round_ in rounds_of(cell.matches):
-        scores = scores_of(round_)
-        whole = len(round_) == cell.held.series.matches_a_round
-        if whole and len(scores) == 2 and not any(match.record.failed for match in round_):
-            found.append(EQUAL + (scores[player] - scores[1 - player]) / 2)
-    return found
+    whole = whole_rounds(rounds_of(cell.matches), cell.held.series.matches_a_round)
+    return [EQUAL + more / 2 for more in differences_of(whole, player, 1 - player)]
+
+
+def interval_of(shares: Sequence[float]) -> Interval:
+    """The mean share with its interval, which holds however many rounds were added when."""
+    return mean_interval(shares, 0, fixed=False)
 
 
 def sign_of(shares: Sequence[float]) -> int | None:
     """1 or -1 where a share is significantly (99 %) above or below 50, else 0; None of too few."""
     if len(shares) < JUDGED_ROUNDS:
         return None
-    interval = student_interval(shares)
+    interval = interval_of(shares)
     assert interval.low is not None
     assert interval.high is not None
     return int(interval.low > EQUAL) - int(interval.high < EQUAL)
 
 
-def share_together(shares: Sequence[Sequence[float]]) -> Interval:
-    """The mean over games of the mean share in each, with the interval of their sum.
-
-    Args:
-        shares: of each game, by round; games that were not played say nothing.
-    """
-    played = [each for each in shares if each]
-    if not played:
-        return Interval(None)
-    mean = math.fsum(math.fsum(each) / len(each) for each in played) / len(played)
-    halves = [student_interval(each) for each in played]
-    if any(half.high is None for half in halves):
-        return Interval(mean)
-    # Half-widths of independent means add up like their errors.
-    half = math.hypot(*((h.high or 0.0) - (h.value or 0.0) for h in halves)) / len(played)
-    low, high = GOALS
-    return Interval(mean, max(low, mean - half), min(high, mean + half))
-
-
-def wins_of(cell: PlayedDuel, player: int = 0) -> Interval:
-    """The share of contests that a player won, from 0 to 1."""
-    return tally_of(contests_of(rounds_of(cell.matches), 2), player).win_share
+def tally_of_cell(cell: PlayedDuel, player: int = 0) -> ContestCounts:
+    """How a player of a duel did in its contests."""
+    return tally_of(contests_by_round(rounds_of(cell.matches), 2), player, 0, fixed=False)
 
 
 def cell_text(shares: Sequence[float]) -> str:
@@ -199,13 +189,13 @@ def cell_text(shares: Sequence[float]) -> str:
     return f"{math.fsum(shares) / len(shares):.1f}{mark}"
 
 
-def _point(duel: Duel, cell: PlayedDuel, seed: int) -> Point:
+def _point(duel: Duel, cell: PlayedDuel) -> Point:
     own, other = duel.players
     shares = shares_of(cell)
     return Point(
         f"{own} against {other} at {_clock_name(duel)}",
         duel.game,
-        mean_interval(shares, seed),
+        interval_of(shares),
         len(cell.matches),
         len(shares),
         own,
@@ -216,7 +206,20 @@ def _point(duel: Duel, cell: PlayedDuel, seed: int) -> Point:
 def _played_text(cells: Cells, duels: Sequence[Duel], settings: Settings) -> str:
     planned = sum(size_of(duel, replace(settings, only=())) for duel in duels)
     matches = sum(len(cell.matches) for cell in cells.values())
+    most = "" if settings.until is None else "at most "
     return (
-        f"Of the {len(duels)} duels of the grid, {len(cells)} were played; of the {planned} "
-        f"matches, {matches}."
+        f"Of the {len(duels)} duels of the grid, {len(cells)} were played; of the {most}{planned} "
+        f"matches, {matches}.{_ended_text(list(cells.values()), settings.until)}"
+    )
+
+
+def _ended_text(cells: Sequence[PlayedDuel], until: Until | None) -> str:
+    """How many duels ended by themselves, and why."""
+    if until is None:
+        return ""
+    ended = Counter(cell.held.ending.outcome for cell in cells if cell.held.ending is not None)
+    return (
+        f" Each went on until one player was better for certain (99 %), which happened in "
+        f"{ended[DECIDED]}, or the difference was surely smaller than {until.worth:g}, in "
+        f"{ended[SMALL]}; {ended[UNDECIDED]} came to an end undecided, and {ended[None]} can go on."
     )

@@ -16,9 +16,10 @@ from match_runner.reproduce.grid import (
     Grid,
     Shown,
     cell_text,
-    share_together,
+    interval_of,
     shares_of,
     sign_of,
+    tally_of_cell,
 )
 from match_runner.reproduce.kriegspiel_cells import (
     BOARD,
@@ -34,7 +35,7 @@ from match_runner.reproduce.kriegspiel_cells import (
 from match_runner.reproduce.kriegspiel_charts import charts
 from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Panel, Table
 from match_runner.series.intervals import interval_text
-from match_runner.series.outcomes import ContestCounts, contests_of, rounds_of, tally_of
+from match_runner.series.outcomes import ContestCounts
 
 
 def duels() -> list[Duel]:
@@ -67,7 +68,7 @@ def _table(game: str, played: Cells) -> Table:
         if each.game != game or each.duel not in played:
             continue
         cell = played[each.duel]
-        tally = _tally(cell)
+        tally = tally_of_cell(cell)
         shares = shares_of(cell)
         published = (
             "" if each.published is None else f"{each.published[0]:g} - {each.published[1]:g}"
@@ -83,7 +84,7 @@ def _table(game: str, played: Cells) -> Table:
                 published,
                 "" if each.published is None else f"{each.published[0] - each.published[1]:+g}",
                 cell_text(shares),
-                interval_text(share_together([shares]), ".1f"),
+                interval_text(interval_of(shares), ".1f"),
             )
         )
     return Table(
@@ -124,7 +125,7 @@ def _boards(played: Cells) -> Table:
 def _panel(game: str, played: Cells) -> Panel | None:
     """All shares of a game at the shorter clock."""
     found = {
-        each.players: share_together([shares_of(played[each.duel])]).value
+        each.players: interval_of(shares_of(played[each.duel])).value
         for each in cells()
         if each.game == game and each.clock_s == SHORT_S and each.duel in played
     }
@@ -163,10 +164,10 @@ def _claims(played: Cells) -> Iterator[Claim]:
 
 def _claims_of(each: Cell, cell: PlayedDuel) -> Iterator[Claim]:
     text = f"{_short(each.players[0])} against {_short(each.players[1])} in {each.game}"
-    shares, tally = shares_of(cell), _tally(cell)
+    shares, tally = shares_of(cell), tally_of_cell(cell)
     number = _played(tally)
     judged = number >= 2 * JUDGED_ROUNDS
-    mean = share_together([shares])
+    mean = interval_of(shares)
     if each.share is not None:
         enough = mean.value is not None and len(shares) >= FEWEST_ROUNDS
         yield Claim(
@@ -205,10 +206,6 @@ def _claims_of(each: Cell, cell: PlayedDuel) -> Iterator[Claim]:
             f"{tally.losses / max(number, 1):.0%} of {number}",
             tally.losses <= each.most_lost * number if judged else None,
         )
-
-
-def _tally(cell: PlayedDuel) -> ContestCounts:
-    return tally_of(contests_of(rounds_of(cell.matches), 2), 0)
 
 
 def _played(tally: ContestCounts) -> int:

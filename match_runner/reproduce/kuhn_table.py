@@ -130,4 +130,5 @@ def text_of(least: Fraction, most: Fraction) -> str:
 
 
 def _exactly(value: Fraction) -> Interval:
-    return Interval(*[float(value)] * 3)
+    exact = float(value)
+    return Interval(exact, exact, exact)

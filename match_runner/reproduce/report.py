@@ -19,7 +19,7 @@ from match_runner.reproduce.results import (
     Settings,
     StatesRow,
 )
-from match_runner.series.intervals import interval_text
+from match_runner.series.intervals import interval_text, methods_text
 
 _SETTINGS = "settings.json"
 _COLUMNS = (
@@ -138,6 +138,8 @@ def _report(results: Sequence[Result], settings: Settings, version: str) -> Iter
         f"point, backend {settings.backend}. Brackets and error bars are 99 % confidence "
         "intervals, also those of the papers."
     )
+    for method in methods_text(point.value for result in results for point in result.points):
+        yield f"- {method}"
     yield ""
     yield (
         "A mean agrees with a number that lies within its interval, and with a bound that it "

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from ggp.machine import Limits
 from match_runner.series.intervals import GOALS, Interval
+from match_runner.series.stopping import Until
 from match_runner.workers.executor import Executor
 
 BY_LOT = ",ties=random"
@@ -39,6 +40,7 @@ class Settings:
         only: players and games whose duels of a grid are played; all without any.
         seconds: after which no other duel of a grid is begun.
         quick: whether a grid chooses what to leave out, and how many matches to play.
+        until: when a duel of a grid ends by itself; `matches` are the most then.
     """
 
     matches: int
@@ -50,6 +52,7 @@ class Settings:
     only: tuple[str, ...] = ()
     seconds: float = math.inf
     quick: bool = False
+    until: Until | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +276,7 @@ def point_at(points: Sequence[Point], series: str, at: str) -> Point | None:
 def agrees_with(point: Point, value: float) -> bool | None:
     """Whether a value is within the interval of a point; None if that says too little.
 
-    Resampled intervals of fewer than `FEWEST_ROUNDS` rounds are known to be too narrow.
+    Intervals of fewer than `FEWEST_ROUNDS` rounds are so wide that nearly everything is in them.
     """
     interval = point.value
     if interval.low is None or interval.high is None or point.rounds < FEWEST_ROUNDS:

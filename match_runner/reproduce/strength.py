@@ -14,12 +14,11 @@ from match_runner.reproduce.grid import (
     Grid,
     Shown,
     cell_text,
-    share_together,
     shares_of,
     sign_of,
 )
 from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Panel, Table
-from match_runner.series.intervals import LEVEL
+from match_runner.series.intervals import LEVEL, mean_of_means
 from match_runner.series.outcomes import contests_of, fault_counts, rounds_of
 from match_runner.tournament.ratings import Rating, rate
 from match_runner.tournament.standing_tables import faults_text, rating_text
@@ -120,7 +119,7 @@ def _table(cells: Cells, opponent: str) -> Table:
     ]
     for title, games in (("plain games", PLAIN_GAMES), ("hidden games", HIDDEN_GAMES)):
         together = [
-            share_together([_shares(cells, game, player, opponent) for game in games]).value
+            mean_of_means([_shares(cells, game, player, opponent) for game in games]).value
             for player in players
         ]
         rows.append((f"mean of {title}", *("." if m is None else f"{m:.1f}" for m in together)))
@@ -239,7 +238,7 @@ def _not_below(own: Rating, best: Rating) -> bool | None:
 def _claims_of_trees(cells: Cells) -> Iterator[Claim]:
     for player in TREES:
         shares = [_shares(cells, game, player, HYPERPLAY2) for game in HIDDEN_GAMES]
-        together = share_together(shares)
+        together = mean_of_means(shares)
         if together.value is None:
             continue
         enough = sum(map(len, shares)) >= FEWEST_ROUNDS

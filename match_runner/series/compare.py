@@ -33,6 +33,8 @@ from match_runner.series.comparison import summarize
 from match_runner.series.comparison_tables import show_comparison
 from match_runner.series.holding import hold_series, printer
 from match_runner.series.plan import Series, SeriesGame, check_series
+from match_runner.series.stopping import Until
+from match_runner.series.until_options import read_until, until_options
 
 _SEVERAL = "--players"
 _ONE = "--player"
@@ -81,9 +83,8 @@ class _SeveralPlayers(click.Command):
     metavar="ROLE=SPEC",
     help="Who plays a role in all matches without being compared; may be repeated.",
 )
-@click.option(
-    "--matches", type=click.IntRange(min=1), required=True, help="How many matches to play in all."
-)
+@click.option("--matches", type=click.IntRange(min=1), help="How many matches to play in all.")
+@until_options
 @click.option(
     "--equal-states",
     is_flag=True,
@@ -102,7 +103,7 @@ def compare(
     players: tuple[str, ...],
     roles: str,
     fixed: tuple[str, ...],
-    matches: int,
+    matches: int | None,
     equal_states: bool,
     seed: int,
     backend: str,
@@ -114,18 +115,22 @@ def compare(
     """Play many matches of GAME between players, in worker processes.
 
     Results are kept in DIR as they come. After an interrupt, the same command continues; after
-    the last match, it prints the tables again. More matches can be added.
+    the last match, it prints the tables again. More matches can be added. With --until decided, it
+    plays as many as it takes to tell who is better.
     """
     place = read_place(asked)
+    until = read_until(asked, matches)
     program = load_program(game)
     kept = read_roles(fixed, program.roles)
     compared = tuple(player.strip() for player in players)
     has_remote = any(map(is_address, (*compared, *kept.values())))
     conditions = conditions_of(has_remote=has_remote, patient=True, **asked)
     size = len(compared) if roles == "rotate" else 1
+    names = _named(compared)
+    rounds = _num_rounds(matches, until, size)
     series = Series(
-        players=_named(compared),
-        games=(SeriesGame(game, program, matches // max(1, size), conditions, kept),),
+        players=names,
+        games=(SeriesGame(game, program, rounds, conditions, kept),),
         rotate=roles == "rotate",
         equal_states=equal_states,
         seed=seed,
@@ -133,11 +138,10 @@ def compare(
         limits=with_threads(limits, threads, place),
     )
     check_series(series)
-    _check_matches(matches, size)
     if not as_json:
         hint_at_warnings(game, program.diagnostics)
 
-    return hold_series(series, place, printer(summarize, show_comparison, as_json=as_json))
+    return hold_series(series, place, printer(summarize, show_comparison, as_json=as_json), until)
 
 
 def _named(players: tuple[str, ...]) -> dict[str, str]:
@@ -150,7 +154,14 @@ def _named(players: tuple[str, ...]) -> dict[str, str]:
     return {player: player for player in players}
 
 
-def _check_matches(matches: int, size: int) -> None:
+def _num_rounds(matches: int | None, until: Until | None, size: int) -> int:
+    """How many rounds of so many matches are planned."""
+    if until is not None:
+        if until.most < size:
+            raise ConfigError(f"--most {until.most} is less than one round, {size} matches")
+        return until.most // size
+    if matches is None:
+        raise ConfigError("say how many matches to play: --matches N, or --until decided")
     if matches % size:
         below = matches - matches % size
         possible = " or ".join(str(n) for n in (below, below + size) if n)
@@ -158,3 +169,4 @@ def _check_matches(matches: int, size: int) -> None:
             f"--matches {matches} leaves a round unfinished: with {size} players that "
             f"change roles it must be a multiple of {size}, such as {possible}"
         )
+    return matches // size

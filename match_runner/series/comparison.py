@@ -11,21 +11,24 @@ from typing import Any
 from ggp.players import Decision
 from match_runner.series.equal_states import Budgets
 from match_runner.series.holding import Held
-from match_runner.series.intervals import GOALS, Interval, mean_interval
+from match_runner.series.intervals import Interval, mean_interval, methods_text
 from match_runner.series.outcomes import (
     ContestCounts,
     Effort,
     Played,
     Round,
     Scores,
-    contests_of,
+    contests_by_round,
     decisions_of,
     effort_of,
     rounds_of,
     scores_of,
     tally_of,
+    whole_rounds,
 )
 from match_runner.series.plan import Series, SeriesGame, resampling_seed
+from match_runner.series.stopping import Ending
+from match_runner.series.verdicts import DIFFERENCES, Verdict, differences_of, judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,8 @@ class ComparisonSummary:
         planned, played: matches.
         players: in the order of the series.
         differences: of each pair of players.
+        verdict: who is the best, as far as whole rounds can tell; None of none.
+        ending: of a series that ends by itself.
         equal_states: by role, then turn; empty without `--equal-states`.
         faulty: each match in which something went wrong: number and errors.
     """
@@ -92,6 +97,8 @@ class ComparisonSummary:
     backend: str | None
     players: tuple[PlayerSummary, ...]
     differences: tuple[Difference, ...]
+    verdict: Verdict | None
+    ending: Ending | None
     equal_states: tuple[EqualStates, ...]
     faulty: tuple[tuple[int, tuple[str, ...]], ...]
 
@@ -99,6 +106,12 @@ class ComparisonSummary:
     def game(self) -> SeriesGame:
         """The one game of the series."""
         return self.series.games[0]
+
+    @property
+    def methods(self) -> list[str]:
+        """How its intervals are made, and when they hold."""
+        scores = [player.score for player in self.players]
+        return methods_text([*scores, *(difference.score for difference in self.differences)])
 
     def to_json(self) -> dict[str, Any]:
         """The JSON that `match-runner compare --json` prints."""
@@ -108,6 +121,9 @@ class ComparisonSummary:
             "backend": self.backend,
             "players": [_player_json(player) for player in self.players],
             "differences": [asdict(difference) for difference in self.differences],
+            "methods": self.methods,
+            "verdict": self.verdict and self.verdict.to_json(),
+            "until": self.ending and self.ending.to_json(),
             "equal_states": [asdict(row) for row in self.equal_states],
             "faulty": [{"match": n, "errors": list(errors)} for n, errors in self.faulty],
         }
@@ -140,15 +156,20 @@ def summarize(held: Held) -> ComparisonSummary:
     (game,) = series.games
     rounds = rounds_of(matches)
     numbers = range(len(series.players))
-    contests = contests_of(rounds, len(numbers))
+    whole = whole_rounds(rounds, series.matches_a_round)
     budgets = held.budgets.get(game.name)
+    several = len(numbers) > 1
     return ComparisonSummary(
         series=series,
         planned=held.planned,
         played=len(matches),
         backend=matches[0].record.backend if matches else None,
-        players=tuple(_player(series, n, matches, rounds, contests) for n in numbers),
-        differences=tuple(_difference(series, *pair, rounds) for pair in combinations(numbers, 2)),
+        players=tuple(_player(held, n, rounds) for n in numbers),
+        differences=tuple(_difference(held, *pair, whole) for pair in combinations(numbers, 2)),
+        verdict=judge(series.names, whole, resampling_seed(series), fixed=held.fixed)
+        if several
+        else None,
+        ending=held.ending,
         equal_states=tuple(_equal_states(series, matches, budgets)) if budgets else (),
         faulty=tuple((m.planned.number, m.record.errors) for m in matches if m.record.errors),
     )
@@ -167,41 +188,31 @@ def _player_json(player: PlayerSummary) -> dict[str, Any]:
     }
 
 
-def _player(
-    series: Series,
-    number: int,
-    matches: Sequence[Played],
-    rounds: Sequence[Round],
-    contests: Sequence[Scores],
-) -> PlayerSummary:
-    seed = resampling_seed(series)
+def _player(held: Held, number: int, rounds: Sequence[Round]) -> PlayerSummary:
+    series, matches = held.series, held.matches
+    seed, fixed = resampling_seed(series), held.fixed
     by_role = {}
     for role in series.games[0].seats:
         seated = [match for match in matches if match.planned.seating[role] == number]
         if seated:
             goals = [match.scored[role] for match in seated if match.scored]
             effort = effort_of(decisions_of(seated, number, role))
-            by_role[role] = mean_interval(goals, seed), effort
+            by_role[role] = mean_interval(goals, seed, fixed=fixed), effort
     scores = [s[number] for s in map(scores_of, rounds) if number in s]
+    contests = contests_by_round(rounds, len(series.players))
     return PlayerSummary(
         player=series.names[number],
-        score=mean_interval(scores, seed),
-        tally=tally_of(contests, number),
+        score=mean_interval(scores, seed, fixed=fixed),
+        tally=tally_of(contests, number, seed, fixed=fixed),
         effort=effort_of(decisions_of(matches, number)),
         by_role=by_role,
     )
 
 
-def _difference(series: Series, number: int, other: int, rounds: Sequence[Round]) -> Difference:
-    """Of whole rounds only: in others one of the two may have had the easier roles."""
-    whole = [
-        scores_of(round_)
-        for round_ in rounds
-        if sum(not match.record.failed for match in round_) == series.matches_a_round
-    ]
-    found = [s[number] - s[other] for s in whole if number in s and other in s]
-    bounds = (GOALS[0] - GOALS[1], GOALS[1] - GOALS[0])
-    score = mean_interval(found, resampling_seed(series), bounds)
+def _difference(held: Held, number: int, other: int, rounds: Sequence[Scores]) -> Difference:
+    series = held.series
+    found = differences_of(rounds, number, other)
+    score = mean_interval(found, resampling_seed(series), DIFFERENCES, fixed=held.fixed)
     return Difference(series.names[number], series.names[other], score, len(found))
 
 

@@ -12,6 +12,8 @@ from match_runner.match.views import plain, show_errors
 from match_runner.series.comparison import ComparisonSummary, EqualStates
 from match_runner.series.intervals import interval_text
 from match_runner.series.outcomes import Effort
+from match_runner.series.stopping import ending_text
+from match_runner.series.verdicts import verdict_text
 
 MOST_ROWS = 24
 """Rows of the table of equal states that are shown; `--json` has all."""
@@ -40,6 +42,7 @@ def show_comparison(summary: ComparisonSummary) -> Iterator[RenderableType]:
             times = "the same seed" if pair.rounds == 1 else f"the same {pair.rounds} seeds"
             more = interval_text(pair.score, "+.2f")
             yield plain(f"{pair.player} scored {more} against {pair.other} on {times}")
+    yield from _verdict(summary)
     if summary.equal_states:
         yield Text()
         yield Text("States visited a decision, by role and turn", style="bold")
@@ -47,6 +50,15 @@ def show_comparison(summary: ComparisonSummary) -> Iterator[RenderableType]:
         if len(summary.equal_states) > MOST_ROWS:
             yield Text(f"and {len(summary.equal_states) - MOST_ROWS} more rows; see --json")
     yield from show_errors([(f"match {n}", e) for n, e in summary.faulty], summary.played)
+
+
+def _verdict(summary: ComparisonSummary) -> Iterator[RenderableType]:
+    """How intervals are made, who is the best, and why the series ended."""
+    yield from map(Text, summary.methods)
+    if summary.verdict is not None:
+        yield plain(verdict_text(summary.verdict, summary.series.matches_a_round))
+    if summary.ending is not None and summary.ending.outcome is not None:
+        yield Text(ending_text(summary.ending, summary.played), style="bold")
 
 
 def _players(summary: ComparisonSummary) -> RenderableType:

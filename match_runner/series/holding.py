@@ -20,8 +20,17 @@ from match_runner.progress import progress
 from match_runner.series.equal_states import Budgets
 from match_runner.series.outcomes import Played, always_at_fault, scores_of
 from match_runner.series.plan import MEASURE, PLAY, Series, plan_all
-from match_runner.series.runner import measurements, run_series, stored_budgets
+from match_runner.series.runner import Watcher, measurements, run_series, stored_budgets
+from match_runner.series.stopping import (
+    AHEAD,
+    Ending,
+    Forecast,
+    Stopper,
+    Until,
+    forecast_text,
+)
 from match_runner.series.store import Store, open_store
+from match_runner.workers.executor import Executor
 from match_runner.workers.places import open_executor
 
 
@@ -42,24 +51,31 @@ class Held:
 
     Attributes:
         series: that was asked for.
-        planned: how many matches it is made of.
+        planned: how many matches it is made of; those that count, if it has ended by itself.
         matches: those played, by round, then game, then number.
         budgets: of states, by game; empty where states are not to be equal.
+        fixed: whether all that was planned before the first match was played, and nothing else.
+        ending: of a series that ends by itself; None where all that is planned is played.
     """
 
     series: Series
     planned: int
     matches: Sequence[Played]
     budgets: Mapping[str, Budgets]
+    fixed: bool = False
+    ending: Ending | None = None
 
 
-def hold_series(series: Series, place: Place, show: Callable[[Held], None]) -> int:
+def hold_series(
+    series: Series, place: Place, show: Callable[[Held], None], until: Until | None = None
+) -> int:
     """Play what is missing of a series, show what it came to, and say what went wrong.
 
     Args:
         series: checked, see `check_series`.
         place: where.
         show: prints what it is given, once, also of a series that was interrupted.
+        until: when the series, of one game, ends by itself.
 
     Returns:
         the exit code of the command: 1 where a match could not be played or failed, or a player
@@ -74,7 +90,7 @@ def hold_series(series: Series, place: Place, show: Callable[[Held], None]) -> i
     files = _Files(place.records)
     with (
         open_executor(place.jobs, place.scheduler, place.match_seconds) as executor,
-        open_store(place.folder, series) as store,
+        open_store(place.folder, series, fixed=until is None) as store,
     ):
         try:
             with _each_warning_once(), _progress(series, store) as advance:
@@ -83,10 +99,10 @@ def hold_series(series: Series, place: Place, show: Callable[[Held], None]) -> i
                     files.write(match)
                     advance(match)
 
-                failures = run_series(series, store, executor, watch)
+                failures = play_missing(series, store, executor, watch, until, _say_forecasts)
         except KeyboardInterrupt:
             interrupted = True
-        held = held_so_far(series, store)
+        held = held_so_far(series, store, until)
     files.write_missing(held.matches)
     show(held)
     if interrupted:
@@ -123,11 +139,63 @@ def printer(
     return show
 
 
-def held_so_far(series: Series, store: Store) -> Held:
-    """What a store holds of the matches that are planned: it may have more."""
+def play_missing(
+    series: Series,
+    store: Store,
+    executor: Executor,
+    watch: Watcher,
+    until: Until | None = None,
+    say: Callable[[Sequence[Forecast]], None] = lambda forecasts: None,
+) -> tuple[str, ...]:
+    """Play what is missing of a series, see `run_series`.
+
+    Args:
+        until: when the series, of one game, ends by itself.
+        say: told what it will take to tell differences, once that is known.
+    """
+    if until is None:
+        return run_series(series, store, executor, watch)
+    stopper = Stopper(series, until)
+
+    def note(match: Played) -> None:
+        known = bool(stopper.forecasts)
+        stopper.watch(match)
+        if stopper.forecasts and not known:
+            say(stopper.forecasts)
+
+    def watch_both(match: Played) -> None:
+        watch(match)
+        note(match)
+
+    for match in store.matches(PLAY):
+        note(match)
+    return run_series(series, store, executor, watch_both, stopper.goes_on, AHEAD)
+
+
+def held_so_far(series: Series, store: Store, until: Until | None = None) -> Held:
+    """What a store holds of the matches that are planned: it may have more.
+
+    Args:
+        until: when the series ends by itself; matches after that do not count.
+    """
     planned = {match.key for match in plan_all(series)}
     matches = [match for match in store.matches(PLAY) if match.planned.key in planned]
-    return Held(series, len(planned), matches, stored_budgets(series, store))
+    budgets = stored_budgets(series, store)
+    if until is None:
+        return Held(series, len(planned), matches, budgets, store.is_as_planned(series))
+    stopper = Stopper(series, until)
+    for match in matches:
+        stopper.watch(match)
+    if stopper.outcome is not None:
+        matches = [match for match in matches if match.planned.round < stopper.rounds]
+    num = len(planned) if stopper.outcome is None else len(matches)
+    return Held(series, num, matches, budgets, ending=stopper.ending)
+
+
+def _say_forecasts(forecasts: Sequence[Forecast]) -> None:
+    click.echo("to tell that one player is better than another by", err=True)
+    for forecast in forecasts:
+        click.echo(f"  {forecast_text(forecast)}", err=True)
 
 
 class _Files:

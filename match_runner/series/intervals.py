@@ -1,18 +1,38 @@
-"""99 % confidence intervals, by scipy."""
+"""99 % confidence intervals.
+
+Those by betting hold after any number of rounds, also where somebody looks and then plays on. They
+are wide. Of many rounds whose number was fixed beforehand, resampling and the exact binomial
+interval are narrower, and may be used.
+"""
 
 from __future__ import annotations
 
 import math
 import statistics
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
+from match_runner.series.betting import bounds_of, sample_of
+
 LEVEL = 0.99
 RESAMPLES = 9999
+
+BETTING, FIXED, STUDENT = "betting", "fixed", "student"
+
+METHODS = {
+    BETTING: "by betting: valid at any number of rounds, also when more are played after looking",
+    FIXED: "resampled or exact binomial: for this number of rounds only, fixed beforehand",
+    STUDENT: "by Student's t: valid for values that are nearly normal",
+}
+"""How intervals are made, and when they hold."""
+
+FIXED_ROUNDS = 50
+"""Rounds from which on intervals of a fixed number of rounds miss about as rarely as they promise,
+in 2 % where scores are very skewed; of fewer, in up to 20 % (`python -m benchmarks.intervals`)."""
 
 GOALS = (0.0, 100.0)
 """The goal values of GDL go from 0 to 100."""
@@ -27,11 +47,13 @@ class Interval:
     Attributes:
         value: None of no values.
         low, high: None where there are too few values to say.
+        method: one of `METHODS`; None where there are no ends, or no doubt.
     """
 
     value: float | None
     low: float | None = None
     high: float | None = None
+    method: str | None = None
 
 
 def interval_text(interval: Interval, layout: str = ".2f", scale: float = 1.0) -> str:
@@ -45,29 +67,42 @@ def interval_text(interval: Interval, layout: str = ".2f", scale: float = 1.0) -
     return f"{value} [{low}, {high}]"
 
 
-def share_interval(successes: int, trials: int) -> Interval:
-    """A share between 0 and 1 with its exact binomial (Clopper-Pearson) interval."""
+def methods_text(intervals: Iterable[Interval]) -> list[str]:
+    """How some intervals were made, one line for each method."""
+    found = dict.fromkeys(each.method for each in intervals if each.method is not None)
+    return [f"99 % intervals {METHODS[method]}" for method in found]
+
+
+def share_interval(successes: int, trials: int, level: float = LEVEL) -> Interval:
+    """A share between 0 and 1 of a fixed number of trials, with its exact binomial
+    (Clopper-Pearson) interval."""
     from scipy.stats import binomtest
 
     if not trials:
         return Interval(None)
-    found = binomtest(successes, trials).proportion_ci(LEVEL, method="exact")
-    return Interval(successes / trials, float(found.low), float(found.high))
+    found = binomtest(successes, trials).proportion_ci(level, method="exact")
+    return Interval(successes / trials, float(found.low), float(found.high), FIXED)
 
 
 def mean_interval(
-    values: Sequence[float], seed: int, bounds: tuple[float, float] = GOALS
+    values: Sequence[float],
+    seed: int,
+    bounds: tuple[float, float] = GOALS,
+    *,
+    fixed: bool,
+    level: float = LEVEL,
 ) -> Interval:
     """A mean of independent values with its interval.
 
-    Values that are all at one of the bounds make an exact binomial interval. If all are equal,
-    resampling would say there is no doubt at all; instead, the share of values that may differ
-    has an exact binomial bound, and these may be anywhere between the bounds. All others are
-    resampled (bias-corrected and accelerated bootstrap).
+    It is that of bets (`match_runner.series.betting`), unless there are `FIXED_ROUNDS` values or
+    more and their number was fixed beforehand, see `fixed_interval`.
 
     Args:
         seed: of the resampling.
-        bounds: what the values may be at least and at most; wider if they are not.
+        bounds: what the values may be at least and at most; wider if they are not, but then bets
+            promise nothing.
+        fixed: whether there were to be as many values before any was known.
+        level: of the interval.
     """
     num = len(values)
     if not num:
@@ -76,15 +111,65 @@ def mean_interval(
     if num == 1:
         return Interval(mean)
     low, high = min(bounds[0], *values), max(bounds[1], *values)
+    if not fixed or num < FIXED_ROUNDS:
+        return _betting_interval(mean, (low, high), level, values)
+    return fixed_interval(values, seed, (low, high), level)
+
+
+def fixed_interval(
+    values: Sequence[float], seed: int, bounds: tuple[float, float], level: float = LEVEL
+) -> Interval:
+    """A mean with an interval for values whose number was fixed beforehand, and is large.
+
+    Values that are all at one of the bounds make an exact binomial interval. If all are equal,
+    resampling would say there is no doubt at all; instead, the share of values that may differ
+    has an exact binomial bound, and these may be anywhere between the bounds. All others are
+    resampled (bias-corrected and accelerated bootstrap).
+
+    Args:
+        values: at least two, within the bounds.
+        seed: of the resampling.
+    """
+    num, (low, high) = len(values), bounds
+    mean = math.fsum(values) / num
     if all(value in (low, high) for value in values):
-        share = share_interval(sum(value == high for value in values), num)
-        return Interval(
-            mean, *(low + (high - low) * (end or 0.0) for end in (share.low, share.high))
-        )
+        share = share_interval(sum(value == high for value in values), num, level)
+        least, most = (low + (high - low) * (end or 0.0) for end in (share.low, share.high))
+        return Interval(mean, least, most, FIXED)
     if all(value == values[0] for value in values):
-        others = share_interval(0, num).high or 0.0
-        return Interval(mean, mean - others * (mean - low), mean + others * (high - mean))
-    return Interval(mean, *_bootstrap(np.asarray(values, dtype=np.float64), seed))
+        others = share_interval(0, num, level).high or 0.0
+        return Interval(mean, mean - others * (mean - low), mean + others * (high - mean), FIXED)
+    least, most = _bootstrap(np.asarray(values, dtype=np.float64), seed, level)
+    return Interval(mean, least, most, FIXED)
+
+
+def mean_of_means(
+    groups: Sequence[Sequence[float]], bounds: tuple[float, float] = GOALS
+) -> Interval:
+    """The mean of the means of some groups of independent values, with its interval by betting.
+
+    It holds if how many values each group has does not depend on them.
+
+    Args:
+        groups: those without values say nothing.
+    """
+    given = [group for group in groups if group]
+    if not given:
+        return Interval(None)
+    mean = math.fsum(math.fsum(group) / len(group) for group in given) / len(given)
+    if any(len(group) == 1 for group in given):
+        return Interval(mean)
+    return _betting_interval(mean, bounds, LEVEL, *given)
+
+
+def _betting_interval(
+    mean: float, bounds: tuple[float, float], level: float, *groups: Sequence[float]
+) -> Interval:
+    low, high = bounds
+    ends = bounds_of(sample_of(bounds, *groups), 1 - level)
+    # The mean is between them, but for the last digit.
+    least, most = (low + (high - low) * end for end in ends)
+    return Interval(mean, min(mean, least), max(mean, most), BETTING)
 
 
 def student_interval(values: Sequence[float]) -> Interval:
@@ -99,7 +184,7 @@ def student_interval(values: Sequence[float]) -> Interval:
     if num == 1:
         return Interval(mean)
     half = _student_quantile(num - 1) * statistics.stdev(values) / math.sqrt(num)
-    return Interval(mean, mean - half, mean + half)
+    return Interval(mean, mean - half, mean + half, STUDENT)
 
 
 @cache
@@ -109,7 +194,9 @@ def _student_quantile(degrees: int) -> float:
     return float(t.ppf((1 + LEVEL) / 2, degrees))
 
 
-def _bootstrap(values: np.ndarray[tuple[int], np.dtype[np.float64]], seed: int) -> list[float]:
+def _bootstrap(
+    values: np.ndarray[tuple[int], np.dtype[np.float64]], seed: int, level: float
+) -> list[float]:
     from scipy.stats import bootstrap
 
     # BCa has no answer (NaN) for some few values; plain percentiles always have one.
@@ -121,7 +208,7 @@ def _bootstrap(values: np.ndarray[tuple[int], np.dtype[np.float64]], seed: int) 
                 np.mean,
                 n_resamples=RESAMPLES,
                 batch=max(1, _BATCH // len(values)),
-                confidence_level=LEVEL,
+                confidence_level=level,
                 method=method,
                 rng=np.random.default_rng(seed),
             ).confidence_interval

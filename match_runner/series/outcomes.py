@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ggp.players import Decision
 from match_runner.match.records import Fault, MatchRecord
-from match_runner.series.intervals import Interval, share_interval
+from match_runner.series.intervals import Interval, mean_interval
 from match_runner.series.plan import PlannedMatch
 
 
@@ -55,7 +55,8 @@ class ContestCounts:
 
     Attributes:
         wins, draws, losses: contests in which it alone, it and others, or others came first.
-        win_share: wins among these contests.
+        win_share: wins among these contests, from 0 to 1; contests of a round share their seed, so
+            rounds are the independent unit of its interval.
     """
 
     wins: int
@@ -97,32 +98,62 @@ def scores_of(matches: Sequence[Played]) -> dict[int, float]:
     return {player: sum(values) / len(values) for player, values in sorted(goals.items())}
 
 
-def contests_of(rounds: Sequence[Round], num_players: int) -> list[Scores]:
-    """The scores of those who can be compared, contest by contest.
+def whole_rounds(rounds: Sequence[Round], matches_a_round: int) -> list[Scores]:
+    """The scores of all players in every round of which all matches were played, and none failed:
+    what players are compared by."""
+    return [
+        scores_of(round_)
+        for round_ in rounds
+        if len(round_) == matches_a_round and not any(match.record.failed for match in round_)
+    ]
+
+
+def contests_by_round(rounds: Sequence[Round], num_players: int) -> list[list[Scores]]:
+    """The scores of those who can be compared, contest by contest, of each round that has any.
 
     A contest is a match in which several players sit, else (in games of one role) a whole
     round: those who play the same match one after the other.
     """
-    contests: list[Scores] = []
+    found: list[list[Scores]] = []
     for round_ in rounds:
         among_several = [m for m in round_ if len(set(m.planned.seating.values())) > 1]
         if among_several:
-            contests += [scores for match in among_several if (scores := scores_of([match]))]
+            found.append([scores for match in among_several if (scores := scores_of([match]))])
         elif len(scores := scores_of(round_)) == num_players > 1:
-            contests.append(scores)
-    return contests
+            found.append([scores])
+    return [contests for contests in found if contests]
 
 
-def tally_of(contests: Sequence[Scores], player: int) -> ContestCounts:
-    """How a player did in the contests it took part in."""
+def contests_of(rounds: Sequence[Round], num_players: int) -> list[Scores]:
+    """All contests in order, see `contests_by_round`."""
+    return [contest for contests in contests_by_round(rounds, num_players) for contest in contests]
+
+
+def tally_of(
+    contests: Sequence[Sequence[Scores]], player: int, seed: int, *, fixed: bool
+) -> ContestCounts:
+    """How a player did in the contests it took part in.
+
+    Args:
+        contests: by round.
+        seed, fixed: see `mean_interval`.
+    """
     margins = [
-        contest[player] - max(score for other, score in contest.items() if other != player)
-        for contest in contests
-        if player in contest and len(contest) > 1
+        [
+            contest[player] - max(score for other, score in contest.items() if other != player)
+            for contest in round_
+            if player in contest and len(contest) > 1
+        ]
+        for round_ in contests
     ]
-    wins, draws = sum(m > 0 for m in margins), sum(m == 0 for m in margins)
-    losses = len(margins) - wins - draws
-    return ContestCounts(wins, draws, losses, share_interval(wins, len(margins)))
+    every = [margin for round_ in margins for margin in round_]
+    wins, draws = sum(m > 0 for m in every), sum(m == 0 for m in every)
+    shares = [sum(m > 0 for m in round_) / len(round_) for round_ in margins if round_]
+    share = mean_interval(shares, seed, (0.0, 1.0), fixed=fixed)
+    if share.value is not None:
+        # Where a round lacks contests, the mean of rounds differs from the share of all.
+        share = replace(share, value=wins / len(every))
+    return ContestCounts(wins, draws, len(every) - wins - draws, share)
 
 
 def decisions_of(

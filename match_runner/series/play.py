@@ -37,7 +37,7 @@ from match_runner.options import (
 )
 from match_runner.remote.post import is_address
 from match_runner.series.holding import Held, hold_series, printer
-from match_runner.series.intervals import Interval, interval_text, mean_interval
+from match_runner.series.intervals import Interval, interval_text, mean_interval, methods_text
 from match_runner.series.plan import Series, SeriesGame, check_series, resampling_seed
 
 MOST_WARNINGS = 5
@@ -181,18 +181,27 @@ def summarize(held: Held) -> PlaySummary:
         roles=game.roles,
         records=tuple(match.record for match in held.matches),
         scores={
-            role: mean_interval([goals[role] for goals in scored], resampling_seed(held.series))
+            role: mean_interval(
+                [goals[role] for goals in scored], resampling_seed(held.series), fixed=held.fixed
+            )
             for role in game.roles
         },
     )
 
 
-def _mean_json(score: Interval) -> dict[str, float | None]:
-    """`ci99` is the larger distance from the mean to an end of its interval."""
+def _mean_json(score: Interval) -> dict[str, float | str | None]:
+    """`ci99` is the larger distance from the mean to an end of its interval; `method` is how that
+    was made, see `METHODS`."""
     ci99 = None
     if score.value is not None and score.low is not None and score.high is not None:
         ci99 = max(score.value - score.low, score.high - score.value)
-    return {"mean": score.value, "ci99": ci99, "low": score.low, "high": score.high}
+    return {
+        "mean": score.value,
+        "ci99": ci99,
+        "low": score.low,
+        "high": score.high,
+        "method": score.method,
+    }
 
 
 def _show_warnings(program: Program) -> None:
@@ -219,5 +228,6 @@ def _show_summary(summary: PlaySummary) -> Iterator[RenderableType]:
         for role in summary.roles
     ]
     yield table_of(("role", "player", heading, "#states visited"), rows)
+    yield from map(Text, methods_text(summary.scores.values()))
     faulty = [(f"seed {record.seed}", record.errors) for record in summary.records if record.errors]
     yield from show_errors(faulty, num)

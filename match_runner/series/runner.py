@@ -32,6 +32,7 @@ def run_series(
     executor: Executor,
     watch: Watcher,
     go_on: Callable[[PlannedMatch], bool] = lambda match: True,
+    ahead: int | None = None,
 ) -> tuple[str, ...]:
     """Play all matches that are not stored yet.
 
@@ -39,6 +40,7 @@ def run_series(
         watch: told of each match as it ends.
         go_on: asked before each match that counts, round by round; at the first no, no other is
             begun.
+        ahead: see `run_all`; for a `go_on` that depends on results.
 
     Returns:
         what could not be played, one line a match; the same call tries these again.
@@ -52,7 +54,7 @@ def run_series(
     if missing:
         raise MatchError(f"the budgets of states cannot be measured: {missing[0]}")
     budgets = stored_budgets(series, store)
-    return session.play(plan_all(series), budgets, go_on)
+    return session.play(plan_all(series), budgets, go_on, ahead)
 
 
 def measurements(series: Series, store: Store) -> list[PlannedMatch]:
@@ -93,6 +95,7 @@ class _Session:
         planned: Iterable[PlannedMatch],
         budgets: Mapping[str, Budgets],
         go_on: Callable[[PlannedMatch], bool] = lambda match: True,
+        ahead: int | None = None,
     ) -> tuple[str, ...]:
         """Play those matches of a list that are not stored; what could not be."""
         missing = takewhile(go_on, (match for match in planned if match.key not in self._keys))
@@ -105,6 +108,7 @@ class _Session:
             lambda match: (
                 f"match {match.number}{f' of {match.game}' if several else ''} (seed {match.seed})"
             ),
+            ahead,
         )
 
     def _task(self, match: PlannedMatch, budgets: Budgets | None) -> MatchTask:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -72,12 +73,15 @@ class Store:
     Attributes:
         measured: matches in which equal states are measured, by game: as many as there were to
             be when the series was begun.
+        planned: rounds of each game that were to be played when the series was begun; None where
+            results were to decide, or in files of versions that did not note it.
     """
 
     def __init__(
         self,
         connection: sqlite3.Connection,
         measured: Mapping[str, int],
+        planned: Mapping[str, int | None],
         renamed: Mapping[str, str] | None = None,
     ) -> None:
         self._connection = connection
@@ -85,6 +89,7 @@ class Store:
         self._stored_names = dict(renamed or {})
         self._names = {stored: now for now, stored in self._stored_names.items()}
         self.measured = {self._name(game): number for game, number in measured.items()}
+        self.planned = {self._name(game): rounds for game, rounds in planned.items()}
 
     def add(self, match: Played, rules: str) -> None:
         """Keep a match, and the rules of its game unless they are there."""
@@ -103,6 +108,16 @@ class Store:
         """The keys of all matches, see `PlannedMatch.key`."""
         found = self._connection.execute("SELECT game, kind, number FROM matches")
         return {(self._name(game), kind, number) for game, kind, number in found}
+
+    def is_as_planned(self, series: Series) -> bool:
+        """Whether just those rounds were asked for and played that were planned at first, so that
+        no result can have decided how many there are."""
+        played = Counter(game for game, kind, _ in self.keys() if kind == PLAY)
+        return all(
+            self.planned.get(game.name) == game.rounds
+            and played[game.name] == game.rounds * series.matches_a_round
+            for game in series.games
+        )
 
     def backends(self) -> dict[str, str]:
         """The backend of the stored matches of each game."""
@@ -141,10 +156,13 @@ class Store:
 
 
 @contextmanager
-def open_store(folder: Path | None, series: Series) -> Iterator[Store]:
+def open_store(folder: Path | None, series: Series, *, fixed: bool = True) -> Iterator[Store]:
     """The file of a series in a folder, made if there is none; without a folder, in memory.
 
     Others may read the file meanwhile.
+
+    Args:
+        fixed: whether all rounds of the series are to be played, whatever comes of the first ones.
 
     Raises:
         ConfigError: the folder cannot be used, another process is using it, or it holds
@@ -153,7 +171,7 @@ def open_store(folder: Path | None, series: Series) -> Iterator[Store]:
     """
     if folder is None:
         with closing(sqlite3.connect(":memory:")) as connection:
-            yield _set_up(connection, Path(), series)
+            yield _set_up(connection, Path(), series, fixed)
         return
     path = folder / FILE
     with locked(folder, "plays a series in", "end it, or give another --out"):
@@ -165,7 +183,7 @@ def open_store(folder: Path | None, series: Series) -> Iterator[Store]:
             )
         try:
             with closing(sqlite3.connect(path, timeout=_WAIT_S)) as connection:
-                yield _set_up(connection, path, series)
+                yield _set_up(connection, path, series, fixed)
         except sqlite3.Error as error:
             # Of a code, the lower byte says the kind.
             kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -177,14 +195,15 @@ def open_store(folder: Path | None, series: Series) -> Iterator[Store]:
             ) from error
 
 
-def _set_up(connection: sqlite3.Connection, path: Path, series: Series) -> Store:
+def _set_up(connection: sqlite3.Connection, path: Path, series: Series, fixed: bool) -> Store:
     """Make the tables, or see that they belong to the same series."""
     # As it will be read again, with lists for tuples, so that the two can be compared.
     wanted = json.loads(json.dumps({**series.settings(), "format": FORMAT}))
     tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     if not tables:
         measured = {game.name: measured_rounds(game) for game in series.games}
-        rows = {**wanted, "measured": measured}
+        planned = {game.name: game.rounds if fixed else None for game in series.games}
+        rows = {**wanted, "measured": measured, "planned": planned}
         with connection as transaction:
             transaction.execute("BEGIN")  # a killed process leaves all of it or nothing
             for statement in filter(str.strip, _SCHEMA.split(";")):
@@ -193,11 +212,11 @@ def _set_up(connection: sqlite3.Connection, path: Path, series: Series) -> Store
                 "INSERT INTO settings VALUES (?, ?)",
                 [(name, json.dumps(value)) for name, value in rows.items()],
             )
-        return Store(connection, measured)
+        return Store(connection, measured, planned)
     if ("settings",) not in tables or ("matches",) not in tables:
         raise ConfigError(f"{path} is not a series of matches")
     stored = {n: json.loads(v) for n, v in connection.execute("SELECT name, value FROM settings")}
-    measured = stored.pop("measured", {})
+    measured, planned = stored.pop("measured", {}), stored.pop("planned", {})
     renamed = _renamed(stored.get("games", {}), wanted["games"])
     wanted["games"] = {renamed.get(name, name): game for name, game in wanted["games"].items()}
     differ = list(_differences(stored, wanted))
@@ -206,7 +225,7 @@ def _set_up(connection: sqlite3.Connection, path: Path, series: Series) -> Store
             f"{path.parent} holds a series with other settings: {'; '.join(differ[:3])}; continue "
             "with the same settings, or give another --out"
         )
-    return Store(connection, measured, renamed)
+    return Store(connection, measured, planned, renamed)
 
 
 def _renamed(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:

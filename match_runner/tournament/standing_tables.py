@@ -9,7 +9,7 @@ from rich.text import Text
 
 from ggp.console import table_of
 from match_runner.match.views import plain
-from match_runner.series.intervals import interval_text
+from match_runner.series.intervals import interval_text, methods_text
 from match_runner.tournament.ratings import Rating
 from match_runner.tournament.summary import TournamentSummary
 
@@ -27,6 +27,7 @@ def show_tournament(summary: TournamentSummary) -> Iterator[RenderableType]:
     yield Text()
     yield _by_game(summary)
     yield Text()
+    yield from map(Text, methods_text(each.score for each in summary.standings))
     if summary.problems:
         yield Text(f"faults and errors ({len(summary.problems)}):", style="red")
     for problem in summary.problems[:MOST_PROBLEMS]:

@@ -12,7 +12,7 @@ from match_runner.series.outcomes import (
     ContestCounts,
     Played,
     Round,
-    Scores,
+    contests_by_round,
     contests_of,
     fault_counts,
     rounds_of,
@@ -96,11 +96,8 @@ def summarize(held: Held) -> TournamentSummary:
     series, matches = held.series, held.matches
     players = range(len(series.names))
     rounds = rounds_of(matches)
-    contests = contests_of(rounds, len(players))
-    ratings = rate(players, contests)
-    standings = [
-        _standing(series, player, matches, rounds, contests, ratings[player]) for player in players
-    ]
+    ratings = rate(players, contests_of(rounds, len(players)))
+    standings = [_standing(held, player, rounds, ratings[player]) for player in players]
     return TournamentSummary(
         planned=held.planned,
         played=len(matches),
@@ -110,25 +107,20 @@ def summarize(held: Held) -> TournamentSummary:
     )
 
 
-def _standing(
-    series: Series,
-    player: int,
-    matches: Sequence[Played],
-    rounds: Sequence[Round],
-    contests: Sequence[Scores],
-    rating: Rating,
-) -> Standing:
+def _standing(held: Held, player: int, rounds: Sequence[Round], rating: Rating) -> Standing:
+    series, matches = held.series, held.matches
     name = series.names[player]
+    contests = contests_by_round(rounds, len(series.names))
     return Standing(
         player=name,
         plays=series.players[name],
         matches=sum(player in match.planned.seating.values() for match in matches),
-        score=_score(series, player, rounds),
-        tally=tally_of(contests, player),
+        score=_score(held, player, rounds),
+        tally=tally_of(contests, player, resampling_seed(series), fixed=held.fixed),
         rating=rating if rating.contests else None,
         by_game={
             game.name: _score(
-                series, player, [own for own in rounds if own[0].planned.game == game.name]
+                held, player, [own for own in rounds if own[0].planned.game == game.name]
             )
             for game in series.games
         },
@@ -136,9 +128,9 @@ def _standing(
     )
 
 
-def _score(series: Series, player: int, rounds: Sequence[Round]) -> Interval:
+def _score(held: Held, player: int, rounds: Sequence[Round]) -> Interval:
     values = [s[player] for s in map(scores_of, rounds) if player in s]
-    return mean_interval(values, resampling_seed(series))
+    return mean_interval(values, resampling_seed(held.series), fixed=held.fixed)
 
 
 def _rank(standing: Standing) -> tuple[float, float]:

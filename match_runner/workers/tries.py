@@ -28,6 +28,7 @@ def run_all(
     tasks: Iterable[tuple[_Key, _Task]],
     keep: Callable[[_Key, _Result], None],
     name: Callable[[_Key], str],
+    ahead: int | None = None,
 ) -> tuple[str, ...]:
     """Have a function called for every task, side by side where the executor can.
 
@@ -37,6 +38,9 @@ def run_all(
         tasks: each with what it is known by here; taken as there is room for them.
         keep: told of each result as it comes.
         name: of a task, for people.
+        ahead: tasks that are in hand at a time at most, where results decide whether there are
+            others; then none is begun after one that crashed too often. None for as many as the
+            executor takes.
 
     Returns:
         the tasks that crashed `MAX_TRIES` times, one line each.
@@ -50,6 +54,7 @@ def run_all(
     tries: Counter[int] = Counter()
     failures: list[str] = []
     begun = 0
+    windows = [each for each in (executor.window, ahead) if each is not None]
 
     def submit(number: int, key: _Key, task: _Task) -> None:
         tries[number] += 1
@@ -59,7 +64,9 @@ def run_all(
 
     while True:
         # Taken as there is room: making a task costs time and memory, and a series may have many.
-        room = None if executor.window is None else max(0, executor.window - len(running))
+        room = max(0, min(windows) - len(running)) if windows else None
+        if failures and ahead is not None:
+            room = 0
         for key, task in islice(todo, room):
             submit(begun, key, task)
             begun += 1

@@ -12,24 +12,17 @@ QUICK = ("--rounds", "3", "--seconds", "0.05")
 BOTH = ("--player", "hyperplay", "--player", "hyperplay2")
 
 
-def matches(**scores: tuple[float, float, float]) -> dict[str, object]:
-    """Two players with what the first scored more."""
-    (first, one), (second, two) = scores.items()
-    margin = one[0] - two[0]
-    apart = one[1] > two[2] or two[1] > one[2]
-    ends = (margin - 1, margin + 1) if apart else (margin - 99, margin + 99)
+def matches(*, sure: bool) -> dict[str, object]:
+    """Two players of which the first scored more."""
+    scores = {"pimc": 80.0, "hyperplay2": 40.0}
+    as_good = [] if sure else ["hyperplay2"]
     return {
         "players": [
-            {"player": name, "score": dict(zip(("value", "low", "high"), score, strict=True))}
+            {"player": name, "score": {"value": score, "low": 0.0, "high": 100.0}}
             for name, score in scores.items()
         ],
-        "differences": [
-            {
-                "player": first,
-                "other": second,
-                "score": {"value": margin, "low": ends[0], "high": ends[1]},
-            }
-        ],
+        "methods": [],
+        "verdict": {"best": "pimc", "as_good": as_good, "more_rounds": 7 * (not sure)},
         "played": 10,
         "faulty": [],
     }
@@ -38,8 +31,8 @@ def matches(**scores: tuple[float, float, float]) -> dict[str, object]:
 def test_it_says_which_player_and_why() -> None:
     found = json_of("advise", "exploding_bomb", *BOTH, *QUICK)
     assert list(found) == [
-        *("game", "player", "sure", "as_good", "reasons", "seconds"),
-        *("matches", "faulty", "scores", "properties"),
+        *("game", "player", "sure", "more_rounds", "as_good", "reasons", "seconds"),
+        *("matches", "faulty", "scores", "methods", "verdict", "properties"),
     ]
     assert found["player"] == "hyperplay2"
     assert found["matches"] == 6
@@ -60,7 +53,21 @@ def test_it_shows_a_table_the_reasons_and_the_advice() -> None:
 def test_no_round_is_begun_when_the_minutes_are_over() -> None:
     lines = run("advise", "exploding_bomb", *BOTH, *QUICK, "--minutes", "0").stdout.splitlines()
     assert "2 of 6 matches, 0.05 s a decision" in lines
-    assert lines[-1].endswith("play more --minutes to know")
+    assert "; undecided: the matches cannot tell it from hyperplay" in lines[-1]
+    assert lines[-1].endswith("; so few rounds do not tell how many would decide")
+
+
+def test_it_says_how_many_more_rounds_would_decide() -> None:
+    args = ("advise", "tic_tac_toe", "--player", "legal", "--player", "random", "--rounds", "6")
+    found = json_of(*args)
+    assert (found["sure"], found["verdict"]["rounds"]) == (False, 6)
+    more = found["more_rounds"]
+    assert 0 < more < 100
+    shown = run(*args).stdout.splitlines()
+    assert shown[-1].endswith(f"; about {more} more rounds would decide (--rounds {6 + more})")
+    (method,) = found["methods"]
+    assert method in shown
+    assert "by betting" in method
 
 
 def test_it_tells_of_matches_in_which_something_went_wrong() -> None:
@@ -74,17 +81,15 @@ AGAINST = (Reason(CLAIRVOYANT, False, "why"), Reason(INFORMED, True, "why"))
 
 
 @pytest.mark.parametrize(
-    ("low", "player", "sure"),
-    [(70.0, "pimc", True), (30.0, "hyperplay2", False)],
-    ids=["matches", "reasons"],
+    ("sure", "player"), [(True, "pimc"), (False, "hyperplay2")], ids=["matches", "reasons"]
 )
 def test_matches_decide_where_they_can_and_reasons_where_they_cannot(
-    low: float, player: str, sure: bool
+    sure: bool, player: str
 ) -> None:
-    played = matches(pimc=(80, low, 90), hyperplay2=(40, 30, 50))
-    found = _advice("some", AGAINST, played, 0.2)
+    found = _advice("some", AGAINST, matches(sure=sure), 0.2)
     assert (found["player"], found["sure"]) == (player, sure)
     assert found["as_good"] == ([] if sure else ["pimc"])
+    assert found["more_rounds"] == (0 if sure else 7)
 
 
 def test_one_player_is_nothing_to_compare() -> None:

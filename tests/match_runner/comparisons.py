@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ggp.gdl.normalize import load
 from match_runner.series.comparison import ComparisonSummary, summarize
-from match_runner.series.holding import Held, held_so_far
+from match_runner.series.holding import Held, held_so_far, play_missing
 from match_runner.series.outcomes import Played
 from match_runner.series.plan import PLAY, Series, SeriesGame, check_series
-from match_runner.series.runner import run_series
+from match_runner.series.stopping import Forecast, Until
 from match_runner.series.store import FILE, open_store
 from match_runner.workers.executor import WorkerCrashError
 from match_runner.workers.inline import InlineExecutor
@@ -65,11 +65,15 @@ def held(
     folder: Path | None,
     executor: InlineExecutor | None = None,
     stop_after: int | None = None,
+    until: Until | None = None,
+    say: Callable[[Sequence[Forecast]], None] = lambda forecasts: None,
 ) -> tuple[Held, tuple[str, ...]]:
     """What was played of a series, and what could not be.
 
     Args:
         stop_after: matches after which it stops with `StoppedError`.
+        until: when it ends by itself.
+        say: see `play_missing`.
     """
     ended = 0
 
@@ -79,9 +83,10 @@ def held(
         if ended == stop_after:
             raise StoppedError
 
-    with open_store(folder, series) as store:
-        failures = run_series(series, store, executor or InlineExecutor(), watch)
-        return held_so_far(series, store), failures
+    place = executor or InlineExecutor()
+    with open_store(folder, series, fixed=until is None) as store:
+        failures = play_missing(series, store, place, watch, until, say)
+        return held_so_far(series, store, until), failures
 
 
 def compared(

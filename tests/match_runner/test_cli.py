@@ -61,7 +61,7 @@ def test_json_has_exactly_the_fields_promised() -> None:
         assert match["turns"] == 3
         assert match["errors"] == []
     for role in ("agent", "random"):
-        assert list(found["mean"][role]) == ["mean", "ci99", "low", "high"]
+        assert list(found["mean"][role]) == ["mean", "ci99", "low", "high", "method"]
     goals = [match["goals"]["agent"] for match in found["matches"]]
     assert found["mean"]["agent"]["mean"] == pytest.approx(sum(goals) / 3)
     assert found["mean"]["random"]["mean"] == 0

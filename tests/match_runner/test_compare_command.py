@@ -151,8 +151,12 @@ def test_the_table_and_the_json_say_the_same(tmp_path: Path) -> None:
     printed = run(*args, "--json")
     found = json.loads(printed.stdout)
     assert list(found) == [
-        *("options", "played", "backend", "players", "differences", "equal_states", "faulty")
+        *("options", "played", "backend", "players", "differences", "methods", "verdict"),
+        *("until", "equal_states", "faulty"),
     ]
+    assert found["methods"][0] in shown.stdout
+    assert "undecided (99 %): " in shown.stdout
+    assert found["until"] is None
     assert found["options"]["players"] == ["hyperplay:n=3", "hyperplay:n=2"]
     assert found["played"] == 10
     assert "kuhn_poker: 10 matches, roles rotate, seed 4" in shown.stdout
@@ -177,7 +181,7 @@ def test_the_table_and_the_json_say_the_same(tmp_path: Path) -> None:
         ((*KUHN, "--matches", "2", "--equal-states"), "random cannot be given a budget of states"),
         (("compare", "kuhn_poker", "--matches", "2"), "give at least two players"),
         (("compare", "nowhere", "--matches", "2"), "unknown game 'nowhere'"),
-        (KUHN, "Missing option '--matches'"),
+        (KUHN, "say how many matches to play: --matches N, or --until decided"),
         ((*KUHN, "--matches", "2", "--jobs", "2", "--scheduler", "a:1"), "leave one of them out"),
     ],
 )

@@ -34,7 +34,6 @@ from match_runner.reproduce.grid import (
     Grid,
     cell_text,
     selected,
-    share_together,
     shares_of,
     sign_of,
 )
@@ -42,6 +41,7 @@ from match_runner.reproduce.plots import draw_chart
 from match_runner.reproduce.results import Claim, Settings
 from match_runner.reproduce.results import Result as Made
 from match_runner.series.match_task import MatchTask
+from match_runner.series.stopping import Until
 from match_runner.workers.inline import InlineExecutor
 from tests.support.games import machine_of_game
 
@@ -247,8 +247,10 @@ def test_shares_are_fifty_where_players_are_equal(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("shares", "sign", "text"),
     [
-        ([25.0] * 10, -1, "25.0 -"),
-        ([75.0] * 8 + [50.0] * 2, 1, "70.0 +"),
+        ([0.0] * 10, -1, "0.0 -"),
+        ([25.0] * 10, 0, "25.0"),
+        ([25.0] * 30, -1, "25.0 -"),
+        ([75.0] * 30 + [50.0] * 5, 1, "71.4 +"),
         ([25.0, 75.0] * 5, 0, "50.0"),
         ([50.0] * 10, 0, "50.0"),
         ([0.0] * 9, None, "0.0"),
@@ -260,15 +262,6 @@ def test_shares_are_judged_from_ten_rounds_on(
 ) -> None:
     assert sign_of(shares) == sign
     assert cell_text(shares) == text
-
-
-def test_games_count_equally_together() -> None:
-    together = share_together([[60.0, 40.0, 50.0], [80.0] * 30, []])
-    assert together.value == pytest.approx(65)
-    assert together.low is not None
-    assert together.low < 65
-    assert share_together([[], []]).value is None
-    assert share_together([[50.0], [60.0, 70.0]]).low is None
 
 
 # ---------------------------------------------------------------- running them
@@ -357,6 +350,28 @@ def test_the_command_plays_a_part_and_writes_it_down(
     assert None in result["panels"][0]["values"][0]
 
 
+def test_duels_of_a_grid_may_end_by_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli, "open_executor", executor_here)
+    duel = Duel("kuhn_poker", ("legal", "random"), "a")
+    monkeypatch.setattr(cli, "GRIDS", {"strength": grid_of([duel])})
+    until = ("strength", "--until", "decided", "--out", str(tmp_path))
+    shown = run(*until, "--most", "9", "--worth", "5")
+    assert shown.exit_code == 0, shown.output
+    report = (tmp_path / "strength.md").read_text()
+    assert "Of the 1 duels of the grid, 1 were played; of the at most 8 matches, 8." in report
+    assert "surely smaller than 5, in 0; 1 came to an end undecided, and 0 can go on." in report
+    assert "- 99 % intervals by betting: valid at any number of rounds" in report
+    result, _ = made(grid_of([duel]), settings(tmp_path, 400, until=Until(40.0, 400)))
+    assert 8 < result.points[0].count < 100
+    assert "smaller than 40, in 1;" in result.method
+    for more in (("--matches", "4"), ("--quick",)):
+        refused = run(*until, *more)
+        assert refused.exit_code == 2
+        assert "--until decided exclude each other" in refused.stderr
+
+
 def test_all_is_still_the_paper() -> None:
     for name in (cli.ALL, cli.ALL_003, cli.EVERYTHING):
         assert not {"strength", "clock"}.intersection(e.name for e in cli.wanted(name))
@@ -364,7 +379,7 @@ def test_all_is_still_the_paper() -> None:
 
 
 def test_parts_of_experiments_that_are_no_grids_cannot_be_named(tmp_path: Path) -> None:
-    for more in (("--only", "kuhn_poker"), ("--minutes", "1")):
+    for more in (("--only", "kuhn_poker"), ("--minutes", "1"), ("--until", "decided")):
         result = run("table1", "--out", str(tmp_path), *more)
         assert result.exit_code == 2
-        assert "--only and --minutes are for the grids: strength, clock" in result.stderr
+        assert "--only, --minutes and --until are for the grids: strength, clock" in result.stderr

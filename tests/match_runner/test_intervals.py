@@ -1,4 +1,4 @@
-"""Intervals against known values, scipy, and their promise."""
+"""Intervals against known values, scipy, and their promise; `test_betting` has those by betting."""
 
 from __future__ import annotations
 
@@ -6,7 +6,20 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
-from match_runner.series.intervals import RESAMPLES, mean_interval, share_interval
+from match_runner.series.betting import bounds_of, sample_of
+from match_runner.series.intervals import (
+    BETTING,
+    FIXED,
+    FIXED_ROUNDS,
+    RESAMPLES,
+    Interval,
+    fixed_interval,
+    mean_interval,
+    mean_of_means,
+    methods_text,
+    share_interval,
+    student_interval,
+)
 
 
 def test_a_share_has_the_interval_of_clopper_and_pearson() -> None:
@@ -22,8 +35,8 @@ def test_a_share_has_the_interval_of_clopper_and_pearson() -> None:
 
 
 def test_values_at_the_bounds_are_a_share() -> None:
-    found = mean_interval([0, 100, 100, 100], seed=0)
-    share = share_interval(3, 4)
+    found = mean_interval([0, 100, 100, 100] * 15, seed=0, fixed=True)
+    share = share_interval(45, 60)
     assert share.low is not None
     assert found.value == 75
     assert found.low == pytest.approx(100 * share.low)
@@ -31,7 +44,7 @@ def test_values_at_the_bounds_are_a_share() -> None:
 
 def test_other_values_are_resampled_as_by_scipy() -> None:
     values = np.random.default_rng(0).choice([0, 25, 75, 100], 60).tolist()
-    found = mean_interval(values, seed=5)
+    found = mean_interval(values, seed=5, fixed=True)
     direct = bootstrap(
         (np.array(values, dtype=float),),
         np.mean,
@@ -41,22 +54,64 @@ def test_other_values_are_resampled_as_by_scipy() -> None:
     ).confidence_interval
     assert found.low == pytest.approx(direct.low, abs=1.0)
     assert found.high == pytest.approx(direct.high, abs=1.0)
-    assert found == mean_interval(values, seed=5)
+    assert found == mean_interval(values, seed=5, fixed=True)
 
 
 def test_equal_values_leave_doubt() -> None:
-    found = mean_interval([90.0] * 20, seed=0)
+    found = fixed_interval([90.0] * 20, seed=0, bounds=(0.0, 100.0))
     doubt = 1 - 0.005 ** (1 / 20)
     assert found.value == 90
     assert found.low == pytest.approx(90 - 90 * doubt)
     assert found.high == pytest.approx(90 + 10 * doubt)
 
 
-def test_few_values_have_no_interval() -> None:
-    assert mean_interval([], seed=0).value is None
-    assert (mean_interval([50], seed=0).value, mean_interval([50], seed=0).low) == (50, None)
-    two = mean_interval([25, 50], seed=0)
-    assert (two.low, two.high) == (25, 50)
+def test_only_many_rounds_that_were_fixed_are_resampled() -> None:
+    values = np.random.default_rng(0).choice([0, 25, 75, 100], FIXED_ROUNDS).tolist()
+    fixed = mean_interval(values, 0, fixed=True)
+    assert fixed == fixed_interval(values, 0, (0.0, 100.0))
+    few, more = mean_interval(values[1:], 0, fixed=True), mean_interval(values, 0, fixed=False)
+    assert (fixed.method, few.method, more.method) == (FIXED, BETTING, BETTING)
+    low, high = bounds_of(sample_of((0, 100), values), 0.01)
+    assert more == Interval(sum(values) / len(values), 100 * low, 100 * high, BETTING)
+    assert len(methods_text([fixed, few, more, Interval(1.0)])) == 2
+
+
+def test_few_values_have_wide_intervals() -> None:
+    assert mean_interval([], seed=0, fixed=False).value is None
+    assert mean_interval([50], seed=0, fixed=False) == Interval(50.0)
+    two = mean_interval([25, 50], seed=0, fixed=True)
+    assert two.low is not None
+    assert two.high is not None
+    assert 0 < two.low < 5
+    assert 95 < two.high < 100
+    same = mean_interval([100.0] * 3, seed=0, fixed=False)
+    assert same.low is not None
+    assert (same.low < 30, same.value, same.high) == (True, 100, 100)
+
+
+def test_a_higher_level_is_wider() -> None:
+    for fixed in (False, True):
+        values = np.random.default_rng(1).choice([0, 25, 75, 100], FIXED_ROUNDS).tolist()
+        usual = mean_interval(values, 0, fixed=fixed)
+        wider = mean_interval(values, 0, fixed=fixed, level=0.999)
+        assert wider.low is not None
+        assert usual.low is not None
+        assert wider.low < usual.low
+
+
+def test_means_of_groups_count_equally() -> None:
+    together = mean_of_means([[60.0, 40.0, 50.0], [80.0] * 30, []])
+    assert together.value == pytest.approx(65)
+    assert together.low is not None
+    assert together.high is not None
+    assert together.low < 65 < together.high
+    assert mean_of_means([[], []]).value is None
+    assert mean_of_means([[50.0], [60.0, 70.0]]).low is None
+
+
+def test_what_does_not_vary_leaves_no_doubt_to_student() -> None:
+    found = student_interval([90.0] * 3)
+    assert (found.value, found.low, found.high) == (90, 90, 90)
 
 
 def test_intervals_cover_the_mean_about_as_often_as_they_promise() -> None:
@@ -65,7 +120,7 @@ def test_intervals_cover_the_mean_about_as_often_as_they_promise() -> None:
     mean = float(np.dot(goals, weights))
     covered = 0
     for number in range(60):
-        found = mean_interval(rng.choice(goals, 40, p=weights).tolist(), seed=number)
+        found = mean_interval(rng.choice(goals, 60, p=weights).tolist(), number, fixed=True)
         assert found.low is not None
         assert found.high is not None
         covered += found.low <= mean <= found.high
@@ -73,9 +128,9 @@ def test_intervals_cover_the_mean_about_as_often_as_they_promise() -> None:
 
 
 def test_values_beyond_the_bounds_widen_them() -> None:
-    found = mean_interval([120.0] * 5, seed=0)
+    found = mean_interval([120.0] * 5, seed=0, fixed=False)
     assert found.value == found.high == 120
-    mixed = mean_interval([-20.0, 120.0, 120.0], seed=0)
+    mixed = mean_interval([-20.0, 120.0, 120.0], seed=0, fixed=False)
     assert mixed.low is not None
     assert mixed.high is not None
     assert -20 <= mixed.low < 73 < mixed.high <= 120

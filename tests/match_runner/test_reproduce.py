@@ -27,7 +27,7 @@ from match_runner.reproduce.report import write_results
 from match_runner.reproduce.results import Experiment, Point, Settings
 from match_runner.reproduce.results import Result as Made
 from match_runner.reproduce.tables import TABLE_1, TABLE_2
-from match_runner.series.intervals import Interval
+from match_runner.series.intervals import STUDENT, Interval
 from match_runner.workers.executor import WorkerCrashError
 from match_runner.workers.inline import InlineExecutor
 
@@ -89,9 +89,9 @@ def test_table_1(tmp_path: Path) -> None:
     result, _ = make(TABLE_1, settings(tmp_path))
     values = {(p.series, p.at): p.value for p in result.points}
     assert len(values) == 8
-    assert values["HyperPlay-II", "round 1: ask"] == Interval(90.0, 90.0, 90.0)
-    assert values["HyperPlay-II", "round 2: cut unarmed"] == Interval(0.0, 0.0, 0.0)
-    assert values["HyperPlay-II", "round 2: cut armed"] == Interval(90.0, 90.0, 90.0)
+    assert values["HyperPlay-II", "round 1: ask"] == Interval(90.0, 90.0, 90.0, STUDENT)
+    assert values["HyperPlay-II", "round 2: cut unarmed"] == Interval(0.0, 0.0, 0.0, STUDENT)
+    assert values["HyperPlay-II", "round 2: cut armed"] == Interval(90.0, 90.0, 90.0, STUDENT)
     assert values["HyperPlay", "round 1: ask"].value == pytest.approx(45, abs=2)
     assert values["HyperPlay", "round 1: wait"].value == pytest.approx(50, abs=2)
     assert set(claims_of(result).values()) == {True}

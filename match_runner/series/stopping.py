@@ -1,0 +1,189 @@
+"""Series that stop by themselves, when it is clear who is better or that it does not matter.
+
+Whether to stop is decided after each whole round, in the order of rounds and not in that in which
+matches end. So the same seed stops after the same round, however many matches are played at once.
+Matches of later rounds that were under way by then are kept in the store, but do not count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+from match_runner.series.outcomes import Played, Scores, rounds_of, whole_rounds
+from match_runner.series.plan import PLAY, PlannedMatch, Series
+from match_runner.series.verdicts import (
+    DECIDED,
+    MOST_ROUNDS,
+    SMALL,
+    SPAN,
+    UNDECIDED,
+    differences_of,
+    rounds_to_tell,
+    settled,
+)
+
+AHEAD = 64
+"""Matches under way at a time at most: some of them will not count."""
+
+FORECAST_ROUNDS = 5
+"""Rounds after which it is said what it takes to tell differences."""
+
+DIFFERENCES_TOLD = (5.0, 10.0, 20.0)
+"""Points of score."""
+
+DEFAULT_WORTH, DEFAULT_MOST = 5.0, 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """When a series ends.
+
+    Attributes:
+        worth: a difference that is surely smaller is none, in points of score.
+        most: matches to play at most.
+    """
+
+    worth: float = DEFAULT_WORTH
+    most: int = DEFAULT_MOST
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What it would take to tell that one player is better than another.
+
+    Attributes:
+        difference: by so many points of score.
+        rounds, matches: about how many in all; None if more than `MOST_ROUNDS` rounds.
+        core_hours: that these take, counting all processors that a match may use; None if it is
+            not known how long matches take.
+    """
+
+    difference: float
+    rounds: int | None
+    matches: int | None
+    core_hours: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a series ended that ends by itself.
+
+    Attributes:
+        until: when it was to.
+        outcome: one of `DECIDED`, `SMALL` and `UNDECIDED`; None if it has not ended.
+        forecasts: what it would take to tell differences, by the first rounds; empty before these.
+    """
+
+    until: Until
+    outcome: str | None
+    forecasts: tuple[Forecast, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        rest = {"outcome": self.outcome, "forecasts": [asdict(each) for each in self.forecasts]}
+        return {**asdict(self.until), **rest}
+
+
+class Stopper:
+    """Is told of matches as they end, and says when there were enough.
+
+    Attributes:
+        rounds: whole ones that count: all from the first one on, up to the last before which it
+            was not settled.
+        outcome, forecasts: see `Ending`.
+    """
+
+    def __init__(self, series: Series, until: Until) -> None:
+        self.rounds = 0
+        self.outcome: str | None = None
+        self.forecasts: tuple[Forecast, ...] = ()
+        self._series, self._until = series, until
+        (self._game,) = series.games
+        self._ended: dict[int, list[Played]] = defaultdict(list)
+        self._scores: list[Scores] = []
+
+    def watch(self, match: Played) -> None:
+        """Take note of a match, of whatever round."""
+        if match.planned.kind != PLAY:
+            return
+        self._ended[match.planned.round].append(match)
+        size = self._series.matches_a_round
+        while self.outcome is None and len(self._ended[self.rounds]) == size:
+            self._scores += whole_rounds([self._ended[self.rounds]], size)
+            self.rounds += 1
+            self._judge()
+
+    @property
+    def ending(self) -> Ending:
+        """As of now."""
+        return Ending(self._until, self.outcome, self.forecasts)
+
+    def goes_on(self, match: PlannedMatch) -> bool:
+        """Whether a match is still of use."""
+        return self.outcome is None
+
+    def _judge(self) -> None:
+        if self.rounds == FORECAST_ROUNDS:
+            first = [match for number in range(self.rounds) for match in self._ended[number]]
+            self.forecasts = forecasts_of(self._series, first)
+        found = settled(self._scores, len(self._series.players), self._until.worth)
+        if found != UNDECIDED or self.rounds == self._game.rounds:
+            self.outcome = found
+
+
+def forecasts_of(series: Series, matches: Sequence[Played]) -> tuple[Forecast, ...]:
+    """What it would take to tell each of `DIFFERENCES_TOLD`, by the spread of scores in the first
+    matches and by how long they took; nothing if all failed."""
+    players = range(len(series.players))
+    rounds = whole_rounds(rounds_of(matches), series.matches_a_round)
+    if not rounds:
+        return ()
+    pairs = [differences_of(rounds, *pair) for pair in combinations(players, 2)]
+    spread = _spread(pairs)
+    times = [m.record.times_s[-1] - m.record.times_s[0] for m in matches if m.record.times_s]
+    seconds = math.fsum(times) / len(times) if times else None
+    found = []
+    for difference in DIFFERENCES_TOLD:
+        needed = rounds_to_tell(difference, spread, len(players))
+        num = None if needed is None else needed * series.matches_a_round
+        hours = (
+            None if num is None or seconds is None else num * seconds * series.limits.threads / 3600
+        )
+        found.append(Forecast(difference, needed, num, hours))
+    return tuple(found)
+
+
+def forecast_text(forecast: Forecast) -> str:
+    """`10 points: about 62 rounds, 124 matches, 0.4 core-hours`."""
+    what = f"{forecast.difference:g} points"
+    if forecast.rounds is None:
+        return f"{what}: more than {MOST_ROUNDS:,} rounds"
+    time = "" if forecast.core_hours is None else f", {forecast.core_hours:.2g} core-hours"
+    return f"{what}: about {forecast.rounds:,} rounds, {forecast.matches:,} matches{time}"
+
+
+def ending_text(ending: Ending, matches: int) -> str:
+    """Why a series ended that has."""
+    if ending.outcome == DECIDED:
+        return f"stopped after {matches:,} matches: decided"
+    if ending.outcome == SMALL:
+        worth = f"{ending.until.worth:g}"
+        return f"stopped after {matches:,} matches: the difference is smaller than {worth}"
+    return f"undecided after {matches:,} matches"
+
+
+def _spread(pairs: Sequence[Sequence[float]]) -> float:
+    """The standard deviation of differences in a round, the mean of all pairs.
+
+    Where all are equal it is unknown rather than 0: as if one more round had been as far off as
+    can be.
+    """
+    num = len(pairs[0])
+    squares = [sum((x - math.fsum(pair) / num) ** 2 for x in pair) for pair in pairs]
+    variance = math.fsum(squares) / len(pairs) / max(1, num - 1)
+    return math.sqrt(variance or SPAN**2 / (num + 1))

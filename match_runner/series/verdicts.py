@@ -1,0 +1,211 @@
+"""Which player is the best, as far as rounds can tell, and how many more it would take to tell.
+
+Players are compared in pairs, by what one got more than the other in each round. To call one of k
+players the best is to choose: with many equal players, some interval of 99 % is wrong more often
+than in 1 % of cases. So each pair gets 1/(k - 1) of the doubt, which is enough. Let b be a player
+whose mean is the highest. Whoever calls another one better than all others, or leaves b out of
+those that may be as good, claims of one of the k - 1 pairs with b in them what its interval of
+99 % + 1 % (k - 2)/(k - 1) excludes wrongly. By the sum of these chances that happens in 1 % of
+cases at most. Which player b is need not be known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ggp.console import listed
+from match_runner.series.betting import Sample, is_above, sample_of, times_until_above
+from match_runner.series.intervals import GOALS, LEVEL, mean_interval
+from match_runner.series.outcomes import Scores
+
+SPAN = GOALS[1] - GOALS[0]
+
+DIFFERENCES = (-SPAN, SPAN)
+"""What one player can get more than another in a round."""
+
+MOST_ROUNDS = 10_000
+"""Rounds beyond which it is not said how many are needed."""
+
+FEWEST_ROUNDS = 3
+"""Rounds from which on it is said how many are needed."""
+
+DECIDED, SMALL, UNDECIDED = "decided", "small", "undecided"
+"""One player is better than all others; the best ones differ by less than matters; neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What some rounds say about who is the best.
+
+    Attributes:
+        best: who scored most.
+        as_good: who may have a mean as high, those that scored most first; none of them if the
+            best one is surely better than all others.
+        players: how many were compared.
+        rounds: by which.
+        more_rounds: about how many more would leave nobody who may be as good, if they went as
+            those so far; 0 if nobody is left, None if more than `MOST_ROUNDS`, or if these are
+            fewer than `FEWEST_ROUNDS`.
+        margin: how far those that may be as good may be from the best one, in points of score, by
+            the widest of their intervals; 0 if nobody is left. Surely nobody is better by more.
+    """
+
+    best: str
+    as_good: tuple[str, ...]
+    players: int
+    rounds: int
+    more_rounds: int | None
+    margin: float
+
+    @property
+    def decided(self) -> bool:
+        """Whether the best one is surely better than all others (99 %)."""
+        return not self.as_good
+
+    @property
+    def forecast(self) -> str:
+        """How many more rounds would decide, in words."""
+        more = self.more_rounds
+        if self.decided:
+            return "no more rounds are needed"
+        if self.rounds < FEWEST_ROUNDS:
+            return "so few rounds do not tell how many would decide"
+        if more is None:
+            return f"no number of rounds below {MOST_ROUNDS:,} would decide if all went as so far"
+        return f"about {more:,} more round{'' if more == 1 else 's'} would decide"
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON values."""
+        return {**asdict(self), "decided": self.decided, "forecast": self.forecast}
+
+
+def level_among(num_players: int) -> float:
+    """The level of each pair's interval where one of so many players is called the best."""
+    return 1 - (1 - LEVEL) / (num_players - 1)
+
+
+def differences_of(rounds: Sequence[Scores], player: int, other: int) -> list[float]:
+    """What a player got more than another in each round."""
+    return [scores[player] - scores[other] for scores in rounds]
+
+
+def judge(
+    names: Sequence[str], rounds: Sequence[Scores], seed: int, *, fixed: bool
+) -> Verdict | None:
+    """What rounds say about some players; None of no rounds.
+
+    Args:
+        names: of the players, at least two.
+        rounds: the scores of all of them in each.
+        seed, fixed: see `mean_interval`.
+    """
+    if not rounds:
+        return None
+    best, *others = _by_mean(rounds, len(names))
+    level = level_among(len(names))
+    as_good: list[str] = []
+    more: list[int | None] = []
+    margin = 0.0
+    for other in others:
+        found = differences_of(rounds, best, other)
+        interval = mean_interval(found, seed, DIFFERENCES, fixed=fixed, level=level)
+        low, high = (
+            DIFFERENCES
+            if interval.low is None or interval.high is None
+            else (interval.low, interval.high)
+        )
+        if low <= 0:
+            as_good.append(names[other])
+            more.append(_more_rounds(found, 1 - level))
+            margin = max(margin, -low, high)
+    longest = None if None in more else max((each for each in more if each is not None), default=0)
+    return Verdict(names[best], tuple(as_good), len(names), len(rounds), longest, margin)
+
+
+def settled(rounds: Sequence[Scores], num_players: int, worth: float) -> str:
+    """`DECIDED` or `SMALL`, by betting, else `UNDECIDED`; quick, to be asked after every round.
+
+    Small means that the best player and all that may be as good surely differ by less than
+    `worth`. Of two players, that is the difference between them. Of more, it is sure that nobody
+    is better by `worth` than the one that is called the best.
+    """
+    if not rounds:
+        return UNDECIDED
+    best, *others = _by_mean(rounds, num_players)
+    alpha = 1 - level_among(num_players)
+    found = DECIDED
+    for other in others:
+        sample = sample_of(DIFFERENCES, differences_of(rounds, best, other))
+        if is_above(sample, _scaled(0.0), alpha):
+            continue
+        if not (
+            is_above(sample, _scaled(-worth), alpha)
+            and is_above(sample.other_side, _scaled(-worth), alpha)
+        ):
+            return UNDECIDED
+        found = SMALL
+    return found
+
+
+def rounds_to_tell(difference: float, spread: float, num_players: int) -> int | None:
+    """About how many rounds it takes to find that a difference is above 0; None if more than
+    `MOST_ROUNDS`.
+
+    Args:
+        difference: true mean of what a player gets more than another in a round, above 0.
+        spread: its standard deviation.
+        num_players: that are compared.
+    """
+    # Two values at equal distances from the mean, as far as there is room; then a rarer low one.
+    high = min(SPAN, difference + spread)
+    low = max(-SPAN, difference - spread**2 / max(high - difference, 1e-9))
+    share = (difference - low) / (high - low) if high > low else 1.0
+    sample = Sample(
+        np.array([_scaled(low), _scaled(high)]),
+        np.clip([1 - share, share], 1e-12, 1.0),
+        np.ones(2),
+    )
+    alpha = 1 - level_among(num_players)
+    found = times_until_above(sample, _scaled(0.0), alpha, MOST_ROUNDS)
+    return None if found is None else math.ceil(found)
+
+
+def verdict_text(verdict: Verdict, matches_a_round: int) -> str:
+    """What is said under tables."""
+    certain = "99 %" if verdict.players == 2 else f"99 %, chosen among {verdict.players}"
+    if verdict.decided:
+        than = "the other" if verdict.players == 2 else "all others"
+        return f"{verdict.best} scored more than {than} for certain ({certain})"
+    more = verdict.more_rounds
+    matches = "" if more is None else f" ({more * matches_a_round:,} matches)"
+    return (
+        f"undecided ({certain}): {verdict.best} scored most, but {listed(verdict.as_good)} may be "
+        f"as good; {verdict.forecast}{matches}"
+    )
+
+
+def _by_mean(rounds: Sequence[Scores], num_players: int) -> list[int]:
+    """All players, the best first; of equal ones the first."""
+    totals: Mapping[int, float] = {
+        player: math.fsum(scores[player] for scores in rounds) for player in range(num_players)
+    }
+    return sorted(totals, key=lambda player: -totals[player])
+
+
+def _scaled(difference: float) -> float:
+    """Between 0 and 1."""
+    return (difference + SPAN) / (2 * SPAN)
+
+
+def _more_rounds(differences: Sequence[float], alpha: float) -> int | None:
+    num = len(differences)
+    if num < FEWEST_ROUNDS:
+        return None
+    sample = sample_of(DIFFERENCES, differences)
+    times = times_until_above(sample, _scaled(0.0), alpha, MOST_ROUNDS / num)
+    return None if times is None else max(1, math.ceil(times * num) - num)
