@@ -14,11 +14,13 @@ import click
 from ggp.cli.arguments import (
     FiniteRange,
     backend_option,
+    clock_option,
     json_option,
     limits_option,
     seed_option,
     verbose_option,
 )
+from ggp.clocks import Clock
 from ggp.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -111,6 +113,7 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
     type=FiniteRange(min=0),
     help="Of a grid, begin no other duel after so many minutes; 0 shows what was played.",
 )
+@clock_option("players in a grid", Clock.WALL.value)
 @place_options("all processors", records=False)
 @seed_option("all matches")
 @backend_option
@@ -124,6 +127,7 @@ def reproduce(
     long: bool,
     only: tuple[str, ...],
     minutes: float | None,
+    clock: Clock | None,
     seed: int,
     backend: str,
     limits: Limits,
@@ -146,8 +150,8 @@ def reproduce(
     place = read_place(asked)
     assert place.folder is not None  # the option is required
     grid = GRIDS.get(what)
-    if grid is None and (only or minutes is not None):
-        raise ConfigError(f"--only and --minutes are for the grids: {', '.join(GRIDS)}")
+    if grid is None and (only or minutes is not None or clock is not None):
+        raise ConfigError(f"--only, --minutes and --clock are for the grids: {', '.join(GRIDS)}")
     if minutes is None:
         minutes = QUICK_GRID_MINUTES if quick and grid is not None else math.inf
     usual = (MATCHES, QUICK_MATCHES) if grid is None else (grid.matches, grid.quick_matches)
@@ -156,6 +160,7 @@ def reproduce(
         only=only,
         seconds=60 * minutes,
         quick=quick and matches is None,
+        clock=clock or Clock.WALL,
     )
     begin_run(settings)
     experiments = wanted(what)
@@ -215,7 +220,8 @@ def wanted(what: str) -> list[Experiment]:
 
 def _show(results: Sequence[Result]) -> None:
     for result in results:
-        click.echo(result.title)
+        clock = "" if result.clock is None else f" ({result.clock.words})"
+        click.echo(f"{result.title}{clock}")
         if result.claims:
             rows = [(c.text, c.expected, c.ours, verdict(c)) for c in result.claims]
             print_rich(table_of(["", "expected", "#ours", ""], rows))

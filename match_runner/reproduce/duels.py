@@ -100,9 +100,10 @@ def series_of(duel: Duel, settings: Settings) -> Series:
     program = program_of(duel.game)
     roles = sum(role != "random" for role in program.roles)
     rounds = settings.matches if roles == 1 else settings.matches // len(duel.players)
+    conditions = Conditions(duel.play_clock_s, clock=settings.clock)
     series = Series(
         players={player: player for player in duel.players},
-        games=(SeriesGame(duel.game, program, rounds, Conditions(duel.play_clock_s)),),
+        games=(SeriesGame(duel.game, program, rounds, conditions),),
         equal_states=duel.equal_states,
         seed=settings.seed,
         backend=settings.backend,

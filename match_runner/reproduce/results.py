@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from ggp.clocks import Clock
 from ggp.machine import Limits
 from match_runner.series.intervals import GOALS, Interval
 from match_runner.workers.executor import Executor
@@ -39,6 +40,7 @@ class Settings:
         only: players and games whose duels of a grid are played; all without any.
         seconds: after which no other duel of a grid is begun.
         quick: whether a grid chooses what to leave out, and how many matches to play.
+        clock: of the duels of a grid.
     """
 
     matches: int
@@ -50,6 +52,7 @@ class Settings:
     only: tuple[str, ...] = ()
     seconds: float = math.inf
     quick: bool = False
+    clock: Clock = Clock.WALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +224,7 @@ class Result:
         charts: further pictures.
         paper: whose experiment it is; empty if it is in none.
         span: what values may be at least and at most.
+        clock: that players were on; None where counts decide.
     """
 
     name: str
@@ -237,6 +241,7 @@ class Result:
     charts: tuple[Chart, ...] = ()
     paper: str = PAPER_004
     span: tuple[float, float] = GOALS
+    clock: Clock | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""

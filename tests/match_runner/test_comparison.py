@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ggp.clocks import Clock
 from ggp.errors import ConfigError, MatchError, ResultsError
 from ggp.gdl.games import find_game
 from match_runner.match.records import Fault, MatchRecord
@@ -140,6 +141,28 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     changed = replace(game, program=replace(game.program, rules=game.program.rules[:-1]))
     with pytest.raises(ConfigError, match=r"games\.kuhn_poker\.rules was"):
         compared(replace(series, games=(changed,)), tmp_path)
+
+
+def test_clocks_are_not_mixed_and_what_is_old_was_on_the_wall(tmp_path: Path) -> None:
+    series = series_of(*KUHN)
+    compared(series, tmp_path)
+    with sqlite3.connect(tmp_path / FILE) as connection:  # as it was written before
+        (text,) = connection.execute("SELECT value FROM settings WHERE name = 'games'").fetchone()
+        games = json.loads(text)
+        assert games["kuhn_poker"].pop("clock") == "wall"
+        connection.execute(
+            "UPDATE settings SET value = ? WHERE name = 'games'", (json.dumps(games),)
+        )
+    connection.close()
+    summary, _ = compared(series, tmp_path)
+    assert summary.to_json()["options"]["clock"] == "wall"
+    (game,) = series.games
+    on_cpu = replace(game, conditions=replace(game.conditions, clock=Clock.CPU))
+    other = replace(series, games=(on_cpu,))
+    with pytest.raises(ConfigError, match=r"games\.kuhn_poker\.clock was wall and is now cpu"):
+        compared(other, tmp_path)
+    summary, _ = compared(other, tmp_path / "cpu")
+    assert summary.to_json()["options"]["clock"] == "cpu"
 
 
 @pytest.mark.parametrize("name", ["comparison.sqlite", "tournament.sqlite"])
