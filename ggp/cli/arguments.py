@@ -61,6 +61,15 @@ class Opened(NamedTuple):
     machine: Machine
     build_s: float
 
+    def seeded_json(self, seed: int) -> dict[str, Any]:
+        """What a report depends on besides its options: the same seed gives the same result on the
+        same backend."""
+        return {"seed": seed, "backend": self.machine.backend}
+
+    def show_seed(self, seed: int) -> None:
+        """The same as a line."""
+        click.echo(f"seed {seed}, on {self.machine.backend}")
+
 
 def open_game(
     game: str,

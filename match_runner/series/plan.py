@@ -83,7 +83,8 @@ class Series:
         seed: of all matches.
         counted_seeds: match i has the seed `seed + i`, as `play` promises; else each round has
             one derived from `seed`.
-        backend: of the machines, as asked for.
+        backend: of the machines, as asked for; what `auto` has chosen for a game stays when the
+            series is continued.
         limits: on building them; may change when a series is continued.
         version: of the package.
     """

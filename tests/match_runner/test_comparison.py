@@ -32,6 +32,7 @@ from tests.match_runner.comparisons import (
     stored,
 )
 from tests.match_runner.support import arena_of, timeless
+from tests.support.games import machine_of_game
 
 KUHN = ("kuhn_poker", "hyperplay:n=2", "random")
 
@@ -207,6 +208,23 @@ def test_matches_on_another_backend_are_refused(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(MatchError, match="those stored on abacus"):
         compared(series, tmp_path)
+
+
+def test_a_series_goes_on_with_the_backend_that_auto_chose_at_first(tmp_path: Path) -> None:
+    first = series_of(*KUHN, backend="prolog")
+    compared(first, tmp_path)
+    with sqlite3.connect(tmp_path / FILE) as connection:  # as if it had been left to `auto`
+        connection.execute("UPDATE settings SET value = '\"auto\"' WHERE name = 'backend'")
+    connection.close()
+    longer = series_of(*KUHN, rounds=2)
+    assert longer.backend == "auto"
+    assert machine_of_game("kuhn_poker").backend != "prolog"  # which `auto` would choose now
+    summary, _ = compared(longer, tmp_path)
+    assert (summary.played, summary.backend) == (4, "prolog")
+    with open_store(tmp_path, longer) as store:
+        assert {match.record.backend for match in store.matches()} == {"prolog"}
+    there = compared(replace(longer, backend="prolog"), tmp_path / "named")[0]
+    assert [each.score for each in summary.players] == [each.score for each in there.players]
 
 
 def test_the_views_answer_questions_in_sql(tmp_path: Path) -> None:
