@@ -10,6 +10,7 @@ import os
 
 import numpy as np
 
+from ggp.clocks import Clock
 from ggp.errors import ConfigError, GDLError
 from ggp.gdl import parse_term
 from ggp.gdl.domains import Domains, Position, position
@@ -56,6 +57,17 @@ def checked_seed(seed: object) -> int:
         ) from None
     check_seed(number, "a seed")
     return number
+
+
+def checked_clock(clock: object) -> Clock:
+    """A clock by its name.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    if clock not in tuple(Clock):
+        raise ConfigError(f"a clock must be one of {', '.join(Clock)}, not {_shown(clock)}")
+    return Clock(str(clock))
 
 
 def rng_of(seed: object) -> np.random.Generator:

@@ -22,7 +22,7 @@ from ggp.errors import ConfigError, IllegalMoveError
 from ggp.gdl.domains import Domains
 from ggp.gdl.games import find_game, list_games
 from ggp.gdl.program import RANDOM, Program
-from ggp.given import checked_fluent, checked_seed, checked_text, rng_of
+from ggp.given import checked_clock, checked_fluent, checked_seed, checked_text, rng_of
 from ggp.machine import Limits, build_machine, role_index
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
 from ggp.machine.games import load_program, read_program
@@ -431,6 +431,7 @@ def play_match(
     seed: int = 0,
     play_clock: float | None = None,
     in_process: bool = False,
+    clock: str = "wall",
 ) -> MatchRecord:
     """Play one match and return its record.
 
@@ -443,9 +444,10 @@ def play_match(
             stopped.
         in_process: have those play in this process even so, as for one that is defined in a
             notebook. If it never answers, nor does this.
+        clock: `wall`, or `cpu` for CPU time of local players.
 
     Raises:
-        ConfigError: an unknown role, player or option, or a wrong seed.
+        ConfigError: an unknown role, player, option or clock, or a wrong seed.
         MachineError: no machine can be built.
     """
     # The match runner stands above this package; it is there when this is called.
@@ -458,10 +460,11 @@ def play_match(
     checked_seed(seed)
     opened = game if isinstance(game, Game) else load(game)
     specs = read_players(tuple(f"{role}={spec}" for role, spec in players.items()), opened.roles)
-    conditions = Conditions(play_clock_s=play_clock, in_process=in_process)
-    machines = build_machines(opened.program)
+    kind = checked_clock(clock)
+    conditions = Conditions(play_clock_s=play_clock, in_process=in_process, clock=kind)
+    machines = build_machines(opened.program, opened.backend)
     apart = order_of(conditions, opened.program, machines, Limits())
-    arena = set_up(opened.name, opened.program, specs, machines, apart=apart)
+    arena = set_up(opened.name, opened.program, specs, machines, kind.tells, apart=apart)
     try:
         return referee(arena, seed, conditions)
     finally:
@@ -475,6 +478,7 @@ def compare(
     rounds: int = 10,
     seed: int = 0,
     play_clock: float | None = None,
+    clock: str = "wall",
     minutes: float | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> ComparisonSummary:
@@ -486,11 +490,12 @@ def compare(
         rounds: in each of them every player plays every role once.
         seed: of all matches.
         play_clock: seconds for each decision; without it the players' counts decide.
+        clock: of these seconds: `wall`, or `cpu` for CPU time.
         minutes: begin no other round after so many; the first is always played.
         advance: called after each match, of which there are at most `rounds * len(players)`.
 
     Raises:
-        ConfigError: an unknown player or option, too few players, or a wrong seed.
+        ConfigError: an unknown player, option or clock, too few players, or a wrong seed.
         MachineError: no machine can be built.
     """
     from match_runner.match.referee import Conditions
@@ -505,7 +510,7 @@ def compare(
     if len(set(players)) < max(2, len(players)):
         raise ConfigError("give at least two players, each of them once")
     opened = game if isinstance(game, Game) else load(game)
-    conditions = Conditions(play_clock_s=play_clock)
+    conditions = Conditions(play_clock_s=play_clock, clock=checked_clock(clock))
     own = SeriesGame(opened.name, opened.program, rounds, conditions)
     names = {player: player for player in players}
     series = Series(names, (own,), seed=seed, backend=opened.backend)

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
-from ggp.cli.arguments import FiniteRange, FolderPath, threads_for
+from ggp.cli.arguments import FiniteRange, FolderPath, clock_option, threads_for
+from ggp.clocks import Clock
 from ggp.machine import Limits
 from ggp.protocol.messages import MAX_CLOCK_S, Dialect
 from match_runner.match.referee import Conditions
@@ -131,6 +132,7 @@ def conditions_of(
     replacement: str | None,
     pause_s: float,
     in_process: bool = False,
+    clock: Clock = Clock.WALL,
 ) -> Conditions:
     """The conditions that the options of a command ask for.
 
@@ -155,6 +157,7 @@ def conditions_of(
             patience_s=patience_s if has_remote and patient else 0.0,
         ),
         in_process=in_process,
+        clock=clock,
     )
 
 
@@ -173,6 +176,7 @@ _OPTIONS = (
         metavar="SECONDS",
         help="Time for each decision. Without it the players' counts decide.",
     ),
+    clock_option("local players; remote ones and people are on the wall's"),
     click.option(
         "--start-clock",
         "start_clock_s",

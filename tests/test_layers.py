@@ -17,15 +17,24 @@ MAY_IMPORT = {
     "ggp.seeds": {"ggp.errors"},
     "ggp.whole_files": {"ggp.errors"},
     "ggp.children": set(),
+    "ggp.clocks": set(),
     "ggp.gdl": {"ggp.errors"},
-    "ggp.machine": {"ggp.errors", "ggp.gdl", "ggp.children", "ggp.libraries", "ggp.notes"},
+    "ggp.machine": {
+        "ggp.errors",
+        "ggp.gdl",
+        "ggp.children",
+        "ggp.clocks",
+        "ggp.libraries",
+        "ggp.notes",
+    },
     "ggp.belief": {"ggp.errors", "ggp.machine", "ggp.whole_files"},
-    "ggp.search": {"ggp.errors", "ggp.belief", "ggp.machine"},
+    "ggp.search": {"ggp.errors", "ggp.belief", "ggp.clocks", "ggp.machine"},
     "ggp.solve": {"ggp.errors", "ggp.belief", "ggp.machine"},
     "ggp.study": {"ggp.errors", "ggp.gdl", "ggp.search", "ggp.belief", "ggp.machine"},
     "ggp.openspiel": {"ggp.errors", "ggp.gdl", "ggp.belief", "ggp.machine"},
     "ggp.players": {
         "ggp.errors",
+        "ggp.clocks",
         "ggp.gdl",
         "ggp.solve",
         "ggp.search",
@@ -47,7 +56,7 @@ MAY_IMPORT = {
 }
 """What each part of ggp may import of ggp. ggp.errors needs ggp.gdl for types only."""
 
-MAY_IMPORT["ggp.given"] = {"ggp.errors", "ggp.gdl", "ggp.seeds"}
+MAY_IMPORT["ggp.given"] = {"ggp.clocks", "ggp.errors", "ggp.gdl", "ggp.seeds"}
 MAY_IMPORT["ggp.pickled"] = {"ggp.errors", "ggp.gdl", "ggp.machine"}
 EVERYTHING_OF_GGP = {*MAY_IMPORT, "ggp.cli"}
 MAY_IMPORT["ggp.__init__"] = {"ggp", "ggp.library"}

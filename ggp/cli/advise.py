@@ -11,6 +11,7 @@ from ggp.cli.arguments import (
     FiniteRange,
     PlayerText,
     backend_option,
+    clock_option,
     json_option,
     limits_option,
     open_game,
@@ -19,6 +20,7 @@ from ggp.cli.arguments import (
 )
 from ggp.cli.progress import bar_of
 from ggp.cli.properties import walks_for
+from ggp.clocks import Clock
 from ggp.console import listed, print_json, print_rich, spinner, table_of
 from ggp.errors import ConfigError
 from ggp.launch import preload
@@ -62,6 +64,7 @@ DEFAULT_ROUNDS, DEFAULT_SECONDS, DEFAULT_MINUTES = 10, 0.2, 10.0
     show_default=True,
     help="Begin no other round after so many.",
 )
+@clock_option()
 @seed_option()
 @backend_option
 @limits_option
@@ -73,6 +76,7 @@ def advise(
     rounds: int,
     seconds: float,
     minutes: float,
+    clock: Clock,
     seed: int,
     backend: str,
     limits: Limits,
@@ -102,10 +106,12 @@ def advise(
             rounds=rounds,
             seed=seed,
             play_clock=seconds,
+            clock=clock,
             minutes=minutes,
             advance=advance,
         )
     result = _advice(game, reasons_of(found), summary.to_json(), seconds)
+    result |= {"clock": clock, "seed": seed, "backend": summary.backend}
     result["properties"] = found.to_json()
     if as_json:
         print_json(result)
@@ -162,6 +168,7 @@ def _show(result: dict[str, Any], rounds: int) -> None:
     click.echo(f"{played}, {result['seconds']:g} s a decision")
     for method in result["methods"]:
         click.echo(method)
+    click.echo(f"{result['clock'].words}, seed {result['seed']}, on {result['backend']}")
     if result["faulty"]:
         click.echo(f"in {result['faulty']} of them something went wrong, such as a late move")
     for reason in result["reasons"]:

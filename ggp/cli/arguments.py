@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from ggp.clocks import Clock
 from ggp.console import setup_logging, spinner
 from ggp.errors import ConfigError, GDLError
 from ggp.launch import preload
@@ -59,6 +60,15 @@ class Opened(NamedTuple):
     program: Program
     machine: Machine
     build_s: float
+
+    def seeded_json(self, seed: int) -> dict[str, Any]:
+        """What a report depends on besides its options: the same seed gives the same result on the
+        same backend."""
+        return {"seed": seed, "backend": self.machine.backend}
+
+    def show_seed(self, seed: int) -> None:
+        """The same as a line."""
+        click.echo(f"seed {seed}, on {self.machine.backend}")
 
 
 def open_game(
@@ -328,6 +338,24 @@ SHARED_THREADS = "all processors, shared by the matches at once"
 def threads_for(threads: int | None, matches: int) -> int:
     """Processors for each of several matches at once, if nobody asked for a number."""
     return threads or max(1, len(os.sched_getaffinity(0)) // matches)
+
+
+def clock_option(of: str = "players", usual: str | None = None) -> Callable[[_F], _F]:
+    """`--clock`, as a `Clock`.
+
+    Args:
+        of: who is on it, for the help.
+        usual: what it is by default, for the help; then it is None where it was not given. Without
+            it that is the clock on the wall.
+    """
+    return click.option(
+        "--clock",
+        type=click.Choice([each.value for each in Clock]),
+        callback=lambda ctx, param, value: None if value is None else Clock(value),
+        default=Clock.WALL.value if usual is None else None,
+        show_default=usual or True,
+        help=f"The clock of {of}: on the wall, or CPU time, which a busy machine does not shorten.",
+    )
 
 
 def seed_option(of: str = "all random choices") -> Callable[[_F], _F]:

@@ -123,9 +123,10 @@ def evaluate(
         raise GGPError(decision.fault)
     result = _describe(decision, name, player)
     if as_json:
-        print_json(result)
+        print_json(result | opened.seeded_json(seed))
     else:
         _show(result)
+        opened.show_seed(seed)
 
 
 def _follow(machine: Machine, player: Player, history: Sequence[KnownTurn], where: str) -> None:

@@ -52,9 +52,10 @@ def properties(
     with spinner(f"walking through {game}"):
         found = measure_properties(opened.machine, walks or walks_for(opened.machine), seed)
     if as_json:
-        print_json(found.to_json())
+        print_json(found.to_json() | opened.seeded_json(seed))
     else:
         _show(found)
+        opened.show_seed(seed)
 
 
 def walks_for(machine: Machine) -> int:

@@ -96,6 +96,7 @@ def show_rehearsal(game: str, found: Rehearsal) -> None:
     ]
     columns = ("role", "#most moves", "#mean score", "#lowest", "#highest")
     print_rich(table_of(columns, rows))
+    click.echo(f"seed {found.seed}, on {found.backend}")
 
 
 def _told(trouble: Trouble) -> Iterator[str]:

@@ -69,9 +69,10 @@ def solve(
             progress=progress,
         )
     if as_json:
-        print_json(_solution_json(game, solution, strategy))
+        print_json(_solution_json(game, solution, strategy) | opened.seeded_json(seed))
     else:
         _show_solution(solution, strategy)
+        opened.show_seed(seed)
 
 
 def _solution_json(game: str, solution: Solution, strategy: bool) -> dict[str, Any]:

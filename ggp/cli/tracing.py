@@ -87,6 +87,7 @@ def trace(
         if given is None:
             if not as_json:
                 _show([roles])
+                opened.show_seed(seed)
             until_s = time.monotonic() + max_seconds
             rng = np.random.default_rng(seed)
             result = random_trace(machine, rng, max_turns, until_s=until_s, told=told)
@@ -101,7 +102,7 @@ def trace(
                 told(number, step)
         machine.close()
         if as_json:
-            print_json(result)
+            print_json(result | (opened.seeded_json(seed) if given is None else {}))
         else:
             _show(_end_lines(result))
 

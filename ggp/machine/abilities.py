@@ -5,11 +5,13 @@ Callers ask with `isinstance`, and do without where a machine cannot.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from ggp.clocks import TellsTime
 from ggp.gdl.program import RANDOM
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
@@ -81,6 +83,7 @@ class TrialPlayer(Protocol):
         spread: bool,
         max_steps: int = DEFAULT_MAX_STEPS,
         max_seconds: float | None = None,
+        clock: TellsTime = time.monotonic,
     ) -> PlayoutSums:
         """Try moves of a role: make them in their states, and play on randomly to the end.
 
@@ -90,7 +93,7 @@ class TrialPlayer(Protocol):
         Args:
             cut_value: what playouts count as that do not finish.
             spread: also sum up squares and steps.
-            max_steps, max_seconds: see `Machine.playout`.
+            max_steps, max_seconds, clock: see `Machine.playout`.
         """
         ...
 

@@ -11,12 +11,15 @@ role in one turn; id 0 is the empty set.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ggp.clocks import TellsTime
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -233,11 +236,12 @@ class Machine(Protocol):
         rng: np.random.Generator,
         max_steps: int = DEFAULT_MAX_STEPS,
         max_seconds: float | None = None,
+        clock: TellsTime = time.monotonic,
     ) -> Playouts:
         """Play uniformly random legal moves (`random`: by chance) from every lane to the end.
 
-        Lanes that are not over after `max_steps` joint moves, or when `max_seconds` have
-        passed, are not finished.
+        Lanes that are not over after `max_steps` joint moves, or when `max_seconds` of a clock
+        (`ggp.clocks`) have passed, are not finished.
         """
         ...
 

@@ -30,6 +30,7 @@ from threading import RLock
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from ggp.children import die_with, state_and_cpu
+from ggp.clocks import TellsTime, backstop_s, team
 from ggp.machine import jit
 
 _log = logging.getLogger(__name__)
@@ -41,6 +42,9 @@ LOCKED_S = 0.05
 
 STILL_S = 5.0
 """A copy that slept for so long, and had no processor meanwhile, waits for what never comes."""
+
+_LEAST_WAIT_S = 0.001
+"""A copy that has no more time than this is not waited for again."""
 
 _LOOKS = 10
 """How often to look at a copy in that time."""
@@ -82,6 +86,7 @@ def shared(
     work: Callable[[int], _T],
     num_pieces: int,
     seconds: float | None = None,
+    clock: TellsTime = time.monotonic,
 ) -> list[_T | None]:
     """What comes of `work` for each piece of 0 .. `num_pieces`; it may change nothing else.
 
@@ -90,6 +95,7 @@ def shared(
         work: for the number of a piece; what it returns can be pickled.
         seconds: copies that have not answered then are ended. Without, what a copy that hangs
             was to do is done here.
+        clock: tells these seconds; CPU time (`ggp.clocks`) is that of all copies together.
 
     Returns:
         None for pieces of a copy that was ended, by the clock or by the system, or that could not
@@ -101,32 +107,46 @@ def shared(
     processes = min(processes_for(machine), num_pieces)
     if processes < 2 or not isinstance(machine, Forkable):
         return [work(piece) for piece in range(num_pieces)]
-    until_s = None if seconds is None else time.monotonic() + seconds
+    until = None if seconds is None else _Until(clock() + seconds, clock, _backstop(seconds))
     found: list[_T | None] = [None] * num_pieces
     shares = [range(first, num_pieces, processes) for first in range(processes)]
     copies: list[_Copy] = []
-    try:
-        with _unlocked(machine) as may_copy:
-            if may_copy:
-                for pieces in shares[1:]:
-                    copies.append(_copy(machine, work, pieces))
-        here = [*shares[0]]
-        if not copies and seconds is None:
-            here = [*range(num_pieces)]
-        for piece in here:
-            found[piece] = work(piece)
-        for copy in copies:
-            if not _receive(machine, copy, until_s, found):
-                for piece in copy.pieces:
-                    found[piece] = work(piece)
-    finally:
-        for pid, pipe, _ in copies:
-            os.close(pipe)
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-            with suppress(ChildProcessError):  # somebody waits for all children
-                os.waitpid(pid, 0)
+    with team(processes - 1) as working:
+        try:
+            with _unlocked(machine) as may_copy:
+                if may_copy:
+                    for pieces in shares[1:]:
+                        copies.append(_copy(machine, work, pieces))
+                        working.add(copies[-1].pid)
+            here = [*shares[0]]
+            if not copies and seconds is None:
+                here = [*range(num_pieces)]
+            for piece in here:
+                found[piece] = work(piece)
+            for copy in copies:
+                if not _receive(machine, copy, until, len(copies), found):
+                    for piece in copy.pieces:
+                        found[piece] = work(piece)
+        finally:
+            for pid, pipe, _ in copies:
+                os.close(pipe)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+                working.wait_for(pid)
     return found
+
+
+class _Until(NamedTuple):
+    """How long copies are waited for: by a clock, and on the wall."""
+
+    at_s: float
+    clock: TellsTime
+    give_up_s: float
+
+
+def _backstop(seconds: float) -> float:
+    """When copies that use no CPU time are given up, on the wall."""
+    return time.monotonic() + backstop_s(seconds)
 
 
 class _Copy(NamedTuple):
@@ -181,15 +201,17 @@ def _copy(machine: Forkable, work: Callable[[int], Any], pieces: range) -> _Copy
         os._exit(0)
 
 
-def _receive(machine: Forkable, copy: _Copy, until_s: float | None, found: list[Any]) -> bool:
+def _receive(
+    machine: Forkable, copy: _Copy, until: _Until | None, num_copies: int, found: list[Any]
+) -> bool:
     """Read what a copy found, nothing where it was ended; false if it hangs."""
     text = bytearray()
     while True:
-        if until_s is None:
+        if until is None:
             if not _speaks(copy):
                 _log.warning("a copy of this process hangs; its part is done here")
                 return False
-        elif not select.select([copy.pipe], [], [], max(until_s - time.monotonic(), 0.0))[0]:
+        elif not _speaks_in_time(copy, until, num_copies):
             return True
         chunk = os.read(copy.pipe, _CHUNK_BYTES)
         if not chunk:
@@ -206,6 +228,18 @@ def _receive(machine: Forkable, copy: _Copy, until_s: float | None, found: list[
     for piece, result in zip(pieces, told, strict=True):
         found[piece] = result
     return True
+
+
+def _speaks_in_time(copy: _Copy, until: _Until, num_copies: int) -> bool:
+    """Wait until a copy says something, or ends, or its time is over."""
+    while True:
+        # CPU time may pass as many times as fast as on the wall as there are copies, or not at all.
+        left_s = until.at_s - until.clock()
+        left_s = min(left_s / num_copies, until.give_up_s - time.monotonic())
+        if select.select([copy.pipe], [], [], max(left_s, 0.0))[0]:
+            return True
+        if left_s < _LEAST_WAIT_S:
+            return False
 
 
 def _speaks(copy: _Copy) -> bool:

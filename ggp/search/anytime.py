@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 
+from ggp.clocks import TellsTime, clock_of
 from ggp.machine.base import IntArray
 
 BETWEEN_LOOKS_S = 0.05
@@ -23,11 +26,11 @@ class Deadline:
 
     Attributes:
         at_s: in the clock's seconds.
-        clock: e.g. `time.monotonic`.
+        clock: e.g. `time.monotonic`, or `ggp.clocks.cpu_seconds`.
     """
 
     at_s: float
-    clock: Callable[[], float]
+    clock: TellsTime
 
     def passed(self) -> bool:
         return self.clock() >= self.at_s
@@ -45,6 +48,21 @@ def check(deadline: Deadline | None) -> None:
     """Raise `OutOfTime` if there is a deadline and it has passed."""
     if deadline is not None and deadline.passed():
         raise OutOfTime
+
+
+class TimeLeft(TypedDict):
+    """What machines are told of a deadline: arguments of `Machine.playout`."""
+
+    max_seconds: float | None
+    clock: TellsTime
+
+
+def time_left(deadline: Deadline | None) -> TimeLeft:
+    """The seconds until a deadline, if there is one, and which clock counts them."""
+    if deadline is None:
+        return {"max_seconds": None, "clock": time.monotonic}
+    # Clocks of tests, and one that can be stopped, are not for kernels.
+    return {"max_seconds": deadline.left_s(), "clock": clock_of(deadline.clock).tells}
 
 
 class Pace:

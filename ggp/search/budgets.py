@@ -17,6 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ggp.clocks import clock_of
 from ggp.machine.base import IntArray, Machine
 from ggp.machine.forks import processes_for, shared
 from ggp.search.anytime import Deadline, OutOfTime
@@ -113,7 +114,8 @@ def _run_together(
         _run_until(search, machine, early, None, race=race)
         return search.tally
 
-    for tally in shared(machine, run, processes, deadline.left_s() + LAST_WORDS_S):
+    seconds = deadline.left_s() + LAST_WORDS_S
+    for tally in shared(machine, run, processes, seconds, clock_of(deadline.clock).tells):
         if tally is not None:
             search.tally.join(tally)
 

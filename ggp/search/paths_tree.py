@@ -19,7 +19,7 @@ import numpy as np
 from ggp.belief import PathModel, PathTree
 from ggp.machine.arrays import first_seen, offsets_of
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
-from ggp.search.anytime import Deadline, check
+from ggp.search.anytime import Deadline, check, time_left
 from ggp.search.growth_kernels import add_worlds
 from ggp.search.node_table import MOST_ACTIONS, NodeTable
 from ggp.search.proof_kernels import prove
@@ -382,8 +382,7 @@ class PathsTree:
         if not len(states):  # all lanes came to known ends, as nearly all do in small games
             return np.zeros((0, self._num_roles)), np.zeros(0, dtype=np.int64)
         low, high = self.machine.goal_range
-        left_s = None if deadline is None else deadline.left_s()
-        ended = self.machine.playout(states, rng, max_steps, max_seconds=left_s)
+        ended = self.machine.playout(states, rng, max_steps, **time_left(deadline))
         if not ended.finished.all():
             check(deadline)
         goals = np.where(ended.finished[:, None], ended.goals, self._middle)

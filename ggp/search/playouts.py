@@ -8,7 +8,7 @@ from ggp.belief import UNIFORM, Bags, MoveModel
 from ggp.machine.abilities import PlayoutSums, TrialBatch, TrialPlayer
 from ggp.machine.arrays import chunks, first_seen, first_seen_columns
 from ggp.machine.base import FloatArray, IntArray, Machine, States
-from ggp.search.anytime import Deadline, Pace, check
+from ggp.search.anytime import Deadline, Pace, check, time_left
 from ggp.search.estimates import Estimates, Tally, best_moves, candidates
 from ggp.search.moves import MoveLists
 from ggp.search.parts import Evaluation
@@ -47,7 +47,7 @@ class RandomPlayouts:
     ) -> tuple[FloatArray, IntArray]:
         """The same for all roles at once: `[L, R]` values, and `[L]` turns."""
         machine = self._machine
-        ended = machine.playout(states, rng, max_seconds=_left_s(deadline))
+        ended = machine.playout(states, rng, **time_left(deadline))
         if ended.finished.all():
             return ended.goals, ended.steps
         check(deadline)
@@ -203,7 +203,7 @@ class TrialPlayouts:
             rng,
             cut_value=sum(self._machine.goal_range) / 2,
             spread=spread,
-            max_seconds=_left_s(self._deadline),
+            **time_left(self._deadline),
         )
         if not sums.finished and not cut:
             check(self._deadline)
@@ -290,7 +290,3 @@ class HyperPlayPolicy:
             trials = plan_trials(bags, moves, self.playouts, rng, some, by_entry=True)
             values += self._player.values(bags, trials, len(values), rng)
         return best_moves(moves, values, rng)
-
-
-def _left_s(deadline: Deadline | None) -> float | None:
-    return None if deadline is None else deadline.left_s()

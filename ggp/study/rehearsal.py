@@ -105,6 +105,7 @@ class Rehearsal:
         roles: all but `random`.
         troubles: found, the gravest first.
         seconds: it took.
+        seed, backend: the same give the same matches.
     """
 
     matches: int
@@ -116,6 +117,8 @@ class Rehearsal:
     roles: Mapping[str, RolePlay]
     troubles: tuple[Trouble, ...]
     seconds: float
+    seed: int
+    backend: str
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -159,7 +162,7 @@ def rehearse(
             rng = np.random.default_rng((seed, number, 0 if role is None else role + 1))
             run.play(min(lanes, matches - begin), role, rng)
             told(min(lanes, matches - begin))
-    return run.result(clock() - started)
+    return run.result(clock() - started, seed)
 
 
 def matches_in(machine: Machine, matches: int) -> int:
@@ -256,7 +259,7 @@ class _Rehearsal:
             message = f"the match is not over after {self._max_turns} turns"
             self._note("endless", None, len(going), message, matches[going[0]], played)
 
-    def result(self, seconds: float) -> Rehearsal:
+    def result(self, seconds: float, seed: int) -> Rehearsal:
         """All that was found."""
         figures, machine = self._figures, self._machine
         turns = figures.turns
@@ -278,6 +281,8 @@ class _Rehearsal:
             roles={machine.roles[role]: self._role(role) for role in self._players},
             troubles=tuple(troubles),
             seconds=seconds,
+            seed=seed,
+            backend=machine.backend,
         )
 
     def _role(self, role: int) -> RolePlay:

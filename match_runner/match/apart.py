@@ -18,25 +18,34 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import queue
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+from ggp.clocks import Clock, backstop_s
 from ggp.errors import GGPError, MatchError, PlayerError
 from ggp.players import Decision, PlayerSpec
 from ggp.search.anytime import Deadline
 from match_runner.match import apart_worker
-from match_runner.match.apart_worker import MachineOrder, Reply, ToldTurn
+from match_runner.match.apart_worker import MachineOrder, Reply, ToldTurn, Until
 from match_runner.match.guests import NoAnswerError
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 from match_runner.workers.idle import keep_pool, take_pool
 
 _slow: set[str] = set()
 """Specs of players that were not made within the start clock: no match waits for them again."""
+
+_PROCESSORS = os.cpu_count() or 1
+
+_LEAST_WAIT_S = 0.001
+"""Who has no more time than this is not waited for again."""
+
+_T = TypeVar("_T")
 
 _log = logging.getLogger(__name__)
 
@@ -71,6 +80,8 @@ class PlayerApart:
         order: its machine.
         role: index of its role.
         rng: all its random choices, each time it begins.
+        clock: which of them it is on. CPU time is that of its process, which has a limit on the
+            wall too (`ggp.clocks.backstop_s`).
         report: told its best decision so far while it decides; None if nobody asks.
     """
 
@@ -80,17 +91,19 @@ class PlayerApart:
         order: MachineOrder,
         role: int,
         rng: np.random.Generator,
+        clock: Clock = Clock.WALL,
         report: Callable[[Decision], None] | None = None,
     ) -> None:
         self._spec, self._order, self._role, self._rng = spec, order, role, rng
-        self._report = report
+        self._kind, self._report = clock, report
         self._pool: LocalPool | None = None
         self._is_busy = False  # the process has not come back
         self._is_made = False
         self._unmade: PlayerError | None = None
         self._patience = Patience()
         self._lives = 0
-        self._start_s = self._clock_s = self._until_s = math.inf
+        self._start_s = self._clock_s = self._until_s = self._give_up_s = math.inf
+        self._cpu_s = 0.0  # that all calls took
         self._turns: list[ToldTurn] = []
         self._told = 0  # turns that the player in the process knows
         self._lost: GGPError | None = None  # why there is no answer this turn
@@ -100,6 +113,10 @@ class PlayerApart:
     def states_visited(self) -> int:
         """As far as it was told."""
         return self._earlier_states + self._states
+
+    def clock(self) -> float:
+        """Tells its time: on the wall, or what it had of CPU time when it last answered."""
+        return self._cpu_s if self._kind is Clock.CPU else time.monotonic()
 
     # ---------------------------------------------------------------- asked by the referee
 
@@ -117,7 +134,7 @@ class PlayerApart:
         self.get_ready()
         if self._spec.text in _slow:
             return  # it is made on its first clock
-        self._clock_s, self._until_s = start_s, time.monotonic() + start_s
+        self._run_clock(start_s, 0.0)
         try:
             self._live(None)
         except (NoAnswerError, GoneError) as error:
@@ -133,7 +150,8 @@ class PlayerApart:
             MatchError: see `begin`.
         """
         while self._pool is None and self._lives > 0 and self._unmade is None:
-            self._pool, self._until_s = take_pool(self._spec.name), math.inf
+            self._pool = take_pool(self._spec.name)
+            self._until_s = self._give_up_s = math.inf
             try:
                 self._call(apart_worker.prepare, self._order, self._role, self._spec.text)
             except GoneError as error:
@@ -141,8 +159,7 @@ class PlayerApart:
 
     def start_clock(self, clock_s: float | None) -> None:
         """From now on it has so long; None for as long as it likes."""
-        self._clock_s = math.inf if clock_s is None else clock_s
-        self._until_s = time.monotonic() + self._clock_s + self._patience.grace_s
+        self._run_clock(math.inf if clock_s is None else clock_s, self._patience.grace_s)
 
     def leave(self) -> None:
         """The match is over; a process that has nothing to do is kept for the next one."""
@@ -191,7 +208,7 @@ class PlayerApart:
         if lost is not None:
             raise lost
         self._catch_up(deadline)
-        reply = self._ask(apart_worker.choose, _at(deadline), value_forced)
+        reply = self._ask(apart_worker.choose, self._told_until(deadline), value_forced)
         assert reply.decision is not None
         self._lives = self._patience.lives
         return reply.decision
@@ -216,7 +233,7 @@ class PlayerApart:
         untold = self._turns[self._told :]
         if untold:
             self._told = len(self._turns)
-            self._ask(apart_worker.observe, untold, _at(deadline))
+            self._ask(apart_worker.observe, untold, self._told_until(deadline))
 
     def _live(self, deadline: Deadline | None) -> None:
         """Have a player in the process."""
@@ -229,7 +246,7 @@ class PlayerApart:
         if self._is_made:
             return
         reports = self._report is not None
-        make = (self._order, self._role, self._spec.text, self._rng, reports)
+        make = (self._order, self._role, self._spec.text, self._rng, self._kind, reports)
         try:
             self._ask(apart_worker.make, *make)
         except PlayerError as error:
@@ -240,6 +257,7 @@ class PlayerApart:
     def _ask(self, function: Callable[..., Reply], *args: Any) -> Reply:
         reply: Reply = self._call(function, *args)
         self._states = reply.states_visited
+        self._cpu_s += reply.cpu_s
         raised = reply.raised
         if raised is None:
             return reply
@@ -251,16 +269,17 @@ class PlayerApart:
         """Have a function called in the process, as long as the clock says."""
         assert self._pool is not None
         news: queue.SimpleQueue[Decision | None] = queue.SimpleQueue()
-        self._is_busy = True
+        self._is_busy, began_s = True, self._pool.cpu_seconds()
         future = self._pool.submit(function, args, news.put)
         future.add_done_callback(lambda _: news.put(None))
         try:
-            while (decision := news.get(timeout=self._left_s())) is not None:
+            while (decision := self._heard(news, began_s)) is not None:
                 if self._report is not None:
                     self._report(decision)
         except queue.Empty:
             self._lose()
-            raise NoAnswerError(f"gave no answer within {self._clock_s:g} s") from None
+            within = f"{self._clock_s:g} {self._kind.unit}"
+            raise NoAnswerError(f"gave no answer within {within}") from None
         try:
             result = future.result()
         except WorkerFailedError:
@@ -271,8 +290,36 @@ class PlayerApart:
         self._is_busy = False
         return result
 
-    def _left_s(self) -> float | None:
-        return None if self._until_s == math.inf else max(self._until_s - time.monotonic(), 0.0)
+    def _run_clock(self, clock_s: float, grace_s: float) -> None:
+        """From now on it has so long, and is waited for so much longer."""
+        now_s = time.monotonic()
+        self._clock_s, self._until_s = clock_s, self.clock() + clock_s + grace_s
+        self._give_up_s = now_s + backstop_s(clock_s) if self._kind is Clock.CPU else math.inf
+
+    def _heard(self, news: queue.SimpleQueue[_T], began_s: float) -> _T:
+        """What comes next.
+
+        Args:
+            began_s: CPU time of the process when it was asked.
+
+        Raises:
+            queue.Empty: nothing as long as the clock says.
+        """
+        if self._kind is Clock.WALL:
+            return news.get(timeout=_seconds(self._until_s - time.monotonic()))
+        while True:
+            assert self._pool is not None
+            left_s = self._until_s - self._cpu_s - (self._pool.cpu_seconds() - began_s)
+            left_s = min(left_s, self._give_up_s - time.monotonic())
+            try:
+                # Threads use more CPU time than passes on the wall.
+                return news.get(timeout=_seconds(left_s / _PROCESSORS))
+            except queue.Empty:
+                if left_s < _LEAST_WAIT_S:
+                    raise
+
+    def _told_until(self, deadline: Deadline | None) -> Until | None:
+        return None if deadline is None else Until.of(deadline, self._kind)
 
     def _lose(self) -> None:
         """Kill the process; the next one begins anew."""
@@ -284,6 +331,6 @@ class PlayerApart:
         self._earlier_states, self._states = self.states_visited, 0
 
 
-def _at(deadline: Deadline | None) -> float | None:
-    """A deadline on the clock that all processes share."""
-    return None if deadline is None else time.monotonic() + deadline.left_s()
+def _seconds(left_s: float) -> float | None:
+    """How long to wait; None for ever."""
+    return None if left_s == math.inf else max(left_s, 0.0)

@@ -11,12 +11,13 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from ggp.clocks import Clock, cpu_seconds
 from ggp.errors import ConfigError, PlayerError
 from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine, build_machine
@@ -80,6 +81,31 @@ class Raised:
 
 
 @dataclass(frozen=True, slots=True)
+class Until:
+    """A deadline as another process is told it.
+
+    Attributes:
+        clock: whose time it is.
+        s: on the wall the moment, on `time.monotonic`, which is the same in all processes; of CPU
+            time, which every process has its own of, what is left.
+    """
+
+    clock: Clock
+    s: float
+
+    @classmethod
+    def of(cls, deadline: Deadline, clock: Clock) -> Until:
+        """To be told at once."""
+        left_s = deadline.left_s()
+        return cls(clock, left_s if clock is Clock.CPU else time.monotonic() + left_s)
+
+    def here(self) -> Deadline:
+        """The deadline in the process that was told it."""
+        at_s = cpu_seconds() + self.s if self.clock is Clock.CPU else self.s
+        return Deadline(at_s, self.clock.tells)
+
+
+@dataclass(frozen=True, slots=True)
 class Reply:
     """What came of asking a player.
 
@@ -87,11 +113,13 @@ class Reply:
         states_visited: by this player so far.
         raised: what it raised, or None.
         decision: where it was asked for one and raised nothing.
+        cpu_s: CPU time that it took.
     """
 
     states_visited: int
     raised: Raised | None = None
     decision: Decision | None = None
+    cpu_s: float = 0.0
 
 
 _player: Player | None = None
@@ -109,11 +137,17 @@ def prepare(order: MachineOrder, role: int, spec: str) -> None:
 
 
 def make(
-    order: MachineOrder, role: int, spec: str, rng: np.random.Generator, reports: bool
+    order: MachineOrder,
+    role: int,
+    spec: str,
+    rng: np.random.Generator,
+    clock: Clock,
+    reports: bool,
 ) -> Reply:
     """Make the player of a match.
 
     Args:
+        clock: tells its time.
         reports: whether its best decisions so far are told while it decides.
     """
 
@@ -125,24 +159,27 @@ def make(
         except ConfigError as error:  # it was found where the match was begun
             raise PlayerError(str(error)) from error
         report = _Report() if reports else None
-        _player = make_player(found, _machine(order, role), role, rng, report=report)
+        _player = make_player(found, _machine(order, role), role, rng, clock.tells, report)
 
     return _reply(act)
 
 
-def observe(turns: Sequence[ToldTurn], until_s: float | None) -> Reply:
+def observe(turns: Sequence[ToldTurn], until: Until | None) -> Reply:
     """Tell the player of turns; of several that it does not take, the first is told.
 
     Args:
-        until_s: when it is to be through, on `time.monotonic`; None without a clock.
+        until: when it is to be through; None without a clock.
     """
-    replies = [_reply(lambda turn=turn: _tell(turn, until_s)) for turn in turns]  # type: ignore[misc]
-    return next((reply for reply in replies if reply.raised), replies[-1])
+    deadline = _deadline(until)
+    replies = [_reply(lambda turn=turn: _tell(turn, deadline)) for turn in turns]  # type: ignore[misc]
+    said = next((reply for reply in replies if reply.raised), replies[-1])
+    return replace(said, cpu_s=sum(reply.cpu_s for reply in replies))
 
 
-def choose(until_s: float | None, value_forced: bool) -> Reply:
+def choose(until: Until | None, value_forced: bool) -> Reply:
     """Ask the player for its move; see `observe`."""
-    return _reply(lambda: _plain(_own().choose(_deadline(until_s), value_forced=value_forced)))
+    deadline = _deadline(until)
+    return _reply(lambda: _plain(_own().choose(deadline, value_forced=value_forced)))
 
 
 def ended(move: str | None, percepts: Sequence[str] | None, goal: float | None) -> Reply:
@@ -172,6 +209,7 @@ def _machine(order: MachineOrder, role: int) -> Machine:
 
 
 def _reply(act: Callable[[], Decision | None]) -> Reply:
+    began_s = cpu_seconds()
     try:
         decision = act()
     except MemoryError:
@@ -180,8 +218,9 @@ def _reply(act: Callable[[], Decision | None]) -> Reply:
         unmade = isinstance(error, PlayerError)
         text = str(error) if unmade else f"{type(error).__name__}: {error}"
         chain = "".join(traceback.format_exception(error))
-        return Reply(states_visited(_player), Raised(text, chain, unmade))
-    return Reply(states_visited(_player), None, decision)
+        raised = Raised(text, chain, unmade)
+        return Reply(states_visited(_player), raised, None, cpu_seconds() - began_s)
+    return Reply(states_visited(_player), None, decision, cpu_seconds() - began_s)
 
 
 def _own() -> Player:
@@ -189,17 +228,17 @@ def _own() -> Player:
     return _player
 
 
-def _deadline(until_s: float | None) -> Deadline | None:
-    return None if until_s is None else Deadline(until_s, time.monotonic)
+def _deadline(until: Until | None) -> Deadline | None:
+    return None if until is None else until.here()
 
 
-def _tell(turn: ToldTurn, until_s: float | None) -> None:
+def _tell(turn: ToldTurn, deadline: Deadline | None) -> None:
     _own().observe(
         turn.move,
         turn.percepts,
         submitted=turn.submitted,
         in_time=turn.in_time,
-        deadline=_deadline(until_s),
+        deadline=deadline,
     )
 
 

@@ -7,6 +7,7 @@ import json
 import os
 from pathlib import Path
 
+from ggp.clocks import Clock
 from ggp.errors import ConfigError, MatchError
 from ggp.whole_files import write_whole
 from match_runner.match.records import MatchRecord, record_from_json
@@ -14,8 +15,10 @@ from match_runner.match.records import MatchRecord, record_from_json
 
 def record_name(record: MatchRecord) -> str:
     """A file name: the same for the same match played again, another for any other match."""
-    setting = json.dumps([record.digest, dict(record.players), record.play_clock_s])
-    digest = hashlib.blake2b(setting.encode(), digest_size=3).hexdigest()
+    setting = [record.digest, dict(record.players), record.play_clock_s]
+    if record.clock is not Clock.WALL:
+        setting.append(record.clock)
+    digest = hashlib.blake2b(json.dumps(setting).encode(), digest_size=3).hexdigest()
     return f"{Path(record.game).stem}-seed{record.seed}-{digest}.json"
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
+from ggp.clocks import Clock
 from ggp.errors import MatchError
 from ggp.players import Decision, MoveValue
 
@@ -110,6 +111,8 @@ class MatchRecord:
         times_s: seconds since 1970 at which each state was reached, the initial one first;
             empty if not known.
         rules: text of the rulesheet as it was read; empty if not known.
+        clock: tells the time of decisions, and of the play clock if there is one. Remote players
+            and people are on the wall's, whatever it says.
     """
 
     game: str
@@ -126,6 +129,7 @@ class MatchRecord:
     remote: RemoteSide | None = None
     times_s: tuple[float, ...] = ()
     rules: str = ""
+    clock: Clock = Clock.WALL
 
     @property
     def failed(self) -> bool:
@@ -179,6 +183,8 @@ def record_from_json(data: object) -> MatchRecord:
         remote=fields.get("remote", _optional(_remote)) if version > 1 else None,
         times_s=fields.get("times_s", _list_of(_number)) if version > 1 else (),
         rules=fields.get("rules", _text) if version > 2 else "",
+        # Records made before there was a choice are without it.
+        clock=fields.get_if_there("clock", _clock) or Clock.WALL,
     )
     _check_roles(record)
     return record
@@ -235,6 +241,13 @@ def _flag(data: object, where: str) -> bool:
     if not isinstance(data, bool):
         raise MatchError(f"field {where} must be true or false")
     return data
+
+
+def _clock(data: object, where: str) -> Clock:
+    name = _text(data, where)
+    if name not in tuple(Clock):
+        raise MatchError(f"field {where} must be one of {', '.join(Clock)}")
+    return Clock(name)
 
 
 def _whole(data: object, where: str) -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ggp.clocks import Clock, TellsTime, backstop_s, clock_of
 from ggp.errors import ConfigError, GGPError, MatchError, PlayerError
 from ggp.gdl import canonical_term
 from ggp.gdl.source import printable
@@ -59,6 +60,8 @@ class Conditions:
 
     Attributes:
         play_clock_s: time for each decision; None lets the players' counts decide.
+        clock: tells that time for local players; an arena is made with it (`set_up`). Remote ones
+            and people are on the wall's.
         max_turns: turns after which a match is cut off.
         replacement: what is played instead of a late or illegal move.
         pause_s: waited before each turn.
@@ -76,6 +79,7 @@ class Conditions:
     remote: RemoteConditions = field(default_factory=RemoteConditions)
     in_process: bool = False
     patience: Patience = field(default_factory=Patience)
+    clock: Clock = Clock.WALL
 
     @property
     def keeps_apart(self) -> bool:
@@ -287,7 +291,7 @@ class _Match:
                 random_moves(machine, self._state, role, self._rng)  # drawn then, so drawn now
         for role, player in self._players.items():
             self._start_clock(player)
-            self._tell(role, player, self._deadline())
+            self._tell(role, player, self._deadline(self._clock_of(player)))
         told = self._step(moves)
         for role in self._players:
             name = machine.roles[role]
@@ -323,11 +327,14 @@ class _Match:
             answers[role] = _Answer(answer.submitted, _decision(answer), answer.move is not None)
         return answers
 
-    def _deadline(self) -> Deadline | None:
+    def _clock_of(self, player: Player) -> TellsTime:
+        """What tells a player's time: CPU time is that of the process it is in."""
+        return player.clock if isinstance(player, PlayerApart) else self._arena.clock
+
+    def _deadline(self, clock: TellsTime) -> Deadline | None:
         """When a player that is asked now is to answer; None without a clock."""
         if self._conditions.play_clock_s is None:
             return None
-        clock = self._arena.clock
         return Deadline(clock() + self._conditions.thinking_s, clock)
 
     def _start_clock(self, player: Player) -> None:
@@ -363,11 +370,10 @@ class _Match:
 
     def _ask(self, role: int, player: Player) -> _Answer:
         """A player's move, having told it of the turn before within the same play clock."""
-        clock = self._arena.clock
-        play_clock_s = self._conditions.play_clock_s
-        started = clock()
+        clock = self._clock_of(player)
+        began_s, began_on_the_wall_s = clock(), time.monotonic()
         self._start_clock(player)
-        deadline = self._deadline()
+        deadline = self._deadline(clock)
         self._tell(role, player, deadline)
         try:
             decision = player.choose(deadline)
@@ -383,16 +389,26 @@ class _Match:
             return _Answer(None, None, may_count=False)
         if decision.fault is not None:
             self._fault(role, "fallback", f"played a fallback: {_one_line(decision.fault)}")
-        took_s = clock() - started
-        in_time = play_clock_s is None or took_s <= play_clock_s
-        if not in_time:
-            self._fault(
-                role,
-                "late",
-                f"answered {submitted} after {took_s:.2f} s, later than the play clock of "
-                f"{play_clock_s:g} s",
+        late = self._late(clock() - began_s, time.monotonic() - began_on_the_wall_s)
+        if late is not None:
+            self._fault(role, "late", f"answered {submitted} after {late}")
+        return _Answer(submitted, decision, late is None)
+
+    def _late(self, took_s: float, took_on_the_wall_s: float) -> str | None:
+        """How late an answer is; None if it is in time."""
+        clock_s = self._conditions.play_clock_s
+        if clock_s is None:
+            return None
+        clock = clock_of(self._arena.clock)
+        if took_s > clock_s:
+            took = f"{took_s:.2f} {clock.unit}"
+            return f"{took}, later than the play clock of {clock_s:g} s"
+        if clock is Clock.CPU and took_on_the_wall_s > backstop_s(clock_s):
+            return (
+                f"{took_on_the_wall_s:.0f} s on the wall, which is too long even for a play clock "
+                f"of {clock_s:g} {clock.unit}"
             )
-        return _Answer(submitted, decision, in_time)
+        return None
 
     def _tell_the_end(self) -> None:
         """Tell players that want to know how the match ended; what they do is not the match's."""
@@ -449,6 +465,7 @@ class _Match:
             remote=None if self._remote is None else self._remote.side,
             times_s=tuple(self._times_s),
             rules=arena.program.source.text,
+            clock=clock_of(arena.clock),
         )
 
     def _goals(self) -> dict[str, float | None]:

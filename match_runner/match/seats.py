@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ggp.clocks import Clock, TellsTime, clock_of
 from ggp.errors import ConfigError, PlayerError
 from ggp.gdl.nearest import unknown
 from ggp.gdl.program import RANDOM, Program
@@ -28,8 +29,6 @@ DEFAULT_PLAYER = "auto"
 
 HUMAN = "human"
 """What stands for a person where others have a player's spec."""
-
-Clock = Callable[[], float]
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +57,8 @@ class Arena:
         program: its rules.
         machine: the referee's own: nobody else may see the states on it.
         seats: by role index; no seat for `random`, nor for remote players.
-        clock: tells the time for play clocks of those who have a seat.
+        clock: tells the time for play clocks of those who have a seat in this process; others
+            have one of the same kind in theirs.
         remotes: the remote players, None without any.
     """
 
@@ -66,7 +66,7 @@ class Arena:
     program: Program
     machine: Machine
     seats: Mapping[int, Seat]
-    clock: Clock = time.monotonic
+    clock: TellsTime = time.monotonic
     remotes: Remotes | None = None
 
     @property
@@ -145,7 +145,7 @@ def set_up(
     program: Program,
     players: Mapping[str, str],
     machines: Sequence[Machine] | None = None,
-    clock: Clock = time.monotonic,
+    clock: TellsTime = time.monotonic,
     *,
     guests: Mapping[str, Seat] | None = None,
     report: Callable[[str, Decision], None] | None = None,
@@ -163,7 +163,7 @@ def set_up(
             `read_players`.
         machines: of these rules, see `build_machines`; one match at a time may use them. New
             ones where there are none.
-        clock: tells the time.
+        clock: tells the time, see `Arena`.
         guests: seats of players that are made elsewhere, by role; see `guests`.
         report: told the role of a player and its best decision so far, while it decides.
         apart: the machine of these rules that players which are not ours have in processes of
@@ -174,6 +174,7 @@ def set_up(
         MachineError: a machine cannot be built.
     """
     machine, *own = machines or build_machines(program)
+    kind = clock_of(clock)
     seats: dict[int, Seat] = {}
     addresses: dict[int, Address] = {}
     for name, text in players.items():
@@ -186,7 +187,9 @@ def set_up(
             if apart is None or seen.is_ours:
                 seats[role] = Seat(text, partial(_make, seen, own[role], role, clock, told))
             else:
-                seats[role] = Seat(text, partial(_make_apart, seen, apart, role, told), seen.name)
+                seats[role] = Seat(
+                    text, partial(_make_apart, seen, apart, role, kind, told), seen.name
+                )
     seats |= {machine.roles.index(name): seat for name, seat in (guests or {}).items()}
     remotes = Remotes(program, addresses) if addresses else None
     return Arena(game, program, machine, seats, clock, remotes)
@@ -196,7 +199,7 @@ def _make(
     spec: PlayerSpec,
     machine: Machine,
     role: int,
-    clock: Clock,
+    clock: TellsTime,
     report: Callable[[Decision], None] | None,
     rng: np.random.Generator,
 ) -> Player:
@@ -211,10 +214,11 @@ def _make_apart(
     spec: PlayerSpec,
     order: MachineOrder,
     role: int,
+    clock: Clock,
     report: Callable[[Decision], None] | None,
     rng: np.random.Generator,
 ) -> Player:
-    return PlayerApart(spec, order, role, rng, report)
+    return PlayerApart(spec, order, role, rng, clock, report)
 
 
 class Unmade:

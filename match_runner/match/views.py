@@ -6,17 +6,20 @@ a record may come from anybody.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ggp.clocks import Clock
 from ggp.gdl.program import RANDOM
 from ggp.gdl.source import printable
 from ggp.players import Decision, MoveValue
 from match_runner.match.records import MatchRecord, RemoteSide, TurnRecord
+from match_runner.match.seats import HUMAN
+from match_runner.remote.post import is_address
 
 MOST_VALUES = 12
 """Candidates shown of a decision; the best, and always the one that was chosen."""
@@ -43,10 +46,13 @@ def percepts_text(percepts: Sequence[str]) -> Text:
 
 def show_record(record: MatchRecord, encoding: str = "utf-8") -> Iterator[RenderableType]:
     """A match from its first turn to its scores."""
-    clock = "" if record.play_clock_s is None else f", play clock {record.play_clock_s:g} s"
-    yield Text.assemble(plain(record.game, "bold"), f", seed {record.seed}{clock}")
+    clock = clock_text(record.play_clock_s, record.clock)
+    yield Text.assemble(
+        plain(record.game, "bold"), f", seed {record.seed}, on {record.backend}, {clock}"
+    )
     for role in record.roles:
         yield plain(f"  {role}: {record.players.get(role, 'played by chance')}")
+    yield from clock_notes(record.clock, record.players.values())
     if record.remote is not None:
         yield plain(f"  {_remote_text(record.remote)}", "dim")
     for number, turn in enumerate(record.turns, start=1):
@@ -60,6 +66,19 @@ def show_record(record: MatchRecord, encoding: str = "utf-8") -> Iterator[Render
     for role in record.roles:
         goal = record.goals[role]
         yield plain(f"  {role}: {'none' if goal is None else f'{goal:g}'}")
+
+
+def clock_text(play_clock_s: float | None, clock: Clock) -> str:
+    """By what decisions end: `counts decide`, or `play clock 0.3 s` and which clock that is."""
+    if play_clock_s is None:
+        return "counts decide"
+    return f"play clock {play_clock_s:g} s ({clock.words})"
+
+
+def clock_notes(clock: Clock, players: Iterable[str]) -> Iterator[Text]:
+    """A line where not all of these players are on that clock."""
+    if clock is Clock.CPU and any(is_address(text) or text == HUMAN for text in players):
+        yield plain("remote players and people are on the wall clock")
 
 
 def _remote_text(remote: RemoteSide) -> str:

@@ -14,11 +14,13 @@ import click
 from ggp.cli.arguments import (
     FiniteRange,
     backend_option,
+    clock_option,
     json_option,
     limits_option,
     seed_option,
     verbose_option,
 )
+from ggp.clocks import Clock
 from ggp.console import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -113,6 +115,7 @@ def _even(ctx: click.Context, param: click.Parameter, value: int | None) -> int 
     help="Of a grid, begin no other duel after so many minutes; 0 shows what was played.",
 )
 @until_options
+@clock_option("players in a grid", Clock.WALL.value)
 @place_options("all processors", records=False)
 @seed_option("all matches")
 @backend_option
@@ -126,6 +129,7 @@ def reproduce(
     long: bool,
     only: tuple[str, ...],
     minutes: float | None,
+    clock: Clock | None,
     seed: int,
     backend: str,
     limits: Limits,
@@ -150,8 +154,11 @@ def reproduce(
     assert place.folder is not None  # the option is required
     grid = GRIDS.get(what)
     until = read_until(asked, matches)
-    if grid is None and (only or minutes is not None or until is not None):
-        raise ConfigError(f"--only, --minutes and --until are for the grids: {', '.join(GRIDS)}")
+    for_grids = (only, minutes is not None, clock is not None, until is not None)
+    if grid is None and any(for_grids):
+        raise ConfigError(
+            f"--only, --minutes, --clock and --until are for the grids: {', '.join(GRIDS)}"
+        )
     if until is not None and quick:
         raise ConfigError("--quick and --until decided exclude each other: give --most instead")
     if minutes is None:
@@ -164,6 +171,7 @@ def reproduce(
         seconds=60 * minutes,
         quick=quick and matches is None,
         until=until,
+        clock=clock or Clock.WALL,
     )
     begin_run(settings)
     experiments = wanted(what)
@@ -223,7 +231,8 @@ def wanted(what: str) -> list[Experiment]:
 
 def _show(results: Sequence[Result]) -> None:
     for result in results:
-        click.echo(result.title)
+        clock = "" if result.clock is None else f" ({result.clock.words})"
+        click.echo(f"{result.title}{clock}")
         if result.claims:
             rows = [(c.text, c.expected, c.ours, verdict(c)) for c in result.claims]
             print_rich(table_of(["", "expected", "#ours", ""], rows))

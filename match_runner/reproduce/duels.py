@@ -100,9 +100,10 @@ def series_of(duel: Duel, settings: Settings) -> Series:
     roles = sum(role != "random" for role in program.roles)
     shared = roles > 1 or settings.until is not None  # whose limit counts all matches
     rounds = settings.matches // len(duel.players) if shared else settings.matches
+    conditions = Conditions(duel.play_clock_s, clock=settings.clock)
     series = Series(
         players={player: player for player in duel.players},
-        games=(SeriesGame(duel.game, program, rounds, Conditions(duel.play_clock_s)),),
+        games=(SeriesGame(duel.game, program, rounds, conditions),),
         equal_states=duel.equal_states,
         seed=settings.seed,
         backend=settings.backend,

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ggp.clocks import Clock
 from ggp.errors import ConfigError
 from match_runner.reproduce.duels import (
     Duel,
@@ -102,7 +103,8 @@ class Grid:
         return Result(
             self.name,
             self.title,
-            f"{self.method} {_played_text(cells, duels, settings)}",
+            f"{self.method} {clock_sentence(settings.clock)} "
+            f"{_played_text(cells, duels, settings)}",
             "share",
             points=tuple(_point(duel, cell) for duel, cell in cells.items()),
             claims=shown.claims,
@@ -111,6 +113,7 @@ class Grid:
             tables=shown.tables,
             charts=shown.charts,
             paper="",
+            clock=settings.clock,
         )
 
     def _settings_of(self, duel: Duel, settings: Settings) -> Settings:
@@ -187,6 +190,13 @@ def cell_text(shares: Sequence[float]) -> str:
         return "."
     mark = {1: " +", -1: " -"}.get(sign_of(shares) or 0, "")
     return f"{math.fsum(shares) / len(shares):.1f}{mark}"
+
+
+def clock_sentence(clock: Clock) -> str:
+    """Which clock it was, for the report."""
+    if clock is Clock.CPU:
+        return "Seconds are CPU time of a player's process and its copies."
+    return "Seconds are those of the clock on the wall."
 
 
 def _point(duel: Duel, cell: PlayedDuel) -> Point:

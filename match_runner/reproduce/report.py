@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from ggp.clocks import Clock
 from ggp.errors import ConfigError
 from ggp.whole_files import write_whole
 from match_runner.reproduce.plots import draw, draw_chart
@@ -22,6 +23,9 @@ from match_runner.reproduce.results import (
 from match_runner.series.intervals import interval_text, methods_text
 
 _SETTINGS = "settings.json"
+_OF_OLD = {"clock": str(Clock.WALL)}
+"""Settings that older versions did not write, because there was nothing else."""
+
 _COLUMNS = (
     *("series", "at", "value", "low", "high", "count", "rounds", "player", "opponent"),
     *("states_a_decision", "opponent_states_a_decision", "paper", "paper_error"),
@@ -42,7 +46,11 @@ def begin_run(settings: Settings) -> None:
         ConfigError: it cannot be used, or was made with other settings; says which.
     """
     path = settings.folder / _SETTINGS
-    wanted = {"seed": settings.seed, "backend": settings.backend}
+    wanted = {
+        "seed": settings.seed,
+        "backend": settings.backend,
+        "clock": str(settings.clock),
+    }
     try:
         settings.folder.mkdir(parents=True, exist_ok=True)
         if not path.exists():
@@ -56,7 +64,7 @@ def begin_run(settings: Settings) -> None:
     except ValueError:
         stored = {}
     for name, value in wanted.items():
-        found = stored.get(name) if isinstance(stored, dict) else None
+        found = stored.get(name, _OF_OLD.get(name)) if isinstance(stored, dict) else None
         if found != value:
             raise ConfigError(
                 f"{settings.folder} was made with --{name} {found}, not {value}; continue with "

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from ggp.clocks import Clock
 from ggp.machine import Limits
 from match_runner.series.intervals import GOALS, Interval
 from match_runner.series.stopping import Until
@@ -41,6 +42,7 @@ class Settings:
         seconds: after which no other duel of a grid is begun.
         quick: whether a grid chooses what to leave out, and how many matches to play.
         until: when a duel of a grid ends by itself; `matches` are the most then.
+        clock: of the duels of a grid.
     """
 
     matches: int
@@ -53,6 +55,7 @@ class Settings:
     seconds: float = math.inf
     quick: bool = False
     until: Until | None = None
+    clock: Clock = Clock.WALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +227,7 @@ class Result:
         charts: further pictures.
         paper: whose experiment it is; empty if it is in none.
         span: what values may be at least and at most.
+        clock: that players were on; None where counts decide.
     """
 
     name: str
@@ -240,6 +244,7 @@ class Result:
     charts: tuple[Chart, ...] = ()
     paper: str = PAPER_004
     span: tuple[float, float] = GOALS
+    clock: Clock | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""

@@ -140,6 +140,7 @@ class ComparisonSummary:
             "rotate": series.rotate,
             "equal_states": series.equal_states,
             "play_clock": game.conditions.play_clock_s,
+            "clock": game.conditions.clock,
             "seed": series.seed,
             "backend": series.backend,
             "version": series.version,

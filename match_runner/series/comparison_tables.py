@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
+from ggp.clocks import Clock
 from ggp.console import table_of
-from match_runner.match.views import plain, show_errors
+from match_runner.match.views import clock_notes, clock_text, plain, show_errors
 from match_runner.series.comparison import ComparisonSummary, EqualStates
 from match_runner.series.intervals import interval_text
 from match_runner.series.outcomes import Effort
@@ -28,7 +29,9 @@ def show_comparison(summary: ComparisonSummary) -> Iterator[RenderableType]:
         plain(game.name, "bold"),
         f": {summary.played}{of_all} matches, {roles}, seed {series.seed}",
         f", on {summary.backend}" if summary.backend else "",
+        f", {clock_text(game.conditions.play_clock_s, game.conditions.clock)}",
     )
+    yield from clock_notes(game.conditions.clock, series.everybody(game))
     for role, spec in game.fixed.items():
         yield plain(f"{role} is always played by {spec}")
     yield Text()
@@ -64,7 +67,7 @@ def _verdict(summary: ComparisonSummary) -> Iterator[RenderableType]:
 def _players(summary: ComparisonSummary) -> RenderableType:
     columns = (
         *("player", "#mean score [99 %]", "#won", "#drawn", "#lost", "#% won [99 %]"),
-        *("#states a decision", "#seconds"),
+        *("#states a decision", _seconds(summary)),
     )
     rows = [
         (
@@ -87,8 +90,12 @@ def _by_role(summary: ComparisonSummary) -> RenderableType:
         if role in player.by_role
         for score, effort in [player.by_role[role]]
     ]
-    columns = ("role", "player", "#mean score [99 %]", "#states a decision", "#seconds")
+    columns = ("role", "player", "#mean score [99 %]", "#states a decision", _seconds(summary))
     return table_of(columns, rows)
+
+
+def _seconds(summary: ComparisonSummary) -> str:
+    return "#CPU seconds" if summary.game.conditions.clock is Clock.CPU else "#seconds"
 
 
 def _effort(effort: Effort) -> tuple[str, str]:

@@ -77,7 +77,9 @@ def play(task: MatchTask, own_process: bool = False) -> MatchRecord:
     ready = task.conditions.play_clock_s is not None
     program, machines = machines_of(task.source, task.rules, task.backend, task.limits, ready)
     apart = order_of(task.conditions, program, machines, task.limits)
-    arena = set_up(task.game, program, task.players, machines, apart=apart)
+    arena = set_up(
+        task.game, program, task.players, machines, task.conditions.clock.tells, apart=apart
+    )
     if ready:
         rehearse(arena, task.rules, task.conditions.remote.start_clock_s, own_process=own_process)
     return replace(play_match(arena, task.seed, task.conditions), rules="")

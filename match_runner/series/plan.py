@@ -83,7 +83,8 @@ class Series:
         seed: of all matches.
         counted_seeds: match i has the seed `seed + i`, as `play` promises; else each round has
             one derived from `seed`.
-        backend: of the machines, as asked for.
+        backend: of the machines, as asked for; what `auto` has chosen for a game stays when the
+            series is continued.
         limits: on building them; may change when a series is continued.
         version: of the package.
     """
@@ -107,6 +108,10 @@ class Series:
     def matches_a_round(self) -> int:
         """Of one game."""
         return len(self.players) if self.rotate else 1
+
+    def everybody(self, game: SeriesGame) -> tuple[str, ...]:
+        """Spec or address of all who play a game."""
+        return (*self.players.values(), *game.fixed.values())
 
     def game(self, name: str) -> SeriesGame:
         """The game of that name."""
@@ -273,7 +278,7 @@ def _check_game(series: Series, game: SeriesGame) -> None:
             f"{len(series.players)} players and the roles {', '.join(game.seats)} of {game.name}; "
             "let roles rotate"
         )
-    if any(map(is_address, (*series.players.values(), *game.fixed.values()))):
+    if any(map(is_address, series.everybody(game))):
         check_clocks(game.conditions.play_clock_s)
         try:
             Wire(game.program, game.conditions.remote.server, game.conditions.remote.dialect)
@@ -302,6 +307,7 @@ def _game_settings(game: SeriesGame) -> dict[str, Any]:
     return {
         "rules": game.program.digest,
         "play_clock": conditions.play_clock_s,
+        "clock": str(conditions.clock),
         "start_clock": remote.start_clock_s,
         "dialect": None if remote.dialect is None else str(remote.dialect),
         "server": remote.server.name,

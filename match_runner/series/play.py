@@ -27,7 +27,7 @@ from ggp.machine.games import load_program
 from match_runner.match.records import MatchRecord
 from match_runner.match.referee import Conditions
 from match_runner.match.seats import HUMAN, read_players
-from match_runner.match.views import plain, show_errors
+from match_runner.match.views import clock_notes, clock_text, plain, show_errors
 from match_runner.options import (
     conditions_of,
     conditions_options,
@@ -54,6 +54,7 @@ class PlaySummary:
         roles: all of the game, in its order.
         records: of all matches, in order.
         scores: mean goal value of every role over the matches that did not fail.
+        series: that they were asked for as.
     """
 
     game: str
@@ -61,6 +62,17 @@ class PlaySummary:
     roles: tuple[str, ...]
     records: tuple[MatchRecord, ...]
     scores: Mapping[str, Interval]
+    series: Series
+
+    @property
+    def backend(self) -> str | None:
+        """Of the machines; None if nothing was played."""
+        return self.records[0].backend if self.records else None
+
+    @property
+    def conditions(self) -> Conditions:
+        """Of the matches."""
+        return self.series.games[0].conditions
 
     @property
     def states_visited(self) -> dict[str, int]:
@@ -82,6 +94,10 @@ class PlaySummary:
             ],
             "mean": {role: _mean_json(score) for role, score in self.scores.items()},
             "states_visited": self.states_visited,
+            "seed": self.series.seed,
+            "backend": self.backend,
+            "play_clock": self.conditions.play_clock_s,
+            "clock": self.conditions.clock,
         }
 
 
@@ -186,6 +202,7 @@ def summarize(held: Held) -> PlaySummary:
             )
             for role in game.roles
         },
+        series=held.series,
     )
 
 
@@ -216,7 +233,15 @@ def _show_summary(summary: PlaySummary) -> Iterator[RenderableType]:
     seeds = [record.seed for record in summary.records]
     named = f"seed {seeds[0]}" if num == 1 else f"seeds {seeds[0]} to {seeds[-1]}" if num else ""
     counted = "1 match" if num == 1 else f"{num} matches"
-    yield Text.assemble(plain(summary.game, "bold"), f": {counted}", f", {named}" if named else "")
+    conditions = summary.conditions
+    yield Text.assemble(
+        plain(summary.game, "bold"),
+        f": {counted}",
+        f", {named}" if named else "",
+        f", on {summary.backend}" if summary.backend else "",
+        f", {clock_text(conditions.play_clock_s, conditions.clock)}",
+    )
+    yield from clock_notes(conditions.clock, summary.players.values())
     heading = "#mean score [99 %]" if num > 1 else "#score"
     rows = [
         (

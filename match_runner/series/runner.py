@@ -7,6 +7,7 @@ from functools import partial
 from itertools import takewhile
 
 from ggp.errors import MatchError
+from ggp.machine import BACKENDS
 from match_runner.match.records import MatchRecord
 from match_runner.series.equal_states import Budgets, measured_budgets, specs_of
 from match_runner.series.match_task import MatchTask, play
@@ -113,11 +114,16 @@ class _Session:
 
     def _task(self, match: PlannedMatch, budgets: Budgets | None) -> MatchTask:
         game = self._series.game(match.game)
+        # The same seed is the same match on the same backend only: what `auto` chose for the first
+        # match, which may depend on the machine, stays.
+        backend = self._backends.get(game.name, self._series.backend)
+        if backend not in BACKENDS:  # of another version; its matches will be refused
+            backend = self._series.backend
         return MatchTask(
             game=game.name,
             source=game.program.source.name,
             rules=game.program.source.text,
-            backend=self._series.backend,
+            backend=backend,
             limits=self._series.limits,
             players=specs_of(self._series, game, match, budgets),
             seed=match.seed,

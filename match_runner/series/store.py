@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ggp.clocks import Clock
 from ggp.errors import ConfigError, ResultsError
 from match_runner.folder_lock import locked
 from match_runner.match.records import record_from_json
@@ -217,6 +218,8 @@ def _set_up(connection: sqlite3.Connection, path: Path, series: Series, fixed: b
         raise ConfigError(f"{path} is not a series of matches")
     stored = {n: json.loads(v) for n, v in connection.execute("SELECT name, value FROM settings")}
     measured, planned = stored.pop("measured", {}), stored.pop("planned", {})
+    for game in stored.get("games", {}).values():
+        game.setdefault("clock", str(Clock.WALL))  # there was no other
     renamed = _renamed(stored.get("games", {}), wanted["games"])
     wanted["games"] = {renamed.get(name, name): game for name, game in wanted["games"].items()}
     differ = list(_differences(stored, wanted))

@@ -153,7 +153,13 @@ class _Sitting:
     def _arena(self, players: Mapping[str, str], guests: Mapping[str, Seat]) -> Arena:
         apart = order_of(self._game.conditions, self._program, self._machines, self._series.limits)
         return set_up(
-            self._game.name, self._program, players, self._machines, guests=guests, apart=apart
+            self._game.name,
+            self._program,
+            players,
+            self._machines,
+            self._game.conditions.clock.tells,
+            guests=guests,
+            apart=apart,
         )
 
     def _maker(self, role: str, seed: int) -> Callable[[np.random.Generator], Person]:

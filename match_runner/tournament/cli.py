@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from ggp.cli.arguments import FilePath, json_option, verbose_option
+from ggp.cli.arguments import FilePath, clock_option, json_option, verbose_option
+from ggp.clocks import Clock
 from match_runner.options import in_process_option, place_options, read_place
 from match_runner.series.holding import hold_series, printer
 from match_runner.tournament.standing_tables import show_tournament
@@ -20,9 +21,12 @@ from match_runner.tournament.toml_file import read_tournament
 @click.argument("file", type=FilePath())
 @place_options(out="FILE without .toml")
 @in_process_option
+@clock_option("local players in all games", "what FILE says, else wall")
 @json_option
 @verbose_option
-def tournament(file: Path, as_json: bool, in_process: bool, **asked: Any) -> int:
+def tournament(
+    file: Path, as_json: bool, in_process: bool, clock: Clock | None, **asked: Any
+) -> int:
     """Play the tournament that FILE describes in TOML, and say who is best.
 
     Results are kept in DIR as they come: beside FILE, unless --out says where. After an
@@ -35,7 +39,14 @@ def tournament(file: Path, as_json: bool, in_process: bool, **asked: Any) -> int
 
     series = read_tournament(file)
     games = (
-        replace(game, conditions=replace(game.conditions, in_process=in_process))
+        replace(
+            game,
+            conditions=replace(
+                game.conditions,
+                in_process=in_process,
+                clock=clock or game.conditions.clock,
+            ),
+        )
         for game in series.games
     )
     series = replace(series, games=tuple(games))

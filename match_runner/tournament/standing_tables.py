@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from ggp.console import table_of
-from match_runner.match.views import plain
+from match_runner.match.views import clock_text, plain
 from match_runner.series.intervals import interval_text, methods_text
 from match_runner.tournament.ratings import Rating
 from match_runner.tournament.summary import TournamentSummary
@@ -20,7 +20,10 @@ MOST_PROBLEMS = 10
 def show_tournament(summary: TournamentSummary) -> Iterator[RenderableType]:
     """The tables of a tournament, of an unfinished one too."""
     of_all = "" if summary.played == summary.planned else f" of {summary.planned}"
-    yield Text(f"{summary.played}{of_all} matches, {summary.moves} turns", style="bold")
+    yield Text(
+        f"{summary.played}{of_all} matches, {summary.moves} turns, seed {summary.seed}",
+        style="bold",
+    )
     yield _standings(summary)
     yield Text()
     yield _contests(summary)
@@ -79,9 +82,18 @@ def _contests(summary: TournamentSummary) -> RenderableType:
 
 
 def _by_game(summary: TournamentSummary) -> RenderableType:
-    columns = ("mean score in", *(f"#{standing.player}" for standing in summary.standings))
+    columns = (
+        "mean score in",
+        *(f"#{standing.player}" for standing in summary.standings),
+        *("on", "by"),
+    )
     rows = [
-        (game, *(interval_text(standing.by_game[game]) for standing in summary.standings))
-        for game in summary.standings[0].by_game
+        (
+            each.game,
+            *(interval_text(standing.by_game[each.game]) for standing in summary.standings),
+            each.backend or "-",
+            clock_text(each.play_clock, each.clock),
+        )
+        for each in summary.games
     ]
     return table_of(columns, rows)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ggp.clocks import Clock
 from match_runner.series.holding import Held
 from match_runner.series.intervals import Interval, mean_interval
 from match_runner.series.outcomes import (
@@ -70,16 +71,37 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class GameSummary:
+    """How a game was played.
+
+    Attributes:
+        game: its name.
+        backend: of its machines; None before the first match.
+        play_clock: seconds for each decision; None where counts decided.
+        clock: whose seconds.
+    """
+
+    game: str
+    backend: str | None
+    play_clock: float | None
+    clock: Clock
+
+
+@dataclass(frozen=True, slots=True)
 class TournamentSummary:
     """All that is reported of a tournament.
 
     Attributes:
+        seed: of all matches.
+        games: in the order of the file.
         planned, played: matches.
         moves: joint moves in all of them.
         standings: best first.
         problems: in the order of the matches.
     """
 
+    seed: int
+    games: tuple[GameSummary, ...]
     planned: int
     played: int
     moves: int
@@ -98,7 +120,18 @@ def summarize(held: Held) -> TournamentSummary:
     rounds = rounds_of(matches)
     ratings = rate(players, contests_of(rounds, len(players)))
     standings = [_standing(held, player, rounds, ratings[player]) for player in players]
+    backends = {match.planned.game: match.record.backend for match in matches}
     return TournamentSummary(
+        seed=series.seed,
+        games=tuple(
+            GameSummary(
+                game.name,
+                backends.get(game.name),
+                game.conditions.play_clock_s,
+                game.conditions.clock,
+            )
+            for game in series.games
+        ),
         planned=held.planned,
         played=len(matches),
         moves=sum(len(match.record.turns) for match in matches),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ggp.clocks import Clock
 from ggp.errors import ConfigError
 from ggp.gdl.games import list_games
 from ggp.machine import BACKENDS
@@ -63,6 +64,7 @@ _SETTINGS: Mapping[str, _Setting] = {
     "play_clock": _Setting(
         "a number of seconds above 0", lambda v: _is_number(v) and 0 < v <= MAX_CLOCK_S
     ),
+    "clock": _one_of(Clock),
     "dialect": _one_of(Dialect),
     "server": _one_of(SERVERS),
     "scramble": _Setting("true or false", lambda v: isinstance(v, bool)),
@@ -142,6 +144,7 @@ def _game(
             has_remote=has_remote,
             patient=True,
             play_clock_s=settings.get("play_clock"),
+            clock=Clock(settings.get("clock", Clock.WALL)),
             start_clock_s=settings.get("start_clock", DEFAULT_START_CLOCK_S),
             dialect=settings.get("dialect"),
             server=settings.get("server", DRESDEN.name),

@@ -19,6 +19,7 @@ from concurrent.futures import Future
 from typing import Any, Protocol, TypeVar
 
 from ggp import children
+from ggp.clocks import process_cpu_seconds
 from ggp.errors import MatchError
 
 _T = TypeVar("_T")
@@ -103,6 +104,11 @@ class LocalPool:
         future: Future[_T] = Future()
         self._work.put((future, pickle.dumps((function, args)), hear))
         return future
+
+    def cpu_seconds(self) -> float:
+        """CPU time of the workers that live."""
+        with self._lock:
+            return sum(process_cpu_seconds(each.pid) for each in self._processes.values())
 
     def close(self, last_words_s: float = LAST_WORDS_S) -> None:
         """See `Executor.close`.

@@ -32,8 +32,10 @@ def test_it_says_which_player_and_why() -> None:
     found = json_of("advise", "exploding_bomb", *BOTH, *QUICK)
     assert list(found) == [
         *("game", "player", "sure", "more_rounds", "as_good", "reasons", "seconds"),
-        *("matches", "faulty", "scores", "methods", "verdict", "properties"),
+        *("matches", "faulty", "scores", "methods", "verdict"),
+        *("clock", "seed", "backend", "properties"),
     ]
+    assert (found["clock"], found["seed"], found["backend"]) == ("wall", 0, "propnet")
     assert found["player"] == "hyperplay2"
     assert found["matches"] == 6
     assert set(found["scores"]) == {"hyperplay", "hyperplay2"}
@@ -48,6 +50,7 @@ def test_it_shows_a_table_the_reasons_and_the_advice() -> None:
     assert lines[-1].startswith("advice: hyperplay2")
     assert any(line.startswith("for hyperplay2: knowing the world") for line in lines)
     assert "6 matches, 0.05 s a decision" in lines
+    assert "wall clock, seed 0, on propnet" in lines
 
 
 def test_no_round_is_begun_when_the_minutes_are_over() -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from ggp.cli.bench import BLOCKS_A_BATCH, MAX_STEPS, Speed, measure
+from ggp.cli.bench import MAX_STEPS, Speed, measure
 from ggp.machine import Machine, Playouts
 from ggp.machine.base import IntArray
 from tests.support.commands import json_of, run, text_file

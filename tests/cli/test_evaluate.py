@@ -124,7 +124,10 @@ def test_every_player_gives_the_agreed_fields(player: str) -> None:
         "exact",
         "states_visited",
         "seconds",
+        "seed",
+        "backend",
     ]
+    assert (found["seed"], found["backend"]) == (0, "propnet")
     assert (found["role"], found["player"]) == ("agent", player)
     assert [entry["move"] for entry in found["moves"]] == ["ask", "wait"]
     assert all(list(e) == ["move", "value", "stderr", "visits"] for e in found["moves"])

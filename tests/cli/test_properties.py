@@ -9,7 +9,8 @@ from tests.support.commands import error_line, json_of, run
 
 def test_json_of_kuhn_poker() -> None:
     found = json_of("properties", "kuhn_poker")
-    assert list(found) == ["roles", "walks", "notes"]
+    assert list(found) == ["roles", "walks", "notes", "seed", "backend"]
+    assert (found["seed"], found["backend"]) == (0, "propnet")
     assert found["walks"] == 2000
     assert set(found["roles"]) == {"player1", "player2"}
     for each in found["roles"].values():

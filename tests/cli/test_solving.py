@@ -15,8 +15,10 @@ PROLOG = ("--backend", "prolog")
 def test_solve_prints_values_and_certainty() -> None:
     found = json_of("solve", "kuhn_poker", *PROLOG)
     assert list(found) == [
-        *("game", "method", "values", "nash_conv", "states", "information_sets", "seconds")
+        *("game", "method", "values", "nash_conv", "states", "information_sets", "seconds"),
+        *("seed", "backend"),
     ]
+    assert (found["seed"], found["backend"]) == (0, "prolog")
     assert found["game"] == "kuhn_poker"
     assert found["method"] == "sequence form LP"
     assert found["values"] == pytest.approx({"player1": 875 / 18, "player2": 925 / 18}, abs=1e-6)
@@ -60,7 +62,11 @@ def test_solve_says_why_it_refuses(tmp_path: Path) -> None:
 
 def test_exploit_measures_random_play() -> None:
     found = json_of("exploit", "kuhn_poker", "--player", "random", "--samples", "2", *PROLOG)
-    assert list(found) == ["player", "samples", "roles", "nash_conv", "error", "error_asked"]
+    assert list(found) == [
+        *("player", "samples", "roles", "nash_conv", "error", "error_asked"),
+        *("seed", "backend"),
+    ]
+    assert (found["seed"], found["backend"]) == (0, "prolog")
     assert (found["player"], found["samples"]) == ("random", 2)
     assert (found["error"], found["error_asked"]) == (0, 12)
     assert found["nash_conv"] == pytest.approx(22 + 11 / 12)

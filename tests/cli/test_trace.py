@@ -102,8 +102,9 @@ def test_random_trace_is_whole_and_can_be_given_again(game: str, tmp_path: Path)
         assert not step["terminal"]
         assert all(step["joint_move"][role] in step["legal"][role] for role in roles)
     moves = [step["joint_move"] for step in found["steps"][:-1]]
-    assert trace(tmp_path, moves, game) == found
     assert json_of("trace", game, "--seed", "7") == found
+    assert (found.pop("seed"), found.pop("backend")) == (7, "propnet")
+    assert trace(tmp_path, moves, game) == found
 
 
 def test_seed_changes_random_play() -> None:

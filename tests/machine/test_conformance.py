@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from ggp.clocks import TellsTime, cpu_seconds
 from ggp.errors import (
     BackendUnavailableError,
     ConfigError,
@@ -297,6 +299,17 @@ def test_playouts_with_one_seed_are_one_result(machine: Machine, states: States)
     ]
     assert different[0] != different[1]
     assert third.finished.all()
+
+
+@pytest.mark.parametrize("clock", [time.monotonic, cpu_seconds])
+def test_playouts_end_by_the_clock_that_they_are_given(
+    machine: Machine, states: States, clock: TellsTime
+) -> None:
+    rng, over = np.random.default_rng(0), machine.terminal(states)
+    ended = machine.playout(states, rng, max_seconds=0.0, clock=clock)
+    assert not ended.finished[~over].any()
+    ended = machine.playout(states, rng, max_seconds=1e6, clock=clock)
+    assert ended.finished.all()
 
 
 def test_playouts_end_with_the_goals_of_an_ended_state(machine: Machine, states: States) -> None:

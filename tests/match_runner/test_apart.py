@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 from collections.abc import Iterator
@@ -12,10 +13,12 @@ import pytest
 from click.testing import CliRunner
 
 import ggp
+from ggp.clocks import Clock
 from ggp.gdl.normalize import load
 from ggp.machine import Limits
 from ggp.players import Decision
 from match_runner.cli import main
+from match_runner.match import apart
 from match_runner.match.apart import Patience
 from match_runner.match.apart_worker import MachineOrder
 from match_runner.match.records import MatchRecord
@@ -89,6 +92,8 @@ class Player:
                 raise ValueError("out of luck")
             case "late":
                 time.sleep(0.9)
+            case "sleep":
+                time.sleep(600)
 
     def observe(self, move, percepts, *, submitted=None, in_time=True, deadline=None):
         self.told.append((move, tuple(percepts), submitted, in_time))
@@ -153,6 +158,7 @@ def held(
     in_process: bool = False,
     reports: list[Any] | None = None,
     patience: Patience | None = None,
+    clock: Clock = Clock.WALL,
 ) -> MatchRecord:
     """A match of such a player."""
     program, machine = load(GAME), machine_of_game(GAME)
@@ -163,12 +169,14 @@ def held(
         remote=RemoteConditions(start_clock_s=start_s),  # type: ignore[arg-type]
         patience=patience or Patience(grace_s=0.1),
         in_process=in_process,
+        clock=clock,
     )
     arena = set_up(
         GAME,
         program,
         {"agent": spec(does, turn, lives)},
         (machine, machine),
+        clock.tells,
         apart=order if conditions.keeps_apart else None,
         report=None if reports is None else lambda role, said: reports.append((role, said)),
     )
@@ -183,18 +191,18 @@ def test_one_that_does_nothing_wrong_plays_as_in_this_process(
     marks: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     reports: list[tuple[str, Decision]] = []
-    apart = held(reports=reports)
+    there = held(reports=reports)
     assert capfd.readouterr().out == ""
     assert (marks / "ended").read_text().startswith("(cut red) ")
     here = held(in_process=True)
     assert "thinking aloud" in capfd.readouterr().out
-    drawn = [turn.decisions["agent"].seconds for turn in apart.turns]
+    drawn = [turn.decisions["agent"].seconds for turn in there.turns]
     assert drawn == [turn.decisions["agent"].seconds for turn in here.turns]
-    assert timeless(apart) == timeless(here)
-    assert [turn.joint_move["agent"] for turn in apart.turns] == MOVES
-    assert apart.states_visited["agent"] == 30
-    assert not apart.faults
-    assert reports[0] == ("agent", apart.turns[0].decisions["agent"])
+    assert timeless(there) == timeless(here)
+    assert [turn.joint_move["agent"] for turn in there.turns] == MOVES
+    assert there.states_visited["agent"] == 30
+    assert not there.faults
+    assert reports[0] == ("agent", there.turns[0].decisions["agent"])
 
 
 def test_one_that_never_answers_is_late_and_begins_anew_with_its_path(marks: Path) -> None:
@@ -309,3 +317,31 @@ def test_the_library_goes_the_same_way(marks: Path) -> None:
     said = "was lost: a worker process died (exit status 3)"
     assert faults(record) == [(2, "raised", said)]
     assert record.turns[2].joint_move["agent"] == "(cut red)"
+
+
+# ---------------------------------------------------------------- CPU time
+
+
+def test_on_cpu_time_one_that_sleeps_is_in_time(marks: Path) -> None:
+    record = held("late-choose", clock_s=CLOCK_S, clock=Clock.CPU, lives=1)
+    assert not record.faults
+    assert record.clock is Clock.CPU
+    assert len(list(marks.iterdir())) == 2  # it did sleep, and was told of the end
+
+
+@pytest.mark.parametrize("does", ["sleep-choose", "sleep-observe"])
+def test_on_cpu_time_one_that_sleeps_for_ever_is_given_up_on_the_wall(
+    does: str, marks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Only what is asked in the second turn is asked in vain.
+    began = itertools.count()
+    monkeypatch.setattr(apart, "backstop_s", lambda seconds: 0.5 if next(began) == 2 else 60.0)
+    record = held(does, 2, clock_s=20.0, clock=Clock.CPU, lives=1)
+    assert faults(record) == [(2, "late", "gave no answer within 20 s of CPU time")]
+    assert [turn.submitted["agent"] for turn in record.turns] == ["noop", None, "(cut red)"]
+
+
+def test_on_cpu_time_one_that_never_stops_working_is_late(marks: Path) -> None:
+    record = held("loop-choose", 2, clock_s=CLOCK_S, clock=Clock.CPU, lives=1)
+    assert faults(record) == [(2, "late", "gave no answer within 0.8 s of CPU time")]
+    assert [turn.submitted["agent"] for turn in record.turns] == ["noop", None, "(cut red)"]

@@ -51,7 +51,11 @@ def played(*args: str) -> Any:
 
 def test_json_has_exactly_the_fields_promised() -> None:
     found = played(*BOMB, *PLAYER, "--matches", "3", "--seed", "5")
-    assert list(found) == ["game", "matches", "mean", "states_visited"]
+    assert list(found) == [
+        *("game", "matches", "mean", "states_visited", "seed", "backend", "play_clock", "clock")
+    ]
+    assert (found["seed"], found["backend"]) == (5, "propnet")
+    assert (found["play_clock"], found["clock"]) == (None, "wall")
     assert found["game"] == "exploding_bomb"
     assert [match["seed"] for match in found["matches"]] == [5, 6, 7]
     for match in found["matches"]:

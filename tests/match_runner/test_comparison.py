@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ggp.clocks import Clock
 from ggp.errors import ConfigError, MatchError, ResultsError
 from ggp.gdl.games import find_game
 from match_runner.match.records import Fault, MatchRecord
@@ -142,6 +143,28 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
         compared(replace(series, games=(changed,)), tmp_path)
 
 
+def test_clocks_are_not_mixed_and_what_is_old_was_on_the_wall(tmp_path: Path) -> None:
+    series = series_of(*KUHN)
+    compared(series, tmp_path)
+    with sqlite3.connect(tmp_path / FILE) as connection:  # as it was written before
+        (text,) = connection.execute("SELECT value FROM settings WHERE name = 'games'").fetchone()
+        games = json.loads(text)
+        assert games["kuhn_poker"].pop("clock") == "wall"
+        connection.execute(
+            "UPDATE settings SET value = ? WHERE name = 'games'", (json.dumps(games),)
+        )
+    connection.close()
+    summary, _ = compared(series, tmp_path)
+    assert summary.to_json()["options"]["clock"] == "wall"
+    (game,) = series.games
+    on_cpu = replace(game, conditions=replace(game.conditions, clock=Clock.CPU))
+    other = replace(series, games=(on_cpu,))
+    with pytest.raises(ConfigError, match=r"games\.kuhn_poker\.clock was wall and is now cpu"):
+        compared(other, tmp_path)
+    summary, _ = compared(other, tmp_path / "cpu")
+    assert summary.to_json()["options"]["clock"] == "cpu"
+
+
 @pytest.mark.parametrize("name", ["comparison.sqlite", "tournament.sqlite"])
 def test_results_of_an_earlier_version_are_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"")
@@ -184,6 +207,23 @@ def test_matches_on_another_backend_are_refused(tmp_path: Path) -> None:
     connection.close()
     with pytest.raises(MatchError, match="those stored on abacus"):
         compared(series, tmp_path)
+
+
+def test_a_series_goes_on_with_the_backend_that_auto_chose_at_first(tmp_path: Path) -> None:
+    first = series_of(*KUHN, backend="prolog")
+    compared(first, tmp_path)
+    with sqlite3.connect(tmp_path / FILE) as connection:  # as if it had been left to `auto`
+        connection.execute("UPDATE settings SET value = '\"auto\"' WHERE name = 'backend'")
+    connection.close()
+    longer = series_of(*KUHN, rounds=2)
+    anew, _ = compared(longer, tmp_path / "anew")
+    assert (longer.backend, anew.backend) == ("auto", "propnet")  # what it would choose now
+    summary, _ = compared(longer, tmp_path)
+    assert (summary.played, summary.backend) == (4, "prolog")
+    with open_store(tmp_path, longer) as store:
+        assert {match.record.backend for match in store.matches()} == {"prolog"}
+    there = compared(replace(longer, backend="prolog"), tmp_path / "named")[0]
+    assert [each.score for each in summary.players] == [each.score for each in there.players]
 
 
 def test_the_views_answer_questions_in_sql(tmp_path: Path) -> None:

@@ -343,8 +343,12 @@ def test_the_command_plays_a_part_and_writes_it_down(
     assert report.startswith("# Measurements\n")
     assert "Of the 2 duels of the grid, 1 were played; of the 6 matches, 2." in report
     assert imread(tmp_path / "strength.png").std() > 0.01
+    assert "Seconds are those of the clock on the wall. Of" in report
+    other = run("strength", "--minutes", "0", "--clock", "cpu", *folder)
+    assert "was made with --clock wall, not cpu" in other.stderr
     found = json.loads(run("strength", "--minutes", "0", "--json", *folder).stdout)
     (result,) = found["results"]
+    assert result["clock"] == "wall"
     assert [(point["at"], point["count"]) for point in result["points"]] == [("kuhn_poker", 2)]
     assert result["panels"][0]["x_names"] == list(strength.GAMES)
     assert None in result["panels"][0]["values"][0]
@@ -379,7 +383,11 @@ def test_all_is_still_the_paper() -> None:
 
 
 def test_parts_of_experiments_that_are_no_grids_cannot_be_named(tmp_path: Path) -> None:
-    for more in (("--only", "kuhn_poker"), ("--minutes", "1"), ("--until", "decided")):
+    parts = (
+        *(("--only", "kuhn_poker"), ("--minutes", "1")),
+        *(("--clock", "cpu"), ("--until", "decided")),
+    )
+    for more in parts:
         result = run("table1", "--out", str(tmp_path), *more)
         assert result.exit_code == 2
-        assert "--only, --minutes and --until are for the grids: strength, clock" in result.stderr
+        assert "--minutes, --clock and --until are for the grids: strength, clock" in result.stderr

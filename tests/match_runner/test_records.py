@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ggp.clocks import Clock
 from ggp.errors import ConfigError, MatchError, ResultsError
 from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
@@ -16,6 +17,7 @@ from match_runner.match.record_files import make_folder, read_record, record_nam
 from match_runner.match.records import MatchRecord, record_from_json
 from match_runner.match.referee import play_match
 from match_runner.match.replay import check_record, rules_of
+from match_runner.match.views import clock_notes, show_record
 from tests.match_runner.support import Script, arena_of, script_arena
 from tests.support.games import MODEST_GAMES
 
@@ -67,6 +69,29 @@ def test_records_of_earlier_formats_are_still_read(version: int, missing: tuple[
     assert read == replace(record, rules="", times_s=() if version == 1 else record.times_s)
     assert read.to_json()["format"] == 3
     check_record(read, rules_of(read))  # the game is at hand
+
+
+def test_a_record_says_which_clock_it_was() -> None:
+    record = replace(recorded(), play_clock_s=2.0, clock=Clock.CPU)
+    data = json.loads(json.dumps(record.to_json()))
+    assert data["clock"] == "cpu"
+    assert record_from_json(data) == record
+    assert record_name(record) != record_name(replace(record, clock=Clock.WALL))
+    shown = next(iter(show_record(record)))
+    assert str(shown) == f"exploding_bomb, seed 3, on {record.backend}, play clock 2 s (CPU time)"
+    del data["clock"]  # as records were
+    assert record_from_json(data).clock is Clock.WALL
+    data["clock"] = "sand"
+    with pytest.raises(MatchError, match="field clock must be one of wall, cpu"):
+        record_from_json(data)
+
+
+def test_people_and_remote_players_are_said_to_be_on_the_wall_clock() -> None:
+    for player in ("http://localhost:9147", "human"):
+        (line,) = clock_notes(Clock.CPU, ("random", player))
+        assert str(line) == "remote players and people are on the wall clock"
+        assert not list(clock_notes(Clock.WALL, ("random", player)))
+    assert not list(clock_notes(Clock.CPU, ("random", "auto")))
 
 
 def test_a_record_is_checked_without_its_rulesheet_at_hand(tmp_path: Path) -> None:

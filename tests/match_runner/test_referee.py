@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 
+from ggp.clocks import Clock as ClockKind
+from ggp.clocks import cpu_seconds
 from ggp.gdl.normalize import load
-from match_runner.match.records import Fault
+from ggp.players import Decision
+from ggp.search.anytime import Deadline
+from match_runner.match import referee
+from match_runner.match.records import Fault, MatchRecord
 from match_runner.match.referee import Conditions, play_match, stream
 from match_runner.match.seats import Arena, Seat
 from tests.match_runner.support import Clock, Script, arena_of, script_arena, scripted_arena
@@ -249,3 +255,51 @@ def test_goals_that_are_no_numbers_are_an_error_of_the_match() -> None:
     record = play_match(arena, 0, Conditions(max_turns=1))
     assert record.goals == {"white": None}
     assert record.error == "the game did not end within 1 turns"
+
+
+# ---------------------------------------------------------------- CPU time
+
+
+class Worker(Script):
+    """Uses CPU time before it answers."""
+
+    def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
+        began_s = time.process_time()
+        while time.process_time() < began_s + 0.03:
+            pass
+        return super().choose(deadline, value_forced=value_forced)
+
+
+def cpu_match(player: Script, play_clock_s: float) -> MatchRecord:
+    arena = scripted_arena(machine_of_game("exploding_bomb"), {"agent": player}, cpu_seconds)
+    return play_match(arena, 0, Conditions(play_clock_s, clock=ClockKind.CPU))
+
+
+def test_on_cpu_time_a_player_is_told_it_and_judged_by_what_it_used() -> None:
+    player = Worker(["noop", "ask", "(cut red)"])
+    record = cpu_match(player, 0.02)
+    assert record.clock is ClockKind.CPU
+    assert [fault.kind for fault in record.faults] == ["late"] * 3
+    assert " s of CPU time, later than the play clock of 0.02 s" in record.faults[0].text
+    for deadline in player.deadlines:
+        assert deadline is not None
+        assert deadline.clock is cpu_seconds
+    assert not cpu_match(Worker(["noop", "ask", "(cut red)"]), 60.0).faults
+
+
+def test_on_cpu_time_an_answer_may_come_late_on_the_wall_within_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Sleeper(Script):
+        def choose(self, *args: Any, **kwargs: Any) -> Decision:
+            time.sleep(0.03)
+            return super().choose(*args, **kwargs)
+
+    # Of CPU time it has far more than it can use.
+    assert not cpu_match(Sleeper(["noop", "ask", "(cut red)"]), 20.0).faults
+    monkeypatch.setattr(referee, "backstop_s", lambda seconds: 0.01)
+    first, *_ = cpu_match(Sleeper(["noop", "ask", "(cut red)"]), 20.0).faults
+    assert first.kind == "late"
+    assert "s on the wall, which is too long even for a play clock of 20 s of CPU time" in str(
+        first
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from ggp.clocks import Clock
 from ggp.errors import ConfigError
 from match_runner.cli import main
 from match_runner.match.records import record_from_json
@@ -82,12 +83,14 @@ def test_games_may_have_settings_of_their_own(tmp_path: Path) -> None:
     rules = REPOSITORY / "games" / "monty_hall.gdl"
     (tmp_path / "mine.gdl").write_bytes(rules.read_bytes())
     plan = read(
-        'games = ["kuhn_poker", { game = "mine.gdl", play_clock = 9, scramble = true }]\n'
+        'games = ["kuhn_poker", { game = "mine.gdl", play_clock = 9, scramble = true, '
+        'clock = "cpu" }]\n'
         'play_clock = 3\nstart_clock = 7\nreplacement = "first"\npause = 0.5\nseed = 4\n' + PLAYERS,
         tmp_path,
     )
     poker, mine = (game.conditions for game in plan.games)
     assert (poker.play_clock_s, mine.play_clock_s) == (3, 9)
+    assert (poker.clock, mine.clock) == (Clock.WALL, Clock.CPU)
     assert (poker.remote.start_clock_s, mine.remote.start_clock_s) == (7, 7)
     assert (poker.remote.scramble, mine.remote.scramble) == (False, True)
     assert poker.replacement is Replacement.FIRST
@@ -153,6 +156,7 @@ def test_the_example_of_the_documentation_is_a_tournament(tmp_path: Path) -> Non
         ("play_clock = inf\n" + GAMES + PLAYERS, "play_clock must be a number of seconds above 0"),
         ("play_clock = 0\n" + GAMES + PLAYERS, "play_clock must be a number of seconds above 0"),
         ('dialect = "kif"\n' + GAMES + PLAYERS, "dialect must be one of gdl, gdl2-old, gdl2"),
+        ('clock = "sun"\n' + GAMES + PLAYERS, "clock must be one of wall, cpu"),
         ('server = "x"\n' + GAMES + PLAYERS, "server must be one of dresden, ggp-base"),
         ('server = ["x"]\n' + GAMES + PLAYERS, "server must be one of dresden, ggp-base"),
         ('replacement = "x"\n' + GAMES + PLAYERS, "replacement must be one of first, random"),
@@ -321,12 +325,16 @@ def test_the_command_plays_in_processes_and_writes_records(tmp_path: Path) -> No
     path.write_text(
         'games = ["exploding_bomb"]\nrounds = 2\n[players]\na = "legal"\nb = "random"\n'
     )
-    args = ("tournament", str(path), "--jobs", "2")
+    args = ("tournament", str(path), "--jobs", "2", "--clock", "cpu")
     result = run(*args, "--record", str(tmp_path / "records"), "--json")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "t" / "series.sqlite").exists()
     found = json.loads(result.stdout)
     assert (found["planned"], found["played"], found["problems"]) == (4, 4, [])
+    assert found["games"] == [
+        {"game": "exploding_bomb", "backend": "propnet", "play_clock": None, "clock": "cpu"}
+    ]
+    assert found["seed"] == 0
     names = {standing["player"] for standing in found["standings"]}
     assert names == {"a", "b"}
     records = sorted((tmp_path / "records").iterdir())

@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from ggp import clocks
 from ggp.belief import HyperPlaySampler, PathTree
 from ggp.errors import NoLegalMoveError
 from ggp.machine import Machine
 from ggp.machine.base import Chance, IntArray, States
 from ggp.machine.base import Machine as MachineProtocol
-from ggp.machine.propnet.play import runs
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from ggp.search.anytime import Deadline, OutOfTime, Pace
 from ggp.search.estimates import Estimates, candidates
@@ -179,7 +179,7 @@ def test_a_first_round_that_is_broken_off_counts_as_far_as_it_came(
     monkeypatch.setattr(machine._player, "_budget", 1)  # as at first
     monkeypatch.setattr(machine._player, "_step_s", 0.0)
     looks = count(step=0.001)
-    monkeypatch.setattr(runs, "time", SimpleNamespace(monotonic=lambda: next(looks)))
+    monkeypatch.setattr(clocks, "time", SimpleNamespace(monotonic=lambda: next(looks)))
 
     def round_within(seconds: float, count: int, rounds: int = 1) -> Estimates:
         deadline = Deadline(seconds, lambda: 0.0)

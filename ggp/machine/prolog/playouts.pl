@@ -3,13 +3,20 @@
 :- set_prolog_flag(generate_debug_info, false).
 :- set_prolog_flag(optimise, true).
 
-% playouts(+M, +Roles, +Seed, +MaxSteps, +Seconds, +Ids): for every state a line: steps,
+% playouts(+M, +Roles, +Seed, +MaxSteps, +Time, +Ids): for every state a line: steps,
 % finished, then the goals as in goals/3 if finished. Chance is uniform, and so are the players.
-% After Seconds (`inf` for no limit) what is not finished stays so.
-playouts(M, Roles, Seed, MaxSteps, Seconds, Ids) :-
+% After Time, wall(Seconds), cpu(Seconds) or inf, what is not finished stays so.
+playouts(M, Roles, Seed, MaxSteps, Time, Ids) :-
     seeded(Seed, Rng),
-    ( Seconds == inf -> Until = inf ; get_time(Now), Until is Now + Seconds ),
+    until(Time, Until),
     playouts_(Ids, bounds(MaxSteps, Until, Rng), Roles, M).
+
+until(inf, inf).
+until(wall(Seconds), wall(Until)) :- get_time(Now), Until is Now + Seconds.
+until(cpu(Seconds), cpu(Until)) :- statistics(process_cputime, Now), Until is Now + Seconds.
+
+passed(wall(Until)) :- get_time(Now), Now >= Until.
+passed(cpu(Until)) :- statistics(process_cputime, Now), Now >= Until.
 
 playouts_([], _, _, _).
 playouts_([Id|Ids], Bounds, Roles, M) :-
@@ -53,7 +60,7 @@ follow(node(Node), Steps, Play) :-
 
 from_node(Node, Steps, bounds(MaxSteps, Until, Rng), Tree, Outcome) :-
     Tree = tree(_, Nodes, Edges, _, _, _, _, _, _),
-    ( Until \== inf, get_time(Now), Now >= Until -> Outcome = end(0, '')
+    ( passed(Until) -> Outcome = end(0, '')
     ; trie_lookup(Nodes, info(Node), Info),
       ( Info = over(Goals) -> Outcome = end(1, Goals)
       ; Steps < MaxSteps, Info = on(Ranges)
@@ -164,7 +171,7 @@ playout(Steps, State, Bounds, Roles, M) :-
       ( Outcome == 1 -> bounded(write_goals(Roles, M)) ; true ), nl ).
 
 playout_step(Steps, State, bounds(MaxSteps, Until, Rng), Roles, M, Outcome) :-
-    ( Until \== inf, get_time(Now), Now >= Until -> Outcome = 0
+    ( passed(Until) -> Outcome = 0
     ; M:terminal -> Outcome = 1
     ; Steps >= MaxSteps -> Outcome = 0
     ; random_moves(Roles, M, Rng, Moves)

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from ggp.clocks import TellsTime, clock_of
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.program import RANDOM, Program, value_order
@@ -222,12 +223,15 @@ class PrologMachine:
         rng: np.random.Generator,
         max_steps: int = DEFAULT_MAX_STEPS,
         max_seconds: float | None = None,
+        clock: TellsTime = time.monotonic,
     ) -> Playouts:
         lines: list[list[str]] = []
-        until_s = None if max_seconds is None else time.monotonic() + max_seconds
+        until_s = None if max_seconds is None else clock() + max_seconds
         for chunk in _chunks(self._ids(states).tolist(), PLAYOUT_CHUNK):
             seed = int(rng.integers(1 << 62))
-            left = "inf" if until_s is None else f"{max(until_s - time.monotonic(), 0.0):.6f}"
+            left = "inf"
+            if until_s is not None:
+                left = f"{clock_of(clock)}({max(until_s - clock(), 0.0):.6f})"
             text = self._call(
                 f"playouts({self._module},{self._roles},{seed},{max_steps},{left},{chunk})",
                 "playouts",

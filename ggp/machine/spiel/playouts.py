@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ggp.clocks import TellsTime
 from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray
 from ggp.machine.spiel.games import pyspiel
 from ggp.machine.spiel.nodes import returns_of
@@ -34,9 +35,10 @@ class RandomMatches:
         rng: np.random.Generator,
         max_steps: int,
         max_seconds: float | None,
+        clock: TellsTime = time.monotonic,
     ) -> tuple[FloatArray, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """`[L, P]` utilities, `[L]` steps, `[L]` whether they ended; see `Machine.playout`."""
-        until_s = None if max_seconds is None else time.monotonic() + max_seconds
+        until_s = None if max_seconds is None else clock() + max_seconds
         utilities = np.zeros((len(nodes), self._num_players))
         steps = np.zeros(len(nodes), dtype=np.int64)
         finished = np.zeros(len(nodes), dtype=np.bool_)
@@ -50,7 +52,7 @@ class RandomMatches:
             if node.is_over:
                 utilities[lane], finished[lane] = returns_of(node), True
                 continue
-            if until_s is not None and time.monotonic() > until_s:
+            if until_s is not None and clock() > until_s:
                 break
             state = node.state.clone()
             if max_steps < DEFAULT_MAX_STEPS:

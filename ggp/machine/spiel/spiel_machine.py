@@ -8,12 +8,14 @@ stretched to 0 to 100.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from threading import RLock
 from typing import Any
 
 import numpy as np
 
+from ggp.clocks import TellsTime
 from ggp.errors import MachineError, NoLegalMoveError
 from ggp.gdl.program import LEAST_GOAL, MOST_GOAL, RANDOM
 from ggp.gdl.telling import PLAIN
@@ -187,9 +189,10 @@ class SpielMachine:
         rng: np.random.Generator,
         max_steps: int = DEFAULT_MAX_STEPS,
         max_seconds: float | None = None,
+        clock: TellsTime = time.monotonic,
     ) -> Playouts:
         nodes = self._nodes(states)
-        utilities, steps, finished = self._matches.play(nodes, rng, max_steps, max_seconds)
+        utilities, steps, finished = self._matches.play(nodes, rng, max_steps, max_seconds, clock)
         goals = np.zeros((len(nodes), len(self.roles)))
         goals[finished, : self._num_players] = self._final_goals(utilities[finished])
         self.states_visited += int(steps.sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from threading import RLock
 from typing import NoReturn
@@ -9,6 +10,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.clocks import TellsTime
 from ggp.errors import MachineError, NoLegalMoveError
 from ggp.gdl import canonical_term
 from ggp.gdl.program import RANDOM
@@ -259,6 +261,7 @@ class PropnetMachine:
         rng: np.random.Generator,
         max_steps: int = DEFAULT_MAX_STEPS,
         max_seconds: float | None = None,
+        clock: TellsTime = time.monotonic,
     ) -> Playouts:
         queue = self.queue_of(states)
         steps = np.empty(len(states), dtype=np.int64)
@@ -268,7 +271,7 @@ class PropnetMachine:
             steps[first:end] = queue.spread[first:end, 0]
             np.equal(queue.unfinished[first:end], 0, out=finished[first:end])
 
-        self._play(queue, rng, max_steps, max_seconds, done)
+        self._play(queue, rng, max_steps, max_seconds, clock, done)
         return Playouts(queue.goals, steps, finished)
 
     def playouts_after(
@@ -282,12 +285,13 @@ class PropnetMachine:
         spread: bool,
         max_steps: int = DEFAULT_MAX_STEPS,
         max_seconds: float | None = None,
+        clock: TellsTime = time.monotonic,
     ) -> PlayoutSums:
         places = self._moves.places[role][trials.moves]
         queue = self._queues.of_trials(
             self._packed(states), role, trials, places, cut_value, spread=spread
         )
-        self._play(queue, rng, max_steps, max_seconds)
+        self._play(queue, rng, max_steps, max_seconds, clock)
         found = queue.spread.T if spread else np.zeros((3, 0))
         return PlayoutSums(queue.goals[:, 0], not queue.unfinished.any(), *found)
 
@@ -297,9 +301,10 @@ class PropnetMachine:
         rng: np.random.Generator,
         max_steps: int,
         max_seconds: float | None,
+        clock: TellsTime,
         done: Done | None = None,
     ) -> None:
-        visited = self._player.play(queue, rng, max_steps, max_seconds, done)
+        visited = self._player.play(queue, rng, max_steps, max_seconds, done, clock)
         self.states_visited += visited
         self._queues.warn_of_goals(queue)
 

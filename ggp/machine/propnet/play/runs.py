@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ggp.clocks import TellsTime
 from ggp.machine.base import IntArray
 from ggp.machine.propnet.play.block_playouts import play
 from ggp.machine.propnet.play.blocks import (
@@ -82,29 +83,34 @@ class QueuePlayer:
         max_steps: int,
         max_seconds: float | None,
         done: Done | None = None,
+        clock: TellsTime = time.monotonic,
     ) -> int:
         """Play every entry to its end; what `rng` gives does not depend on the threads.
 
         Args:
             done: called for entries `first .. end` when they have been played and each has sums
                 of its own, by the thread that played them.
+            clock: tells the time of `max_seconds`.
 
         Returns:
             states stepped.
         """
-        until_s = np.inf if max_seconds is None else time.monotonic() + max_seconds
+        if max_seconds is None:
+            until_s, clock = np.inf, time.monotonic
+        else:
+            until_s = clock() + max_seconds
         bounds = _bounds(queue)
         keys = rng.integers(0, 1 << 64, size=len(bounds) - 1, dtype=np.uint64).tolist()
         runs = [_Run(*run) for run in zip(bounds, bounds[1:], keys, strict=False)]
         if self._pool is None or len(runs) < 2:
-            return self._play(queue, deque([runs]), max_steps, until_s, done)
+            return self._play(queue, deque([runs]), max_steps, until_s, clock, done)
         chains = deque(self._parts(_chains(queue, runs)))
         helpers = min(self._threads, len(chains)) - 1
         others = [
-            self._pool.submit(self._play, queue, chains, max_steps, until_s, done)
+            self._pool.submit(self._play, queue, chains, max_steps, until_s, clock, done)
             for _ in range(helpers)
         ]
-        visited = self._play(queue, chains, max_steps, until_s, done)
+        visited = self._play(queue, chains, max_steps, until_s, clock, done)
         return visited + sum(other.result() for other in others)
 
     def _parts(self, chains: list[list[_Run]]) -> Iterator[list[_Run]]:
@@ -123,6 +129,7 @@ class QueuePlayer:
         chains: deque[list[_Run]],
         max_steps: int,
         until_s: float,
+        clock: TellsTime,
         done: Done | None,
     ) -> int:
         """Play chains of runs as long as there are any; states stepped."""
@@ -144,15 +151,17 @@ class QueuePlayer:
                 begin(block, [*(run.first for run in runs), runs[-1].end], keys)
                 if queue.role < 0:
                     _clear(queue, runs[0].first, runs[-1].end)
-                self._play_block(queue, block, max_steps, until_s)
+                self._play_block(queue, block, max_steps, until_s, clock)
                 visited += int(block.at[VISITED])
                 if queue.role < 0 and done is not None:
                     done(runs[0].first, runs[-1].end)
         self._blocks.append(block)
         return visited
 
-    def _play_block(self, queue: Queue, block: Block, max_steps: int, until_s: float) -> None:
-        started_s = time.monotonic()
+    def _play_block(
+        self, queue: Queue, block: Block, max_steps: int, until_s: float, clock: TellsTime
+    ) -> None:
+        started_s = clock()
         while started_s < until_s:
             # Kernels look neither at the clock nor whether they are interrupted. They are called
             # with about as many steps as fit.
@@ -161,7 +170,7 @@ class QueuePlayer:
                 budget = max(1, int(left_s / self._step_s))
             if play(self._plan, queue, block, max_steps, budget, WIDTH):
                 return
-            now_s = time.monotonic()
+            now_s = clock()
             took_s = now_s - started_s
             self._step_s = took_s / budget
             if took_s < min(LOOK_AT_CLOCK_S / 2, 0.25 * left_s):

@@ -1,0 +1,166 @@
+"""The clocks that a player may be held to: the one on the wall, and CPU time.
+
+On a busy machine a second on the wall may be half a second of work, and a player that is given
+seconds on the wall is given less. CPU time is what its work had of processors: all threads of this
+process, and its copies (`ggp.machine.forks`), those that live and those that have ended. Other
+children, such as one that grounds rules, are not counted.
+
+Processes that share work are a *team*, and one clock tells the time of all of them:
+
+    CPU time   0.10                 0.10 + what both have used since
+    process    ----------- copies itself ---------------------- waits - goes on alone
+    its copy                      \\--------------------------- ends
+
+So all of them stop when the whole of a budget is used, however the system divides processors among
+them. What a copy used stays counted when it has ended.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from enum import StrEnum
+from mmap import mmap
+from threading import Lock
+from typing import NamedTuple
+
+TellsTime = Callable[[], float]
+"""Tells the time in seconds; only differences mean anything."""
+
+BACKSTOP_TIMES, BACKSTOP_S = 10.0, 5.0
+"""What has so many seconds of CPU time gets so many times as long on the wall, and so much more:
+who sleeps uses no CPU time, and a match must not wait for ever."""
+
+_BYTES = 8
+
+
+class Clock(StrEnum):
+    """A clock for the time of players, by the name that options and records have for it."""
+
+    WALL = "wall"
+    CPU = "cpu"
+
+    @property
+    def tells(self) -> TellsTime:
+        """What tells its time."""
+        return cpu_seconds if self is Clock.CPU else time.monotonic
+
+    @property
+    def words(self) -> str:
+        """What reports call it."""
+        return "CPU time" if self is Clock.CPU else "wall clock"
+
+    @property
+    def unit(self) -> str:
+        """Of its time, after a number."""
+        return "s of CPU time" if self is Clock.CPU else "s"
+
+
+def clock_of(tells: TellsTime) -> Clock:
+    """The clock whose time is told; what is neither of them counts as one on the wall."""
+    return Clock.CPU if tells is cpu_seconds else Clock.WALL
+
+
+def backstop_s(seconds: float) -> float:
+    """How long, on the wall, something may take that has so many seconds of CPU time."""
+    return BACKSTOP_TIMES * seconds + BACKSTOP_S
+
+
+def cpu_seconds() -> float:
+    """CPU time of this process and its copies, and in a copy of all its team.
+
+    It goes on from where it was when a copy was made.
+    """
+    ended_s, teams = _past
+    if not teams:
+        return ended_s + time.process_time()
+    living = set()
+    for each in teams:
+        for pid, of_ended_s in each.members():
+            living.add(pid)
+            ended_s += of_ended_s
+    living -= {0, os.getpid()}
+    return ended_s + sum(map(process_cpu_seconds, living)) + time.process_time()
+
+
+def process_cpu_seconds(pid: int) -> float:
+    """CPU time of a process, all its threads together; 0 where the system does not tell."""
+    # What clock_getcpuclockid(3) makes of it on Linux; Python has that for threads only.
+    with suppress(OSError):
+        return time.clock_gettime((~pid << 3) | 2)
+    return 0.0
+
+
+class Team:
+    """Processes that share work, known to all of them.
+
+    Args:
+        most: how many copies there may be.
+    """
+
+    def __init__(self, most: int) -> None:
+        # Shared memory: copies learn of those that are made after them.
+        size = _BYTES * (1 + most)
+        self._pids = memoryview(mmap(-1, size)).cast("q")
+        self._ended_s = memoryview(mmap(-1, size)).cast("d")
+        self._places: dict[int, int] = {}
+        self.add(os.getpid())
+
+    def add(self, pid: int) -> None:
+        """A copy was made."""
+        self._places[pid] = place = len(self._places)
+        self._pids[place] = pid
+
+    def wait_for(self, pid: int) -> None:
+        """Wait for the end of a copy, and note what it used."""
+        used_s = process_cpu_seconds(pid)
+        with suppress(ChildProcessError):  # somebody waits for all children
+            _, _, usage = os.wait4(pid, 0)
+            used_s = usage.ru_utime + usage.ru_stime
+        place = self._places[pid]
+        self._ended_s[place], self._pids[place] = used_s, 0
+
+    def members(self) -> Iterator[tuple[int, float]]:
+        """Of each its process id, 0 if it has ended, and what it had used then."""
+        return zip(self._pids, self._ended_s, strict=True)
+
+
+@contextmanager
+def team(most: int) -> Iterator[Team]:
+    """A team of this process and copies, so many at most, that are made and end within."""
+    own = Team(most)
+    _change(0.0, add=own)
+    try:
+        yield own
+    finally:
+        _change(sum(used_s for _, used_s in own.members()), remove=own)
+
+
+class _Past(NamedTuple):
+    """What counts besides this process: seconds of copies that have ended, and its teams."""
+
+    ended_s: float
+    teams: tuple[Team, ...]
+
+
+_past = _Past(0.0, ())
+_changing = Lock()
+
+
+def _change(more_s: float, add: Team | None = None, remove: Team | None = None) -> None:
+    global _past
+    with _changing:
+        teams = tuple(each for each in (*_past.teams, add) if each not in (None, remove))
+        _past = _Past(_past.ended_s + more_s, teams)
+
+
+def _renew_lock() -> None:
+    """Another thread may have held it when this copy was made."""
+    global _changing
+    _changing = Lock()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_renew_lock)
