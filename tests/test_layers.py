@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "ggp.players": {
         "ggp.errors",
         "ggp.gdl",
+        "ggp.openspiel",
         "ggp.solve",
         "ggp.search",
         "ggp.belief",
