@@ -7,7 +7,8 @@ true one (`ggp.openspiel.worlds`): where everybody knows everything there is one
 
 Bots in C++ look at no clock but the wall's, and forget their tree between two calls. So under a
 clock they are given a number of simulations, which short searches of the same position have shown
-to take as long as there is time. The bot in Python is stopped between two simulations.
+to take as long as there is time. Where the clock is the wall's they also look at it, as the
+computer may become slower. The bot in Python is stopped between two simulations.
 """
 
 from __future__ import annotations
@@ -36,15 +37,34 @@ SHOWS = 0.05
 STEP = 4
 """How many times more simulations the next search has, where the last one showed too little."""
 
-USED = 0.85
+USED = 0.9
 """Share of the time that is spent: simulations take longer as a tree grows."""
+
+SPARE_S = 0.005
+"""Seconds for what comes after a search."""
+
+LEAST_S = 0.05
+"""Least limit of the wall's clock that a bot is given: it crashes where the time is over before its
+first simulation."""
+
+NO_LIMIT = -1.0
 
 MEMORY_MB = 1000
 
 _MOST_SEED = 1 << 30
 
-LeftS = Callable[[], float]
-"""Seconds until the decision has to be there."""
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """How much time there is for a decision.
+
+    Attributes:
+        left_s: tells the seconds that are left.
+        by_the_wall: whether they are those of `time.monotonic`.
+    """
+
+    left_s: Callable[[], float]
+    by_the_wall: bool
 
 
 class OutOfTimeError(MachineError):
@@ -57,13 +77,13 @@ class OutOfTimeError(MachineError):
 class TwinBot(Protocol):
     """A search bot of OpenSpiel."""
 
-    def action(self, states: Drawn, simulations: int, left_s: LeftS | None) -> int:
+    def action(self, states: Drawn, simulations: int, timer: Timer | None) -> int:
         """Its choice for whoever is on turn.
 
         Args:
             states: that it may be in.
             simulations: of the search, where there is no clock.
-            left_s: the clock.
+            timer: the clock.
 
         Raises:
             MachineError: OpenSpiel fails, or the time is over at once.
@@ -126,37 +146,44 @@ class CompiledBot:
     solve: bool
     rng: np.random.Generator
 
-    def action(self, states: Drawn, simulations: int, left_s: LeftS | None) -> int:
+    def action(self, states: Drawn, simulations: int, timer: Timer | None) -> int:
         state = states.draw()
-        if left_s is None:
-            return self._searched(state, simulations)
-        there_is_s, number, action = left_s(), FIRST_SIMULATIONS, None
-        while action is None or number <= MOST_SIMULATIONS:
-            before_s = left_s()
-            if before_s <= 0:
-                break
-            action = self._searched(state, number)
-            took_s = before_s - left_s()
-            room_s = left_s() - (1 - USED) * there_is_s
+        if timer is None:
+            return self._searched(state, simulations, None)
+        there_is_s, number = timer.left_s(), FIRST_SIMULATIONS
+        action: int | None = None
+        while (before_s := timer.left_s()) > SPARE_S:
+            action = self._searched(state, number, timer)
+            took_s = before_s - timer.left_s()
+            room_s = timer.left_s() - (1 - USED) * there_is_s
             affordable = int(number * room_s / took_s) if took_s > 0 else MOST_SIMULATIONS
-            if took_s >= SHOWS * there_is_s:
-                last = min(affordable, MOST_SIMULATIONS)
-                return self._searched(state, last) if last > number else action
-            if affordable <= number:
+            most = min(affordable, MOST_SIMULATIONS)
+            if most <= number:
                 break
-            number = min(STEP * number, affordable)
+            # A search that took long enough to go by is followed by the last one.
+            shown = took_s >= SHOWS * there_is_s
+            number = most if shown else min(STEP * number, most)
         if action is None:
             raise OutOfTimeError
         return action
 
-    def _searched(self, state: Any, simulations: int) -> int:
+    def _searched(self, state: Any, simulations: int, timer: Timer | None) -> int:
         library = pyspiel()
         seed = int(self.rng.integers(_MOST_SEED))
+        most_s = NO_LIMIT
+        if timer is not None and timer.by_the_wall:
+            left_s = timer.left_s() - SPARE_S
+            most_s = left_s if left_s >= LEAST_S else NO_LIMIT
         evaluator = library.RandomRolloutEvaluator(1, seed)
         if self.twin.hides:
             kind = library.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
             bot = library.ISMCTSBot(
-                seed, evaluator, self.uct_c, simulations, final_policy_type=kind
+                seed,
+                evaluator,
+                self.uct_c,
+                simulations,
+                final_policy_type=kind,
+                max_wall_clock_time=most_s,
             )
         else:
             bot = library.MCTSBot(
@@ -168,6 +195,7 @@ class CompiledBot:
                 self.solve,
                 seed,
                 False,
+                max_wall_clock_time=most_s,
             )
         try:
             return int(bot.step(state))
@@ -186,7 +214,7 @@ class ResamplingBot:
     uct_c: float
     rng: np.random.Generator
 
-    def action(self, states: Drawn, simulations: int, left_s: LeftS | None) -> int:
+    def action(self, states: Drawn, simulations: int, timer: Timer | None) -> int:
         from open_spiel.python.algorithms import ismcts, mcts
 
         random = np.random.RandomState(int(self.rng.integers(_MOST_SEED)))
@@ -194,13 +222,12 @@ class ResamplingBot:
             self.twin.game,
             mcts.RandomRolloutEvaluator(1, random),
             self.uct_c,
-            MOST_SIMULATIONS if left_s else simulations,
+            simulations if timer is None else MOST_SIMULATIONS,
             random_state=random,
         )
-        there_is_s = left_s() if left_s else 0.0
 
         def resampled(state: Any, player: int) -> Any:
-            if left_s is not None and left_s() <= (1 - USED) * there_is_s:
+            if timer is not None and timer.left_s() <= SPARE_S:
                 raise OutOfTimeError
             return states.draw()
 

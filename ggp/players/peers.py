@@ -10,6 +10,7 @@ is legal, and is what is left where the bot fails.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.errors import ConfigError, MachineError
+from ggp.gdl.program import Program
 from ggp.machine.spiel.twins import Twin, find_twin, twins
 from ggp.players.belief_player import BeliefPlayer, Choice
 from ggp.players.option_fields import whole
@@ -29,7 +31,7 @@ from ggp.search.estimates import candidates
 class PeerOptions:
     """Options of both."""
 
-    simulations: int = whole(10_000, "simulations for a decision, without a clock")
+    simulations: int = whole(10_000, "simulations for a decision, without a clock", low=2)
     uct: int = whole(200, "hundredths: the constant of UCT, for wins and losses of 1", low=0)
 
 
@@ -53,7 +55,7 @@ class _Peer(BeliefPlayer):
     options: PeerOptions
 
     def __init__(self, options: PeerOptions, context: Context) -> None:
-        self._twin = _twin_of(context, self.for_secrets)
+        self._twin = check_peer(type(self), context.name, context.program)
         super().__init__(options, context)
         # Imported here: where there is no twin there need not be OpenSpiel.
         from ggp.openspiel.twin_bots import bot_of
@@ -63,13 +65,15 @@ class _Peer(BeliefPlayer):
         self._bot = bot_of(self._twin, uct_c, bool(getattr(options, "solver", 0)), self.rng)
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:
-        from ggp.openspiel.twin_bots import Drawn
+        from ggp.openspiel.twin_bots import Drawn, Timer
         from ggp.openspiel.worlds import worlds_of
 
         worlds = worlds_of(self.machine, self.role, self._turns(), self.rng)
         states = Drawn(self._twin, self.machine, worlds, self.rng)
-        left_s = None if deadline is None else deadline.left_s
-        action = self._bot.action(states, self.options.simulations, left_s)
+        timer = None
+        if deadline is not None:
+            timer = Timer(deadline.left_s, by_the_wall=deadline.clock is time.monotonic)
+        action = self._bot.action(states, self.options.simulations, timer)
         moves = candidates(self.machine, bag).values.tolist()
         return self._move(action, states.draw(), moves), self.unvalued(moves)
 
@@ -111,25 +115,33 @@ class SetPeer(_Peer):
     for_secrets = True
 
 
-def _twin_of(context: Context, for_secrets: bool) -> Twin:
-    """The twin of the game that a player is made for.
+def check_peer(peer: type[_Peer], name: str, program: Program | None) -> Twin:
+    """The twin of a game that a peer is to play.
+
+    Args:
+        name: what messages call the peer.
+        program: the rules of the game.
 
     Raises:
-        ConfigError: there is none, or the bot cannot play it; says which games have one.
+        BackendUnavailableError: OpenSpiel is not installed.
+        ConfigError: there is no twin, or the peer is for games of the other kind.
     """
-    twin = None if context.program is None else find_twin(context.program)
+    if program is None:
+        raise ConfigError(f"{name} plays in matches only: here it is not told the rules")
+    twin = find_twin(program)
     if twin is None:
         raise ConfigError(
-            f"{context.name} plays only what OpenSpiel has too: {', '.join(twins())}"
+            f"{name} cannot play this game, but only those that OpenSpiel has too: "
+            f"{', '.join(twins())}"
         )
-    if twin.hides and not for_secrets:
+    if twin.hides and not peer.for_secrets:
         raise ConfigError(
-            f"{context.name} needs a game in which everybody knows everything, and {twin.name} is "
-            "none; use peer:openspiel-ismcts"
+            f"{name} cannot play {twin.name}, in which players know different things; "
+            "peer:openspiel-ismcts can"
         )
-    if for_secrets and not twin.hides:
+    if peer.for_secrets and not twin.hides:
         raise ConfigError(
-            f"{context.name} needs a game in which players know different things, and {twin.name} "
-            "is none; use peer:openspiel-mcts"
+            f"{name} cannot play {twin.name}, in which everybody knows everything; "
+            "peer:openspiel-mcts can"
         )
     return twin

@@ -190,6 +190,16 @@ def make_player(
     return plug_ins.make(spec.player, spec.text, spec.options, context)
 
 
+def check_game(spec: PlayerSpec, program: Program) -> None:
+    """See that a player can play a game, where it can tell that from the rules: peers can.
+
+    Raises:
+        ConfigError: it cannot; says why.
+    """
+    if spec.name in PEERS:
+        import_module("ggp.players.peers").check_peer(spec.player, spec.text, program)
+
+
 def takes_states(spec: PlayerSpec) -> bool:
     """Whether the player can be given a budget of states: the option `states`."""
     return any(info.name == "states" for info in describe_options(type(spec.options)))

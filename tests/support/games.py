@@ -44,7 +44,9 @@ LARGE_GAMES = LONG_GAMES | {
     "kriegspiel_king_rook",
     "mastermind",
     "number_guessing",
+    "othello",
     "phantom_connect_four",
+    "phantom_ttt",
 }
 """Games in which a nested search visits too many states for Prolog."""
 
