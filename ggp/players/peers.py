@@ -1,11 +1,12 @@
 """Peers: OpenSpiel's own bots on our rulesheets, `peer:openspiel-mcts` and `peer:openspiel-ismcts`.
 
-They play on OpenSpiel's game, where it is the same as the rulesheet (`ggp.machine.spiel.twins`), so
-as fast as OpenSpiel is. A peer is told what every player is told, its moves and percepts. From these
-it draws up to 1,000 histories that agree with them, all of them if there are no more, by their
-probability when the others move at random, and the bot is given their states. (Where OpenSpiel
-draws states itself it does so from one of them.) A bag of particles, as others have it, says what
-is legal, and is what is left where the bot fails.
+They play on OpenSpiel's game, where it is the same as the rulesheet (`ggp.machine.spiel.twins`).
+
+A peer is told what every player is told, its moves and percepts. From these it draws up to 1,000
+histories that agree with them, all of them if there are no more, by their probability when the
+others move at random, and the bot is given their states. (Where OpenSpiel draws states itself, it
+does so from one of them.) A bag of particles, as other players have it, says what is legal, and is
+what is left where the bot fails.
 """
 
 from __future__ import annotations
@@ -13,8 +14,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from ggp.belief import Bags
 from ggp.errors import ConfigError, MachineError

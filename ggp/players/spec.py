@@ -1,8 +1,9 @@
 """Player spec strings: `hyperplay2`, `hyperplay:n=16`, `my_module:MyPlayer:depth=3`.
 
-A spec names a player, then its options. A name is one of this package's players (`PLAYERS`), of the
-peers that play through it (`PEERS`), or one that an installed package offers (entry point group `ggp.players`). `module:Class` names a
-class that is in neither, found as Python finds modules, in the current folder too.
+A spec names a player, then its options. A name is one of this package's players (`PLAYERS`), one of
+other projects' players that are seated here (`PEERS`), or one that an installed package offers
+(entry point group `ggp.players`). `module:Class` names a class that is in none of these, found as
+Python finds modules, in the current folder too.
 """
 
 from __future__ import annotations

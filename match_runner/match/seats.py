@@ -184,7 +184,9 @@ def set_up(
             told = None if report is None else partial(report, name)
             seen = parse_spec(text)
             if apart is None or seen.is_ours:
-                seats[role] = Seat(text, partial(_make, seen, own[role], role, clock, told, program))
+                seats[role] = Seat(
+                    text, partial(_make, seen, own[role], role, clock, told, program)
+                )
             else:
                 seats[role] = Seat(text, partial(_make_apart, seen, apart, role, told), seen.name)
     seats |= {machine.roles.index(name): seat for name, seat in (guests or {}).items()}

@@ -36,7 +36,7 @@ PATHS: dict[str, tuple[int, list[int]]] = {
     "monty_hall": (3, [9, 12, 24]),
     "non_locality": (3, [2, 4, 4]),
     "number_guessing": (3, [16, 256, 4096, 61440, 921600]),
-    "othello": (4, [4, 12, 56, 244, 1396, 8200]),
+    "othello": (1, [4, 12, 56, 244, 1396, 8200]),
     "phantom_connect_four": (3, [6, 36, 216, 1296, 7776, 46656]),
     "phantom_ttt": (3, [9, 81, 144, 1152, 2016, 15120, 32256]),
     "spy_vs_spy": (2, [4, 8]),

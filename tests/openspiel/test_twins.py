@@ -56,7 +56,9 @@ class Both:
 
     def actions_of(self, role: int) -> set[int]:
         """The first actions of all legal moves of a role."""
-        moves = [self.twin.actions(self.roles[role], text) for text in self._texts(self.moves[role])]
+        moves = [
+            self.twin.actions(self.roles[role], text) for text in self._texts(self.moves[role])
+        ]
         return {self.twin.legal(self.theirs, actions[0]) for actions in moves}
 
     def play(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -26,12 +25,12 @@ def seated(game: str, role: str, spec: str, seed: int = 0) -> Player:
 
 
 class Ticking:
-    """A clock that goes on by 10 ms whenever it is looked at."""
+    """A clock that goes on by 60 ms whenever it is looked at."""
 
     now_s = 0.0
 
     def __call__(self) -> float:
-        self.now_s += 0.01
+        self.now_s += 0.06
         return self.now_s
 
 
@@ -104,7 +103,11 @@ def test_without_any_time_a_legal_move_is_made() -> None:
     [
         ("kuhn_poker", TREE, "in which players know different things; peer:openspiel-ismcts can"),
         ("othello", SET, "in which everybody knows everything; peer:openspiel-mcts can"),
-        ("meier", SET, "cannot play this game, but only those that OpenSpiel has too: breakthrough, "),
+        (
+            "meier",
+            SET,
+            "cannot play this game, but only those that OpenSpiel has too: breakthrough, ",
+        ),
     ],
 )
 def test_a_game_that_it_cannot_play_is_told_before_the_first_match(
@@ -122,7 +125,7 @@ def test_peers_are_known_by_their_names_and_by_no_others() -> None:
         assert describe_player(name).summary.startswith("OpenSpiel's")
     with pytest.raises(ConfigError, match="did you mean 'peer:openspiel-mcts'"):
         parse_spec("peer:openspiel-mcst")
-    with pytest.raises(ConfigError, match="option 'solver' must be from 0 to 1|solver"):
+    with pytest.raises(ConfigError, match="option 'solver' of player"):
         parse_spec(f"{TREE}:solver=2")
     with pytest.raises(ConfigError, match="unknown player"):
         parse_spec(TREE, trusted=False)

@@ -51,6 +51,10 @@ LARGE_GAMES = LONG_GAMES | {
 """Games in which a nested search visits too many states for Prolog."""
 
 
+SLOW_TO_REFEREE = {"othello": (1, 8)}
+"""Games whose states take seconds to be evaluated plainly: matches to play, and steps of each."""
+
+
 def build_here(program: Program, backend: str, limits: Limits | None = None) -> Machine:
     """A machine whose circuit is built in this process: saves the time of starting another.
 
