@@ -150,7 +150,7 @@ class Game:
         number = self._player_role(role)
         rng = rng_of(seed)
         machine = build_machine(self.program, self.backend, ready=True)  # clocks may follow
-        made = make_player(parse_spec(spec), machine, number, rng)
+        made = make_player(parse_spec(spec), machine, number, rng, program=self.program)
         return Seated(role, spec, made)
 
     def belief(

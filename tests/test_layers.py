@@ -36,6 +36,7 @@ MAY_IMPORT = {
         "ggp.errors",
         "ggp.clocks",
         "ggp.gdl",
+        "ggp.openspiel",
         "ggp.solve",
         "ggp.search",
         "ggp.belief",

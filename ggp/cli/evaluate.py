@@ -116,7 +116,8 @@ def evaluate(
             turns = first_choice(
                 build_machine(opened.program, machine.backend, limits), number, seed
             )
-        thinker = make_player(spec, machine, number, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        thinker = make_player(spec, machine, number, rng, program=opened.program)
         _follow(machine, thinker, turns, where)
         decision = thinker.choose(_deadline(play_clock), value_forced=True)
     if decision.fault is not None:

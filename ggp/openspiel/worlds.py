@@ -8,6 +8,7 @@ moves count as uniformly random.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ from ggp.belief.resample import choose_entries, log_sums
 from ggp.errors import BeliefDepletedError
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine
 from ggp.openspiel.positions import Position
-from ggp.openspiel.turns import Past, turns_of
+from ggp.openspiel.turns import turns_of
 
 MOST_WORLDS = 1_000
 """Histories of a sample."""
@@ -32,6 +33,10 @@ DRAWS = 4_096
 
 TRIES = 5
 """Samples made before a player's path counts as one that nothing agrees with."""
+
+
+KnownTurn = tuple[int, int]
+"""What a role knows of a turn: its move and its percepts; either may be `UNKNOWN`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +71,9 @@ def resampled(position: Position, rng: np.random.Generator) -> list[int]:
     path = position.turn.paths[player]
     if path not in game.worlds:
         game.worlds.clear()  # searches ask again and again for one and the same
-        turns = turns_of(position.turn.past)
-        game.worlds[path] = worlds_of(game.sheet.machine, game.sheet.players[player], turns, rng)
+        role = game.sheet.players[player]
+        turns = [(t.joint_move[role], t.percepts[role]) for t in turns_of(position.turn.past)]
+        game.worlds[path] = worlds_of(game.sheet.machine, role, turns, rng)
     actions, turn = game.replayed(game.worlds[path].draw(rng))
     for chooser, options in turn.choosers:
         if chooser == player:
@@ -76,7 +82,9 @@ def resampled(position: Position, rng: np.random.Generator) -> list[int]:
     return actions
 
 
-def worlds_of(machine: Machine, role: int, turns: list[Past], rng: np.random.Generator) -> Worlds:
+def worlds_of(
+    machine: Machine, role: int, turns: Sequence[KnownTurn], rng: np.random.Generator
+) -> Worlds:
     """Histories that agree with what a role did and saw in these turns.
 
     Raises:
@@ -86,19 +94,18 @@ def worlds_of(machine: Machine, role: int, turns: list[Past], rng: np.random.Gen
         found = _sample(machine, role, turns, rng)
         if found is not None:
             return found
-    texts = [machine.move_text(turn.joint_move[role]) for turn in turns]
+    texts = [machine.move_text(move) for move, _ in turns if move != UNKNOWN]
     raise BeliefDepletedError(texts, TRIES * MOST_WORLDS, exhausted=False)
 
 
 def _sample(
-    machine: Machine, role: int, turns: list[Past], rng: np.random.Generator
+    machine: Machine, role: int, turns: Sequence[KnownTurn], rng: np.random.Generator
 ) -> Worlds | None:
     states, log_weights = machine.initial(1), np.zeros(1)
     made = np.zeros((1, 0, len(machine.roles)), dtype=np.int64)
-    for turn in turns:
+    for move, percepts in turns:
         lanes = len(log_weights)
-        seen = np.full(lanes, turn.percepts[role])
-        own = np.full(lanes, turn.joint_move[role])
+        seen, own = np.full(lanes, percepts), np.full(lanes, move)
         options = open_moves(machine, role, states, Learnt(own, seen, np.full(lanes, UNKNOWN)))
         open_ = np.flatnonzero(options.counts > 0)
         if options.counts.sum() <= LISTED:

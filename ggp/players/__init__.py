@@ -9,9 +9,11 @@ from ggp.players.option_fields import choice, whole, wholes, words
 from ggp.players.player import Context, Decision, MoveValue, Player
 from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.players.spec import (
+    PEERS,
     PLAYERS,
     PlayerInfo,
     PlayerSpec,
+    check_game,
     describe_player,
     known_players,
     make_player,
@@ -21,6 +23,7 @@ from ggp.players.spec import (
 )
 
 __all__ = [
+    "PEERS",
     "PLAYERS",
     "BeliefPlayer",
     "Choice",
@@ -32,6 +35,7 @@ __all__ = [
     "PlayerSpec",
     "SearchOptions",
     "SearchPlayer",
+    "check_game",
     "choice",
     "describe_player",
     "known_players",

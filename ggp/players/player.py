@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from ggp.gdl.program import Program
 from ggp.machine.base import Machine
 from ggp.search.anytime import Deadline
 
@@ -164,6 +165,7 @@ class Context:
         clock: tells the time, in seconds.
         report: told the best decision so far while one is being made; None if nobody asks.
         name: what messages call the player.
+        program: the rules of the game, where whoever makes the player has them.
     """
 
     machine: Machine
@@ -172,6 +174,7 @@ class Context:
     clock: Callable[[], float]
     report: Callable[[Decision], None] | None = None
     name: str = "a player"
+    program: Program | None = None
 
 
 PlayerClass = Callable[[Any, Context], Player]

@@ -1,8 +1,9 @@
 """Player spec strings: `hyperplay2`, `hyperplay:n=16`, `my_module:MyPlayer:depth=3`.
 
-A spec names a player, then its options. A name is one of this package's players (`PLAYERS`) or
-one that an installed package offers (entry point group `ggp.players`). `module:Class` names a
-class that is in neither, found as Python finds modules, in the current folder too.
+A spec names a player, then its options. A name is one of this package's players (`PLAYERS`), one of
+other projects' players that are seated here (`PEERS`), or one that an installed package offers
+(entry point group `ggp.players`). `module:Class` names a class that is in none of these, found as
+Python finds modules, in the current folder too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from ggp.errors import ConfigError
 from ggp.gdl.nearest import unknown
+from ggp.gdl.program import Program
 from ggp.machine.base import Machine
 from ggp.players import plug_ins
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
@@ -70,6 +72,17 @@ PLAYERS: Mapping[str, PlayerClass] = _Players(
 )
 """The players of this package, by name."""
 
+PEER = "peer"
+"""Begins the names of peers."""
+
+PEERS: Mapping[str, PlayerClass] = _Players(
+    {
+        "peer:openspiel-mcts": "peers:TreePeer",
+        "peer:openspiel-ismcts": "peers:SetPeer",
+    }
+)
+"""Players of other projects, to compare ours with, by name."""
+
 
 @dataclass(frozen=True)
 class PlayerSpec:
@@ -92,8 +105,8 @@ class PlayerSpec:
 
     @property
     def is_ours(self) -> bool:
-        """Whether it is a player of this package, by its name or by its module."""
-        return self.name in PLAYERS or self.name.startswith("ggp.")
+        """Whether its code is of this package, by its name or by its module."""
+        return self.name in PLAYERS or self.name in PEERS or self.name.startswith("ggp.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +139,9 @@ def parse_spec(text: str, *, trusted: bool = True) -> PlayerSpec:
     name, options = _split(text)
     if not trusted and name not in PLAYERS:
         raise ConfigError(unknown("player", name, tuple(PLAYERS), f"players: {', '.join(PLAYERS)}"))
-    player = PLAYERS.get(name) or plug_ins.offered(name)
+    player = PLAYERS.get(name) or PEERS.get(name) or plug_ins.offered(name)
+    if player is None and name.startswith(f"{PEER}:"):
+        raise ConfigError(unknown("player", name, tuple(PEERS), f"peers: {', '.join(PEERS)}"))
     if player is None:
         module, _, attribute = name.partition(":")
         known = known_players()
@@ -151,6 +166,7 @@ def make_player(
     rng: np.random.Generator,
     clock: Callable[[], float] = time.monotonic,
     report: Callable[[Decision], None] | None = None,
+    program: Program | None = None,
 ) -> Player:
     """A player for one match.
 
@@ -163,14 +179,26 @@ def make_player(
         clock: measures `Decision.seconds`.
         report: told the best decision so far while one is being made: at once a candidate
             that is legal in most particles, by weight, then what each round of search says.
+        program: the rules of the game; peers ask for them.
 
     Raises:
+        ConfigError: it is a peer that does not know the game.
         PlayerError: making a player that is not ours raised.
     """
-    context = Context(machine, role, rng, clock, report, spec.text)
+    context = Context(machine, role, rng, clock, report, spec.text, program)
     if spec.is_ours:
         return spec.player(spec.options, context)
     return plug_ins.make(spec.player, spec.text, spec.options, context)
+
+
+def check_game(spec: PlayerSpec, program: Program) -> None:
+    """See that a player can play a game, where it can tell that from the rules: peers can.
+
+    Raises:
+        ConfigError: it cannot; says why.
+    """
+    if spec.name in PEERS:
+        import_module("ggp.players.peers").check_peer(spec.player, spec.text, program)
 
 
 def takes_states(spec: PlayerSpec) -> bool:
@@ -179,9 +207,9 @@ def takes_states(spec: PlayerSpec) -> bool:
 
 
 def known_players() -> tuple[str, ...]:
-    """The names of all players that need no module: ours, then those of installed packages."""
+    """The names of all players that need no module: ours, peers, those of installed packages."""
     offered = plug_ins.offered_names()
-    return (*PLAYERS, *(name for name in offered if name not in PLAYERS))
+    return (*PLAYERS, *PEERS, *(name for name in offered if name not in PLAYERS))
 
 
 def describe_player(name: str) -> PlayerInfo:
@@ -200,6 +228,9 @@ def describe_player(name: str) -> PlayerInfo:
 def _split(text: str) -> tuple[str, str]:
     """The name of a player, which may be `module:Class`, and its options."""
     name, _, rest = text.strip().partition(":")
+    if name == PEER:
+        name, _, options = rest.partition(":")
+        return f"{PEER}:{name}", options
     if name in PLAYERS or name in plug_ins.offered_names():
         return name, rest
     attribute, _, options = rest.partition(":")

@@ -185,7 +185,9 @@ def set_up(
             told = None if report is None else partial(report, name)
             seen = parse_spec(text)
             if apart is None or seen.is_ours:
-                seats[role] = Seat(text, partial(_make, seen, own[role], role, clock, told))
+                seats[role] = Seat(
+                    text, partial(_make, seen, own[role], role, clock, told, program)
+                )
             else:
                 seats[role] = Seat(
                     text, partial(_make_apart, seen, apart, role, kind, told), seen.name
@@ -201,10 +203,11 @@ def _make(
     role: int,
     clock: TellsTime,
     report: Callable[[Decision], None] | None,
+    program: Program,
     rng: np.random.Generator,
 ) -> Player:
     try:
-        return make_player(spec, machine, role, rng, clock, report)
+        return make_player(spec, machine, role, rng, clock, report, program)
     except PlayerError as error:
         _log.info("the player of %s", machine.roles[role], exc_info=error)
         return Unmade(error)

@@ -24,7 +24,7 @@ from ggp.console import installed_version
 from ggp.errors import ConfigError
 from ggp.gdl.program import RANDOM, Program
 from ggp.machine import Limits
-from ggp.players import PLAYERS, parse_spec, takes_states, with_option
+from ggp.players import PLAYERS, check_game, parse_spec, takes_states, with_option
 from ggp.seeds import check_seed
 from match_runner.match.referee import Conditions, seed_of_match
 from match_runner.remote.post import is_address, parse_address
@@ -166,8 +166,8 @@ def check_series(series: Series) -> None:
     Raises:
         ConfigError: a bad spec or address, a game without a role for the players, more players
             than roles where they do not rotate, clocks or messages that remote players cannot
-            be told, players that cannot be given a budget of states but should be, or a match
-            whose number cannot be a seed.
+            be told, players that cannot be given a budget of states but should be, peers that
+            do not know a game, or a match whose number cannot be a seed.
     """
     check_seed(series.seed)
     if series.counted_seeds:
@@ -270,6 +270,9 @@ def _check_game(series: Series, game: SeriesGame) -> None:
             possible = ", ".join(r for r in game.roles if r != RANDOM) or "none"
             raise ConfigError(f"{game.name} has no role {role!r} for a player; roles: {possible}")
         check_player(text, f"{role} of {game.name}: ")
+    for text in (*series.players.values(), *game.fixed.values()):
+        if not is_address(text):
+            check_game(parse_spec(text), game.program)
     if series.players and not game.seats:
         raise ConfigError(f"{game.name} has no role for a player")
     if not series.rotate and len(series.players) > len(game.seats):

@@ -137,7 +137,7 @@ def test_info_describes_the_bomb() -> None:
 def test_info_shows_every_role(game: str) -> None:
     found = json_of("info", game)
     shown = run("info", game).stdout
-    plain = {"breakthrough", "connect_four", "tic_tac_toe"}
+    plain = {"breakthrough", "connect_four", "othello", "tic_tac_toe"}
     assert found["language"] == ("GDL" if game in plain else "GDL-II")
     assert list(found["legal_moves"]) == found["roles"]
     assert all(role in shown for role in found["roles"])

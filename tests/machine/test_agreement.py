@@ -13,6 +13,7 @@ from tests.support.effort import rarely
 from tests.support.games import (
     BACKENDS,
     MODEST_GAMES,
+    SLOW_TO_REFEREE,
     build_here,
     machine_of_game,
     machine_of_shared,
@@ -21,7 +22,7 @@ from tests.support.games import (
 from tests.support.reference import Reference
 from tests.support.walks import walk_together
 
-MATCHES = 3
+MATCHES, STEPS = 3, 40
 
 SHARED_MATCHES = {
     "gdl1/buttons.kif": 1,
@@ -51,8 +52,9 @@ SHARED_MATCHES = {
 @pytest.mark.parametrize("name", MODEST_GAMES)
 def test_game_plays_as_its_rules_say(name: str, backend: str) -> None:
     reference = Reference(read_rulesheet(name).rules)
-    for seed in range(MATCHES):
-        walk_together(machine_of_game(name, backend), reference, seed=seed, max_steps=40)
+    matches, steps = SLOW_TO_REFEREE.get(name, (MATCHES, STEPS))
+    for seed in range(matches):
+        walk_together(machine_of_game(name, backend), reference, seed=seed, max_steps=steps)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -23,7 +23,7 @@ from ggp.search.moves import random_moves
 from tests.support.enumeration import complete_paths
 from tests.support.games import MODEST_GAMES, backend_for_search, machine_of_game
 
-NOTHING_HIDDEN = {"breakthrough", "connect_four", "tic_tac_toe"}
+NOTHING_HIDDEN = {"breakthrough", "connect_four", "othello", "tic_tac_toe"}
 NUM_WALKS = 100
 NUM_SEARCHES = 2
 

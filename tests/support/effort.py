@@ -25,13 +25,16 @@ LIKE_OTHERS = {
     "battleships_in_fog",
     "blind_breakthrough",
     "connect_four",
+    "dark_hex",
     "kriegspiel",
     "kriegspiel_5x5",
     "kriegspiel_king_rook",
     "leduc_poker",
     "mastermind",
     "number_guessing",
+    "othello",
     "phantom_connect_four",
+    "phantom_ttt",
 }
 """Games whose matches are long, or have many states, and are made as another game of ours is."""
 

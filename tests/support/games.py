@@ -44,9 +44,15 @@ LARGE_GAMES = LONG_GAMES | {
     "kriegspiel_king_rook",
     "mastermind",
     "number_guessing",
+    "othello",
     "phantom_connect_four",
+    "phantom_ttt",
 }
 """Games in which a nested search visits too many states for Prolog."""
+
+
+SLOW_TO_REFEREE = {"othello": (1, 8)}
+"""Games whose states take seconds to be evaluated plainly: matches to play, and steps of each."""
 
 
 def build_here(program: Program, backend: str, limits: Limits | None = None) -> Machine:

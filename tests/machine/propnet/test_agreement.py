@@ -12,9 +12,9 @@ from ggp.gdl.normalize import load
 from ggp.machine import Limits, build_machine
 from tests.support.agreement import play_both
 from tests.support.effort import rarely
-from tests.support.games import MODEST_GAMES, SHARED, machine_of_game
+from tests.support.games import MODEST_GAMES, SHARED, SLOW_TO_REFEREE, machine_of_game
 
-MATCHES = 40
+MATCHES, STEPS = 40, 60
 
 SHARED_MATCHES = int(os.environ.get("GGP_AGREEMENT_MATCHES", "2"))
 SHARED_STEPS = int(os.environ.get("GGP_AGREEMENT_STEPS", "6"))
@@ -35,7 +35,8 @@ LONG = {"gdl1/amazonsTorus.kif", "gdl1/brawl.kif", "gdl1/checkers-cylinder-mustj
 @pytest.mark.parametrize("name", MODEST_GAMES)
 def test_both_backends_play_the_same_game(name: str) -> None:
     prolog, propnet = machine_of_game(name, "prolog"), machine_of_game(name, "propnet")
-    assert play_both(prolog, propnet, matches=MATCHES, max_steps=60) >= MATCHES
+    matches, steps = SLOW_TO_REFEREE.get(name, (MATCHES, STEPS))
+    assert play_both(prolog, propnet, matches=matches, max_steps=steps) >= matches
 
 
 @pytest.mark.parametrize("name", rarely(RULESHEETS, {*RULESHEETS[1::2], *LONG}))

@@ -25,7 +25,13 @@ from tests.machine.test_hostile_rules import (
     USED_EVERYWHERE,
 )
 from tests.support.effort import rarely
-from tests.support.games import GAMES, MODEST_GAMES, REPOSITORY, path_of_shared
+from tests.support.games import (
+    GAMES,
+    MODEST_GAMES,
+    REPOSITORY,
+    SLOW_TO_REFEREE,
+    path_of_shared,
+)
 from tests.support.ground_games import GroundGame, play_alike
 from tests.support.reference import Reference
 
@@ -146,8 +152,9 @@ def test_ground_rules_play_as_the_rules_say(name: str) -> None:
     program = load(name)
     reference = Reference(read_rulesheet(name).rules)
     game = GroundGame(ground(program), is_gdl2=program.is_gdl2)
-    for seed in range(4):
-        play_alike(game, reference, seed=seed, max_steps=40)
+    matches, steps = SLOW_TO_REFEREE.get(name, (4, 40))
+    for seed in range(matches):
+        play_alike(game, reference, seed=seed, max_steps=steps)
 
 
 @pytest.mark.parametrize("name", SHARED)
