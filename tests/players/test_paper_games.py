@@ -95,7 +95,7 @@ def test_hyperplay2_asks_and_hides_against_a_clock_too(seconds: float) -> None:
         values = {value.move: value for value in found.values}
         for move, truth in (("ask", 90), ("wait", 50)):
             # A move that looks bad is soon left alone: its value is one of a few simulations.
-            off = max(15.0, 4 * values[move].stderr)
+            off = max(15.0, 4 * (values[move].stderr or 0.0))
             assert values[move].value == pytest.approx(truth, abs=off)
         found = decide("spy_vs_spy", "spy1", "hyperplay2", seed, seconds=seconds)
         assert found.move.endswith(" hide)")
