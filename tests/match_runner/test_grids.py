@@ -18,7 +18,9 @@ from matplotlib.image import imread
 from ggp.errors import ConfigError
 from ggp.gdl import list_games
 from ggp.machine import Machine
-from ggp.players import PLAYERS, parse_spec
+from ggp.machine.base import is_open, player_roles
+from ggp.machine.spiel.twins import twins
+from ggp.players import parse_spec
 from match_runner.cli import main
 from match_runner.match.records import MatchRecord
 from match_runner.reproduce import (
@@ -94,15 +96,24 @@ def claims_of(result: Made) -> dict[str, Claim]:
 def test_every_player_meets_each_opponent_once_in_every_game_that_it_may_play() -> None:
     duels = strength.duels()
     assert len({duel.folder for duel in duels}) == len(duels)
-    assert len(strength.GAMES) == 12
+    assert all(":" not in duel.folder for duel in duels)
     met = [(duel.game, frozenset(duel.players)) for duel in duels]
     assert len(set(met)) == len(met)
     for opponent in strength.OPPONENTS:
-        for player in set(PLAYERS) - {opponent, *strength.LEFT_OUT}:
+        for player in set(strength.PLAYERS) - {opponent}:
             games = {game for game, pair in met if pair == {opponent, player}}
-            plain = player in strength.PLAIN_PLAYERS
-            assert games == set(strength.PLAIN_GAMES if plain else strength.GAMES)
+            may = {game for game in strength.GAMES if strength.may_play(player, game)}
+            assert games == (set() if {opponent, player} == {"auto", "mcts"} else may)
     assert {duel.play_clock_s for duel in duels} == {0.3}
+
+
+def test_the_games_of_the_grid_are_what_they_are_taken_for() -> None:
+    assert set(strength.GAMES) <= set(list_games())
+    assert set(strength.PEER_GAMES) == set(strength.GAMES).intersection(twins())
+    for game in strength.GAMES:
+        machine = machine_of_game(game, "propnet")
+        assert (len(player_roles(machine)) == 1) == (game in strength.LONELY_GAMES)
+        assert is_open(machine) == (game in strength.PLAIN_GAMES)
 
 
 def test_hyperplay2_has_two_clocks_in_five_games() -> None:
@@ -296,9 +307,7 @@ def test_auto_is_judged_and_everybody_rated(tmp_path: Path) -> None:
     best = claims["its rating is not below the best's, hidden games"].expected.partition(":")[0]
     assert best in ("legal", "random")
     (standings,) = [table for table in result.tables if table.title.startswith("Ratings")]
-    assert [row[0] for row in standings.rows] == [
-        name for name in PLAYERS if name in ("legal", "random", "auto")
-    ]
+    assert [row[0] for row in standings.rows] == ["auto", "legal", "random"]
     assert {row[-1] for row in standings.rows} == {"none"}
     assert standings.rows[0][1] == "-"  # no plain game was played
 
