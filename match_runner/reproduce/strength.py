@@ -50,8 +50,8 @@ LONELY_GAMES = ("exploding_bomb", "monty_hall", "number_guessing", "mastermind")
 """Of one role, which both play one after the other with the same seeds."""
 
 GAMES = (*PLAIN_GAMES, *HIDDEN_GAMES, *LONELY_GAMES)
-"""Ours, but kriegspiel, of which a match takes too long, and cooperative_spies, where both roles get
-the same."""
+"""Ours, but kriegspiel, of which a match takes too long, and cooperative_spies, where both roles
+get the same."""
 
 AUTO, HYPERPLAY, HYPERPLAY2 = "auto", "hyperplay", "hyperplay2"
 MCTS, ISMCTS = "mcts", "ismcts"

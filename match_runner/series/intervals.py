@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import statistics
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -31,8 +30,8 @@ METHODS = {
 """How intervals are made, and when they hold."""
 
 FIXED_ROUNDS = 50
-"""Rounds from which on intervals of a fixed number of rounds miss about as rarely as they promise,
-in 2 % where scores are very skewed; of fewer, in up to 20 % (`python -m benchmarks.intervals`)."""
+"""Rounds from which on intervals of a fixed number of rounds miss about as rarely as they promise
+(`python -m benchmarks.intervals`)."""
 
 GOALS = (0.0, 100.0)
 """The goal values of GDL go from 0 to 100."""
@@ -124,7 +123,8 @@ def fixed_interval(
     Values that are all at one of the bounds make an exact binomial interval. If all are equal,
     resampling would say there is no doubt at all; instead, the share of values that may differ
     has an exact binomial bound, and these may be anywhere between the bounds. All others are
-    resampled (bias-corrected and accelerated bootstrap).
+    resampled (bootstrap-t; the accelerated one misses too often where values are skewed). Where
+    nearly all are equal that knows nothing, and bets are narrower.
 
     Args:
         values: at least two, within the bounds.
@@ -139,8 +139,13 @@ def fixed_interval(
     if all(value == values[0] for value in values):
         others = share_interval(0, num, level).high or 0.0
         return Interval(mean, mean - others * (mean - low), mean + others * (high - mean), FIXED)
-    least, most = _bootstrap(np.asarray(values, dtype=np.float64), seed, level)
-    return Interval(mean, least, most, FIXED)
+    least, most = _studentised(values, seed, level)
+    least, most = max(low, least), min(high, most)
+    bets = _betting_interval(mean, bounds, level, values)
+    assert bets.low is not None
+    assert bets.high is not None
+    narrower = most - least <= bets.high - bets.low
+    return Interval(mean, least, most, FIXED) if narrower else bets
 
 
 def mean_of_means(
@@ -194,25 +199,24 @@ def _student_quantile(degrees: int) -> float:
     return float(t.ppf((1 + LEVEL) / 2, degrees))
 
 
-def _bootstrap(
-    values: np.ndarray[tuple[int], np.dtype[np.float64]], seed: int, level: float
-) -> list[float]:
-    from scipy.stats import bootstrap
-
-    # BCa has no answer (NaN) for some few values; plain percentiles always have one.
-    for method in ("BCa", "percentile"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # BCa on few values: looked at below
-            found = bootstrap(
-                (values,),
-                np.mean,
-                n_resamples=RESAMPLES,
-                batch=max(1, _BATCH // len(values)),
-                confidence_level=level,
-                method=method,
-                rng=np.random.default_rng(seed),
-            ).confidence_interval
-        ends = [float(found.low), float(found.high)]
-        if all(map(math.isfinite, ends)):
-            break
-    return ends
+def _studentised(values: Sequence[float], seed: int, level: float) -> tuple[float, float]:
+    """The bootstrap-t interval of a mean: its error is resampled in units of the standard error
+    that each resample shows, which skewed values need. An end may be infinite."""
+    kinds, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+    num = len(values)
+    rng = np.random.default_rng(seed)
+    found = []
+    for start in range(0, RESAMPLES, chunk := max(1, _BATCH // len(kinds))):
+        shares = rng.multinomial(num, counts / num, min(chunk, RESAMPLES - start)) / num
+        means = shares @ kinds
+        spreads = np.sqrt(np.maximum(shares @ kinds**2 - means**2, 0.0))
+        found.append((means, spreads))
+    means, spreads = (np.concatenate(each) for each in zip(*found, strict=True))
+    mean = float(counts @ kinds) / num
+    spread = math.sqrt(max(float(counts @ kinds**2) / num - mean**2, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = np.nan_to_num((means - mean) / spreads, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    tail = (1 - level) / 2
+    low = float(np.quantile(errors, tail, method="lower"))
+    high = float(np.quantile(errors, 1 - tail, method="higher"))
+    return mean - high * spread, mean - low * spread
