@@ -20,6 +20,7 @@ from ggp.errors import ConfigError
 from match_runner.reproduce.duels import (
     Duel,
     PlayedDuel,
+    backends_of,
     play_duel,
     size_of,
     stored_duel,
@@ -105,6 +106,7 @@ class Grid:
             charts=shown.charts,
             paper="",
             clock=settings.clock,
+            backends=backends_of(cells.values()),
         )
 
     def _settings_of(self, duel: Duel, settings: Settings) -> Settings:
