@@ -176,7 +176,7 @@ _OPTIONS = (
         metavar="SECONDS",
         help="Time for each decision. Without it the players' counts decide.",
     ),
-    clock_option("local players; remote ones and people are on the wall's"),
+    clock_option("local players (others are on the wall's)"),
     click.option(
         "--start-clock",
         "start_clock_s",

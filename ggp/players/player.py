@@ -46,7 +46,8 @@ class Decision:
         particles: entries of the player's bag.
         exact: whether these are the whole information set with exact weights.
         states_visited: lanes stepped for this decision, belief updates before it included.
-        seconds: wall time of the decision, belief updates before it included.
+        seconds: time of the decision, belief updates before it included, by the clock of the match
+            (`ggp.clocks`): on the wall, or CPU time.
         fault: what went wrong where the move is a fallback, else None.
         guessed: how many of the particles need not agree with all that the player was told: states
             of samplers that forget, or drawn where no particle was left.
@@ -162,7 +163,7 @@ class Context:
         machine: its own.
         role: index of its role.
         rng: all its random choices.
-        clock: tells the time, in seconds.
+        clock: tells the time, in seconds: on the wall, or CPU time (`ggp.clocks`).
         report: told the best decision so far while one is being made; None if nobody asks.
         name: what messages call the player.
         program: the rules of the game, where whoever makes the player has them.

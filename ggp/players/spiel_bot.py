@@ -2,6 +2,9 @@
 
 The player keeps a belief as others do, and hands the bot one of its particles. A bot for games with
 secrets only looks at what its role knows there, so it learns nothing that the player does not know.
+
+A bot looks at the clock on the wall only. Where CPU time counts, its budget is as many seconds on
+the wall: it never uses more CPU time than it has, but on a busy machine it gets less.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ from match_runner.reproduce.grid import Grid
 from match_runner.reproduce.kriegspiel import KRIEGSPIEL
 from match_runner.reproduce.kuhn_table import KuhnTable
 from match_runner.reproduce.others import LargerGames, Limitation
-from match_runner.reproduce.report import begin_run, verdict, write_results
+from match_runner.reproduce.report import backends_text, begin_run, verdict, write_results
 from match_runner.reproduce.results import Experiment, Result, Settings, Tell
 from match_runner.reproduce.strength import STRENGTH
 from match_runner.reproduce.tables import TABLE_1, TABLE_2
@@ -231,8 +231,9 @@ def wanted(what: str) -> list[Experiment]:
 
 def _show(results: Sequence[Result]) -> None:
     for result in results:
-        clock = "" if result.clock is None else f" ({result.clock.words})"
-        click.echo(f"{result.title}{clock}")
+        on = f", on {backends_text(result.backends)}" if result.backends else ""
+        clock = "" if result.clock is None else f", {result.clock.words}"
+        click.echo(f"{result.title}{on}{clock}")
         if result.claims:
             rows = [(c.text, c.expected, c.ours, verdict(c)) for c in result.claims]
             print_rich(table_of(["", "expected", "#ours", ""], rows))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -157,6 +158,13 @@ def stored_duel(duel: Duel, settings: Settings) -> PlayedDuel | None:
         series = series_of(duel, replace(settings, matches=asked))
         held = held_so_far(series, store, settings.until)
     return PlayedDuel(held) if held.matches else None
+
+
+def backends_of(duels: Iterable[PlayedDuel]) -> dict[str, str]:
+    """The backend of each game that was played."""
+    return {
+        match.planned.game: match.record.backend for duel in duels for match in duel.matches[:1]
+    }
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from match_runner.reproduce.duels import Duel, PlayedDuel, play_duel, size_of
+from match_runner.reproduce.duels import Duel, PlayedDuel, backends_of, play_duel, size_of
 from match_runner.reproduce.results import (
     BY_LOT,
     Claim,
@@ -110,6 +110,7 @@ class Figure:
                 for states in states_of(curve, str(n), duel)
             ),
             failures=tuple(text for duel in played.values() for text in duel.failures),
+            backends=backends_of(played.values()),
         )
 
     def _indices(self, settings: Settings) -> tuple[int, ...]:

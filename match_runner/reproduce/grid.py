@@ -21,6 +21,7 @@ from ggp.errors import ConfigError
 from match_runner.reproduce.duels import (
     Duel,
     PlayedDuel,
+    backends_of,
     play_duel,
     size_of,
     stored_duel,
@@ -114,6 +115,7 @@ class Grid:
             charts=shown.charts,
             paper="",
             clock=settings.clock,
+            backends=backends_of(cells.values()),
         )
 
     def _settings_of(self, duel: Duel, settings: Settings) -> Settings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from match_runner.reproduce.duels import Duel, play_duel, size_of
+from match_runner.reproduce.duels import Duel, backends_of, play_duel, size_of
 from match_runner.reproduce.figures import STRONG, point_of, score_text, states_of
 from match_runner.reproduce.results import BY_LOT, Claim, Line, Result, Settings, Tell, agrees_with
 from match_runner.workers.executor import Executor
@@ -47,6 +47,7 @@ class Limitation:
             ),
             lines=(Line(50.0, "guessing"),),
             failures=tuple(text for duel in played for text in duel.failures),
+            backends=backends_of(played),
         )
 
     def _duels(self) -> list[Duel]:
@@ -87,6 +88,7 @@ class LargerGames:
                 for states in states_of("HyperPlay-II", game, duel)
             ),
             failures=tuple(text for duel in played.values() for text in duel.failures),
+            backends=backends_of(played.values()),
         )
 
     def _duels(self) -> list[Duel]:

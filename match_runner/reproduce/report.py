@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ggp.clocks import Clock
@@ -107,6 +107,15 @@ def write_results(
     return tuple(written)
 
 
+def backends_text(backends: Mapping[str, str]) -> str:
+    """`propnet`, or which games on which where they differ."""
+    names = sorted(set(backends.values()))
+    if len(names) == 1:
+        return names[0]
+    games = {name: [game for game, each in backends.items() if each == name] for name in names}
+    return "; ".join(f"{name}: {', '.join(games[name])}" for name in names)
+
+
 def verdict(claim: Claim) -> str:
     """`agree`, `differ`, or `-` where there is too little to tell."""
     return _VERDICTS[claim.agrees]
@@ -165,6 +174,9 @@ def _section(result: Result) -> Iterator[str]:
     yield f"## {result.title}"
     yield ""
     yield result.method
+    if result.backends:
+        yield ""
+        yield f"Played on {backends_text(result.backends)}."
     yield ""
     yield f"![{result.title}]({result.name}.png)"
     if result.claims:

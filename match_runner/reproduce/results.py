@@ -228,6 +228,7 @@ class Result:
         paper: whose experiment it is; empty if it is in none.
         span: what values may be at least and at most.
         clock: that players were on; None where counts decide.
+        backends: of the machines, by game; empty where there are none.
     """
 
     name: str
@@ -245,6 +246,7 @@ class Result:
     paper: str = PAPER_004
     span: tuple[float, float] = GOALS
     clock: Clock | None = None
+    backends: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""

@@ -29,6 +29,9 @@ _ROUNDING = 0.005
 
 _STREAM = 3
 
+_Answer = tuple[Mapping[str, float], int, str]
+"""Values, states visited and the backend, see `think`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -73,7 +76,9 @@ class ValueTable:
     def run(self, settings: Settings, executor: Executor, tell: Tell) -> Result:
         found: dict[tuple[str, str], list[float]] = {key: [] for key in self.paper}
         states: dict[str, list[int]] = {player: [] for player in PLAYERS}
-        for question, colour, values, visited in self._answers(settings, executor, tell):
+        backends: dict[str, str] = {}
+        for question, colour, answer in self._answers(settings, executor, tell):
+            values, visited, backends[self.game] = answer
             states[question.player].append(visited)
             for move, row in question.rows(colour).items():
                 found[row, question.player].append(values[move])
@@ -87,11 +92,14 @@ class ValueTable:
             for (row, player), values in found.items()
         )
         claims = tuple(map(_claim, points))
-        return Result(self.name, self.title, self.method, "value of the move", points, claims)
+        return Result(
+            *(self.name, self.title, self.method, "value of the move", points, claims),
+            backends=backends,
+        )
 
     def _answers(
         self, settings: Settings, executor: Executor, tell: Tell
-    ) -> Iterator[tuple[Question, str, Mapping[str, float], int]]:
+    ) -> Iterator[tuple[Question, str, _Answer]]:
         """What came of every decision, in order.
 
         Raises:
@@ -102,9 +110,9 @@ class ValueTable:
             for question in self.questions
             for number in range(settings.matches)
         ]
-        answers: dict[int, tuple[Mapping[str, float], int]] = {}
+        answers: dict[int, _Answer] = {}
 
-        def keep(at: int, answer: tuple[Mapping[str, float], int]) -> None:
+        def keep(at: int, answer: _Answer) -> None:
             answers[at] = answer
             tell()
 
@@ -118,7 +126,7 @@ class ValueTable:
         if failures:
             raise MatchError(failures[0])
         for at, (question, colour, _) in enumerate(asked):
-            yield question, colour, *answers[at]
+            yield question, colour, answers[at]
 
     def _thought(self, question: Question, colour: str, number: int, settings: Settings) -> Thought:
         sequence = np.random.SeedSequence(settings.seed, spawn_key=(_STREAM, number))

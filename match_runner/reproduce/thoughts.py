@@ -37,8 +37,8 @@ class Thought:
     seed: int
 
 
-def think(thought: Thought) -> tuple[Mapping[str, float], int]:
-    """The value of every candidate move, and the states visited for all of them.
+def think(thought: Thought) -> tuple[Mapping[str, float], int, str]:
+    """The value of every candidate move, the states visited for all of them, and the backend.
 
     Raises:
         MatchError: the player could not decide.
@@ -53,7 +53,7 @@ def think(thought: Thought) -> tuple[Mapping[str, float], int]:
     if decision.fault is not None:
         raise MatchError(decision.fault)
     values = {v.move: v.value for v in decision.values if v.value is not None}
-    return values, decision.states_visited
+    return values, decision.states_visited, machine.backend
 
 
 @lru_cache(maxsize=2)

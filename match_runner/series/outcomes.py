@@ -71,7 +71,7 @@ class Effort:
 
     Attributes:
         decisions: how many there were.
-        states, seconds: a decision; None of no decisions.
+        states, seconds: a decision, seconds by the clock of its match; None of no decisions.
     """
 
     decisions: int

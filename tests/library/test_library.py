@@ -220,6 +220,18 @@ def test_a_player_plays_a_match_on_its_own() -> None:
     assert state.goals["candidate"] in (0, 100)
 
 
+def test_a_match_is_played_on_the_backend_of_its_game_and_says_its_clock() -> None:
+    game = ggp.load("kuhn_poker", backend="prolog")
+    players = {"player1": "random", "player2": "hyperplay"}
+    record = ggp.play_match(game, players, play_clock=5.0, clock="cpu")
+    assert (record.backend, record.clock, record.faults) == ("prolog", "cpu", ())
+    summary = ggp.compare(game, ("random", "legal"), rounds=1, clock="cpu")
+    found = summary.to_json()
+    assert (found["backend"], found["options"]["clock"]) == ("prolog", "cpu")
+    with pytest.raises(ConfigError, match="a clock must be one of wall, cpu, not 'sun'"):
+        ggp.compare("kuhn_poker", ("random", "legal"), clock="sun")
+
+
 def test_matches_are_those_of_the_match_runner() -> None:
     record = ggp.play_match("kuhn_poker", {"player1": "hyperplay:n=2"}, seed=5)
     again = ggp.play_match(ggp.load("kuhn_poker"), {"player1": "hyperplay:n=2"}, seed=5)

@@ -357,7 +357,9 @@ def test_the_command_plays_a_part_and_writes_it_down(
     assert "was made with --clock wall, not cpu" in other.stderr
     found = json.loads(run("strength", "--minutes", "0", "--json", *folder).stdout)
     (result,) = found["results"]
-    assert result["clock"] == "wall"
+    assert (result["clock"], result["backends"]) == ("wall", {"kuhn_poker": "propnet"})
+    assert "\nPlayed on propnet.\n" in report
+    assert shown.stdout.startswith(f"{result['title']}, on propnet, wall clock\n")
     assert [(point["at"], point["count"]) for point in result["points"]] == [("kuhn_poker", 2)]
     assert result["panels"][0]["x_names"] == list(strength.GAMES)
     assert None in result["panels"][0]["values"][0]
