@@ -11,7 +11,7 @@ with ggp, or the path of a rulesheet. `docs/openspiel.md` says what becomes of a
 
 `survey` finds what OpenSpiel wants to know of a game, `sheet` numbers its moves, `turns` and
 `positions` make single choices of joint moves, `worlds` draws histories, and `game` has OpenSpiel's
-classes.
+classes. `twin_bots` are its bots on games that both have.
 """
 
 from ggp.openspiel.game import GdlGame, GdlState, register

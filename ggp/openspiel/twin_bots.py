@@ -150,19 +150,19 @@ class CompiledBot:
         state = states.draw()
         if timer is None:
             return self._searched(state, simulations, None)
-        there_is_s, number = timer.left_s(), FIRST_SIMULATIONS
+        there_is_s, number, is_last = timer.left_s(), FIRST_SIMULATIONS, False
         action: int | None = None
         while (before_s := timer.left_s()) > SPARE_S:
             action = self._searched(state, number, timer)
-            took_s = before_s - timer.left_s()
-            room_s = timer.left_s() - (1 - USED) * there_is_s
+            left_s = timer.left_s()
+            took_s, room_s = before_s - left_s, left_s - (1 - USED) * there_is_s
             affordable = int(number * room_s / took_s) if took_s > 0 else MOST_SIMULATIONS
             most = min(affordable, MOST_SIMULATIONS)
-            if most <= number:
+            if is_last or most <= number:
                 break
             # A search that took long enough to go by is followed by the last one.
-            shown = took_s >= SHOWS * there_is_s
-            number = most if shown else min(STEP * number, most)
+            is_last = took_s >= SHOWS * there_is_s
+            number = most if is_last else min(STEP * number, most)
         if action is None:
             raise OutOfTimeError
         return action
