@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import bootstrap
 
+from benchmarks.intervals import CASES, misses_of
 from match_runner.series.betting import bounds_of, sample_of
 from match_runner.series.intervals import (
     BETTING,
@@ -42,19 +42,32 @@ def test_values_at_the_bounds_are_a_share() -> None:
     assert found.low == pytest.approx(100 * share.low)
 
 
-def test_other_values_are_resampled_as_by_scipy() -> None:
-    values = np.random.default_rng(0).choice([0, 25, 75, 100], 60).tolist()
-    found = mean_interval(values, seed=5, fixed=True)
-    direct = bootstrap(
-        (np.array(values, dtype=float),),
-        np.mean,
-        n_resamples=RESAMPLES,
-        confidence_level=0.99,
-        rng=np.random.default_rng(5),
-    ).confidence_interval
-    assert found.low == pytest.approx(direct.low, abs=1.0)
-    assert found.high == pytest.approx(direct.high, abs=1.0)
-    assert found == mean_interval(values, seed=5, fixed=True)
+def test_other_values_are_resampled_in_units_of_their_error() -> None:
+    """As a plain bootstrap-t does it, value by value."""
+    values = np.random.default_rng(0).choice([0, 25, 75, 100], 60, p=[0.6, 0.2, 0.1, 0.1])
+    found = mean_interval(values.tolist(), seed=5, fixed=True)
+    rng = np.random.default_rng(7)
+    errors = []
+    for _ in range(RESAMPLES):
+        drawn = rng.choice(values, len(values))
+        errors.append((drawn.mean() - values.mean()) / drawn.std())
+    low, high = (np.quantile(errors, q) * values.std() for q in (0.003, 0.997))
+    assert found.low == pytest.approx(values.mean() - high, abs=1.5)
+    assert found.high == pytest.approx(values.mean() - low, abs=1.5)
+    assert found == mean_interval(values.tolist(), seed=5, fixed=True)
+
+
+def test_where_nearly_all_are_equal_bets_are_used() -> None:
+    found = mean_interval([50.0] * 59 + [60.0], seed=0, fixed=True)
+    assert found.method == BETTING
+    assert found == mean_interval([50.0] * 59 + [60.0], seed=0, fixed=False)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("case", CASES)
+def test_many_fixed_rounds_miss_seldom(case: str) -> None:
+    found = misses_of(case, (50,), repeats=1, seed=8, resampled=2_000)
+    assert found.resampled[50] <= 0.02  # 1.5 %, and as much as 2,000 runs may be off
 
 
 def test_equal_values_leave_doubt() -> None:
