@@ -93,10 +93,10 @@ def test_a_copy_that_only_sleeps_is_given_up_on_the_wall(monkeypatch: pytest.Mon
 def test_a_copy_has_its_cpu_time_to_answer() -> None:
     def work(piece: int) -> int:
         if piece:
-            time.sleep(0.05)  # on the wall it would be too late
+            time.sleep(0.55)  # on the wall it would be too late
         return piece
 
-    assert shared(Counter(2), work, 2, 0.04, cpu_seconds) == [0, 1]
+    assert shared(Counter(2), work, 2, 0.5, cpu_seconds) == [0, 1]
 
 
 def test_a_team_within_a_copy_counts_each_process_once() -> None:

@@ -221,7 +221,21 @@ def _played_text(cells: Cells, duels: Sequence[Duel], settings: Settings) -> str
     most = "" if settings.until is None else "at most "
     return (
         f"Of the {len(duels)} duels of the grid, {len(cells)} were played; of the {most}{planned} "
-        f"matches, {matches}.{_ended_text(list(cells.values()), settings.until)}"
+        f"matches, {matches}, in which players thought for {_thought_hours(cells):.2g} hours."
+        f"{_ended_text(list(cells.values()), settings.until)}"
+    )
+
+
+def _thought_hours(cells: Cells) -> float:
+    """How long all decisions took; core-hours if the clock counts CPU time."""
+    return (
+        math.fsum(
+            decision.seconds
+            for cell in cells.values()
+            for match in cell.matches
+            for _, _, decision in match.decisions()
+        )
+        / 3600
     )
 
 

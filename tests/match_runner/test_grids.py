@@ -282,14 +282,17 @@ def test_what_was_played_is_shown_and_not_played_again(tmp_path: Path) -> None:
     grid = grid_of(QUICK)
     nothing, told = made(grid, settings(tmp_path, seconds=0.0))
     assert (nothing.points, told) == ((), 0)
-    assert "Of the 2 duels of the grid, 0 were played; of the 12 matches, 0." in nothing.method
+    assert (
+        "Of the 2 duels of the grid, 0 were played; of the 12 matches, 0, in which"
+        in nothing.method
+    )
     part, told = made(grid, settings(tmp_path, only=("kuhn_poker",)))
     assert [point.at for point in part.points] == ["kuhn_poker"]
     assert told == 4
     whole, told = made(grid, settings(tmp_path, only=("monty_hall",)))
     assert [point.at for point in whole.points] == ["kuhn_poker", "monty_hall"]
     assert told == 8
-    assert "2 were played; of the 12 matches, 12." in whole.method
+    assert "2 were played; of the 12 matches, 12, in which" in whole.method
     again, _ = made(grid, settings(tmp_path, seconds=0.0))
     assert again == whole
 
@@ -350,7 +353,7 @@ def test_the_command_plays_a_part_and_writes_it_down(
     assert "Ratings [99 %] in plain games" in shown.stdout
     report = (tmp_path / "strength.md").read_text()
     assert report.startswith("# Measurements\n")
-    assert "Of the 2 duels of the grid, 1 were played; of the 6 matches, 2." in report
+    assert "Of the 2 duels of the grid, 1 were played; of the 6 matches, 2, in which" in report
     assert imread(tmp_path / "strength.png").std() > 0.01
     assert "Seconds are those of the clock on the wall. Of" in report
     other = run("strength", "--minutes", "0", "--clock", "cpu", *folder)
@@ -375,7 +378,9 @@ def test_duels_of_a_grid_may_end_by_themselves(
     shown = run(*until, "--most", "9", "--worth", "5")
     assert shown.exit_code == 0, shown.output
     report = (tmp_path / "strength.md").read_text()
-    assert "Of the 1 duels of the grid, 1 were played; of the at most 8 matches, 8." in report
+    assert (
+        "Of the 1 duels of the grid, 1 were played; of the at most 8 matches, 8, in which" in report
+    )
     assert "surely smaller than 5, in 0; 1 came to an end undecided, and 0 can go on." in report
     assert "- 99 % intervals by betting: valid at any number of rounds" in report
     result, _ = made(grid_of([duel]), settings(tmp_path, 400, until=Until(40.0, 400)))
