@@ -222,7 +222,7 @@ def test_a_player_plays_a_match_on_its_own() -> None:
 
 def test_a_match_is_played_on_the_backend_of_its_game_and_says_its_clock() -> None:
     game = ggp.load("kuhn_poker", backend="prolog")
-    players = {"player1": "random", "player2": "hyperplay"}
+    players = {"player1": "random", "player2": "legal"}
     record = ggp.play_match(game, players, play_clock=5.0, clock="cpu")
     assert (record.backend, record.clock, record.faults) == ("prolog", "cpu", ())
     summary = ggp.compare(game, ("random", "legal"), rounds=1, clock="cpu")
