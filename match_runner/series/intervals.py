@@ -30,8 +30,8 @@ METHODS = {
 """How intervals are made, and when they hold."""
 
 FIXED_ROUNDS = 50
-"""Rounds from which on intervals of a fixed number of rounds miss about as rarely as they promise
-(`python -m benchmarks.intervals`)."""
+"""Rounds from which on intervals of a fixed number of rounds are used: of fewer, somebody is likely
+to look and play on."""
 
 GOALS = (0.0, 100.0)
 """The goal values of GDL go from 0 to 100."""
