@@ -181,14 +181,14 @@ def _show(result: dict[str, Any], rounds: int) -> None:
 def _certainty(result: dict[str, Any], *, whole: bool) -> str:
     if result["sure"]:
         return ", which scored more than all others for certain (99 %)"
-    told = f"; undecided: the matches cannot tell it from {listed(result['as_good'])}"
+    told = f"the matches cannot tell it from {listed(result['as_good'])}"
     verdict, more = result["verdict"], result["more_rounds"]
     if verdict is None:
-        return f"{told}; no round was played to its end"
+        return f"; undecided; no round was played to its end: {told}"
     if more is None:
-        return f"{told}; {verdict['forecast']}"
+        return f"; undecided; {verdict['forecast']}: {told}"
     asked = f"--rounds {verdict['rounds'] + more}" + ("" if whole else " and more --minutes")
-    return f"{told}; {verdict['forecast']} ({asked})"
+    return f"; undecided; {verdict['forecast']} ({asked}): {told}"
 
 
 def _text(value: float | None) -> str:

@@ -184,8 +184,8 @@ def verdict_text(verdict: Verdict, matches_a_round: int) -> str:
     more = verdict.more_rounds
     matches = "" if more is None else f" ({more * matches_a_round:,} matches)"
     return (
-        f"undecided ({certain}): {verdict.best} scored most, but {listed(verdict.as_good)} may be "
-        f"as good; {verdict.forecast}{matches}"
+        f"undecided; {verdict.forecast}{matches}: {verdict.best} scored most, but "
+        f"{listed(verdict.as_good)} may be as good ({certain})"
     )
 
 

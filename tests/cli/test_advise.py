@@ -56,8 +56,8 @@ def test_it_shows_a_table_the_reasons_and_the_advice() -> None:
 def test_no_round_is_begun_when_the_minutes_are_over() -> None:
     lines = run("advise", "exploding_bomb", *BOTH, *QUICK, "--minutes", "0").stdout.splitlines()
     assert "2 of 6 matches, 0.05 s a decision" in lines
-    assert "; undecided: the matches cannot tell it from hyperplay" in lines[-1]
-    assert lines[-1].endswith("; so few rounds do not tell how many would decide")
+    assert "; undecided; so few rounds do not tell how many would decide: " in lines[-1]
+    assert ": the matches cannot tell it from hyperplay" in lines[-1]
 
 
 def test_it_says_how_many_more_rounds_would_decide() -> None:
@@ -67,7 +67,7 @@ def test_it_says_how_many_more_rounds_would_decide() -> None:
     more = found["more_rounds"]
     assert 0 < more < 100
     shown = run(*args).stdout.splitlines()
-    assert shown[-1].endswith(f"; about {more} more rounds would decide (--rounds {6 + more})")
+    assert f"; undecided; about {more} more rounds would decide (--rounds {6 + more})" in shown[-1]
     (method,) = found["methods"]
     assert method in shown
     assert "by betting" in method

@@ -43,8 +43,8 @@ def test_it_says_how_many_more_rounds_would_decide() -> None:
     assert 40 < found.margin <= 200
     more = found.more_rounds
     assert verdict_text(found, 2) == (
-        "undecided (99 %): a scored most, but b may be as good; "
-        f"about {more} more rounds would decide ({2 * more} matches)"
+        f"undecided; about {more} more rounds would decide ({2 * more} matches): "
+        "a scored most, but b may be as good (99 %)"
     )
     enough = (differences * 100)[: 4 + more + 2]
     assert settled(rounds_of(*enough), 2, 1.0) == DECIDED
