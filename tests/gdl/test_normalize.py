@@ -13,6 +13,7 @@ from ggp.gdl import list_games, parse, print_kif
 from ggp.gdl.normalize import load, normalize, validate
 from ggp.gdl.program import local_variables
 from ggp.gdl.terms import Compound, Rule, Symbol, Term, Variable, variables
+from tests.support.effort import examples
 from tests.support.programs import (
     FRAME,
     added,
@@ -415,7 +416,7 @@ def truth(term: Term, facts: Sequence[bool]) -> bool:
     return facts[int(str(term.args[0])[1:])]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(st.lists(st.lists(_bodies, min_size=1, max_size=3), min_size=1, max_size=3))
 def test_connectives_mean_what_they_say(bodies: list[list[Term]]) -> None:
     rules = [
@@ -460,7 +461,7 @@ def holds(term: Term, binding: dict[str, int], edges: set[tuple[int, int]]) -> b
     return left != right if term.name == "distinct" else (left, right) in edges
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(
     st.lists(_open_bodies, min_size=1, max_size=3),
     st.sets(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=5),
