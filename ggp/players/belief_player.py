@@ -271,13 +271,18 @@ class BeliefPlayer(ABC):
         return bag if known else None
 
     def _fallback(self) -> int:
-        """A move legal in the last known particles, else the last candidates, else at the start.
+        """A move that is legal in most of the states that the role may be in, as far as the turn
+        tells; else one of the last candidates, else one of those at the start.
 
         Raises:
             MachineError: no legal move of the role was ever known.
         """
         try:
-            moves = candidates(self.machine, self.tracker.last_known).values.tolist()
+            states = self.tracker.guessed_states()
+            legal = self.machine.legal(states, self.role, allow_stuck=True).values
+            listed, counts = np.unique(legal, return_counts=True)
+            moves = listed[counts == counts.max(initial=0)].tolist()
+            moves.sort(key=self.machine.move_text)
         except GGPError:
             moves = []
         moves = moves or self._candidates

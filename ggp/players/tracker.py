@@ -23,10 +23,11 @@ from ggp.belief import (
 )
 from ggp.belief.segments import depleted_segments
 from ggp.gdl import canonical_term
-from ggp.machine.base import UNKNOWN, IntArray, Machine
+from ggp.machine.base import UNKNOWN, IntArray, Machine, States
 from ggp.players.last_resort import LastResort
 from ggp.players.slices import Watch
 from ggp.search.anytime import Deadline
+from ggp.search.moves import is_legal, random_moves
 
 MIN_NODES = 20_000
 """Paths that are not worth pruning."""
@@ -48,6 +49,9 @@ MANY_DIED = 0.5
 
 RISK_KEPT = 0.9
 """Of the risk that a bag dies, what is left of it a turn later."""
+
+GUESSED = 32
+"""States that are played on where no particle is left."""
 
 MOST_FRUITLESS = 50
 """So many samples in a row without a new entry say that there are no more."""
@@ -98,6 +102,9 @@ class Tracker:
         self._prune_at = MIN_NODES
         self.bag: Bags = self.belief.start(role)
         self.last_known: Bags = self.bag
+        # States guessed after the last known ones, and own moves of the turns since then.
+        self._guessed: States | None = None
+        self._since: list[int] = []
 
     def observe(
         self,
@@ -140,8 +147,10 @@ class Tracker:
                     self._last_resort.learn(self.bag)
             if deadline is not None:
                 self._learn_room(before, deadline)
-        if not self.bag.depleted[0]:
-            self.last_known = self.bag
+        if self.bag.depleted[0]:
+            self._since.append(turn[0])
+        else:
+            self._know(self.bag)
         require_particles(self.bag, self.tree, self.machine.states_visited - attempts)
 
     def turn_of(self, move: str | None, percepts: Sequence[str] | None) -> tuple[int, int]:
@@ -174,8 +183,36 @@ class Tracker:
         found = self._spare.at(self.bag.paths, self.role, self._rng)
         if found.depleted[0]:
             return None
-        self.last_known = found
+        self._know(found)
         return found
+
+    def guessed_states(self) -> States:
+        """`[G]` what the present states may be, where no particle is left.
+
+        Those last known are played on, from turn to turn: with the own moves where they are known
+        and legal, else with random ones, whatever was perceived. So it is the right turn, though
+        hardly the right state. G is 0 where that leads to ends only.
+
+        Raises:
+            MachineError: a role is stuck.
+        """
+        if self._guessed is None:
+            drawn = self.last_known.draw(0, GUESSED, self._rng)
+            self._guessed = self.last_known.sets.states.take(drawn)
+        states = self._going_on(self._guessed)
+        for own in self._since:
+            joint = [
+                random_moves(self.machine, states, role, self._rng)
+                for role in range(len(self.machine.roles))
+            ]
+            if own != UNKNOWN:
+                wanted = np.full(len(states), own)
+                legal = is_legal(self.machine, states, self.role, wanted)
+                joint[self.role] = np.where(legal, own, joint[self.role])
+            states = self._going_on(self.machine.step(states, np.column_stack(joint)).states)
+        self._since.clear()
+        self._guessed = states
+        return states
 
     def grow(self, deadline: Deadline, *others: FollowsPaths) -> None:
         """Draw more samples of the present path until the bag is full, or the time is up.
@@ -194,10 +231,20 @@ class Tracker:
             self._watch.slices.end()
             if self.bag is before:
                 continue  # all of the sample died on its way: that says nothing
-            self.last_known = self.bag
+            self._know(self.bag)
             is_new = len(self.bag.sets.states) > len(before.sets.states)
             fruitless = 0 if is_new else fruitless + 1
             self.prune(*others)
+
+    def _going_on(self, states: States) -> States:
+        """Those that are no ends."""
+        return states.take(np.flatnonzero(~self.machine.terminal(states)))
+
+    def _know(self, bag: Bags) -> None:
+        """A bag has particles of the present turn."""
+        self.last_known = bag
+        self._guessed = None
+        self._since.clear()
 
     def prune(self, *others: FollowsPaths) -> None:
         """Forget paths that cannot come up any more, if they have become many.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import cast
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from ggp.belief import HyperPlaySampler
 from ggp.errors import ReasonerLimitError
 from ggp.machine import Machine
+from ggp.machine.base import UNKNOWN
 from ggp.players import BeliefPlayer, make_player, parse_spec
-from tests.support.games import machine_of_rules
+from ggp.players.tracker import GUESSED
+from tests.support.games import machine_of_game, machine_of_rules
 
 LENGTH = 40
 
@@ -87,7 +90,7 @@ def test_what_was_proved_impossible_is_not_searched_again(exact: int, backend: s
         decision = player.choose()
         assert decision.fault is not None
         assert "no complete path agrees" in decision.fault
-        assert decision.states_visited == 0
+        assert decision.states_visited <= GUESSED  # which are played on for a fallback
         assert decision.move in ("wait", "watch")
         assert player.tracker.bag.exact[0]
 
@@ -127,3 +130,40 @@ def test_a_long_path_is_walked_once_for_each_turn(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(tree, "parents", counted)
     player.tracker.belief.at(player.tracker.bag.paths, 0, np.random.default_rng(0))
     assert looks < 6 * 30
+
+
+@pytest.mark.parametrize("spec", ["random", "legal", "hyperplay:n=2", "ismcts:trials=10"])
+@pytest.mark.parametrize("turns", [1, 2, 3])
+def test_a_fallback_knows_whose_turn_it_is(
+    spec: str, turns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without any particle, and without any hope of finding one."""
+    machine = machine_of_game("phantom_connect_four", "propnet")
+    second = machine.roles.index("second")
+    player = make_player(parse_spec(spec), machine, second, np.random.default_rng(3))
+    assert isinstance(player, BeliefPlayer)
+    tracker = player.tracker
+    monkeypatch.setattr(tracker, "_advanced", tracker._lost)
+    monkeypatch.setattr(tracker, "spare_bag", lambda deadline: None)
+    for turn in range(turns):
+        player.observe("(drop 3)" if turn % 2 else "noop", ())
+    decision = player.choose()
+    assert decision.fault is not None
+    assert (decision.move == "noop") == (turns % 2 == 0)
+
+
+def test_states_are_guessed_with_own_moves_and_anew_when_particles_are_found() -> None:
+    machine = machine_of_game("tic_tac_toe", "propnet")
+    role = machine.roles.index("xplayer")
+    player = make_player(parse_spec("random"), machine, role, np.random.default_rng(3))
+    assert isinstance(player, BeliefPlayer)
+    tracker = player.tracker
+    lost = tracker._lost(tracker.bag, [UNKNOWN, UNKNOWN, UNKNOWN])
+    tracker.bag = lost
+    tracker._since.append(cast("int", machine.move_id("(mark 2 2)")))
+    guessed = machine.fluents(tracker.guessed_states())
+    assert guessed
+    assert all("(marked 2 2 xplayer)" in fluents for fluents in guessed)
+    tracker._know(tracker.belief.start(role))
+    (first,) = {frozenset(fluents) for fluents in machine.fluents(tracker.guessed_states())}
+    assert "(control xplayer)" in first

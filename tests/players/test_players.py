@@ -123,7 +123,7 @@ def test_player_without_any_particle_falls_back_and_says_so(name: str) -> None:
     assert decision.fault is not None
     # Only samplers that enumerate can prove it.
     assert "no complete path" in decision.fault
-    assert decision.move == "noop"
+    assert decision.move in ("ask", "wait")  # what is legal a turn later
 
 
 @pytest.mark.parametrize("name", PLAYERS)
