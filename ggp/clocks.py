@@ -119,8 +119,9 @@ class Team:
         with suppress(ChildProcessError):  # somebody waits for all children
             _, _, usage = os.wait4(pid, 0)
             used_s = usage.ru_utime + usage.ru_stime
-        place = self._places[pid]
-        self._ended_s[place], self._pids[place] = used_s, 0
+        # One that was made just before an interrupt was never added.
+        if (place := self._places.get(pid)) is not None:
+            self._ended_s[place], self._pids[place] = used_s, 0
 
     def members(self) -> Iterator[tuple[int, float]]:
         """Of each its process id, 0 if it has ended, and what it had used then."""

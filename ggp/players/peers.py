@@ -11,11 +11,10 @@ what is left where the bot fails.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-from typing import Any
 
 from ggp.belief import Bags
+from ggp.clocks import Clock, clock_of
 from ggp.errors import ConfigError, MachineError
 from ggp.gdl.program import Program
 from ggp.machine.spiel.twins import Twin, find_twin, twins
@@ -71,10 +70,10 @@ class _Peer(BeliefPlayer):
         states = Drawn(self._twin, self.machine, worlds, self.rng)
         timer = None
         if deadline is not None:
-            timer = Timer(deadline.left_s, by_the_wall=deadline.clock is time.monotonic)
+            timer = Timer(deadline.left_s, by_the_wall=clock_of(deadline.clock) is Clock.WALL)
         action = self._bot.action(states, self.options.simulations, timer)
         moves = candidates(self.machine, bag).values.tolist()
-        return self._move(action, states.draw(), moves), self.unvalued(moves)
+        return self._move(action, moves), self.unvalued(moves)
 
     def _turns(self) -> list[tuple[int, int]]:
         """Our move and our percepts of every turn so far."""
@@ -86,7 +85,7 @@ class _Peer(BeliefPlayer):
             node = tree.parents(node)
         return found[::-1]
 
-    def _move(self, action: int, state: Any, moves: list[int]) -> int:
+    def _move(self, action: int, moves: list[int]) -> int:
         """The move of ours that is an action of the twin.
 
         Raises:
@@ -97,7 +96,7 @@ class _Peer(BeliefPlayer):
             actions = self._twin.actions(role, self.machine.move_text(move))
             if len(actions) == 1 and action in actions[0]:
                 return move
-        raise MachineError(f"no move of {role} is OpenSpiel's {state.action_to_string(action)}")
+        raise MachineError(f"no move of {role} is OpenSpiel's action {action}")
 
 
 class TreePeer(_Peer):

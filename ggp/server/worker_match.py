@@ -216,7 +216,7 @@ class WorkerMatch:
         rng = np.random.default_rng(setup.seed)
         if follow and self._is_told_moves and spec.player is RandomLegal:
             return Follower(machine, role, rng)
-        return make_player(spec, machine, role, rng, report=self._report)
+        return make_player(spec, machine, role, rng, report=self._report, program=self._program)
 
     def _stand_in(self, error: Exception, deadline: Deadline) -> Decision | None:
         """What is decided where the player failed: its best so far, else any legal move.

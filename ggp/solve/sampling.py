@@ -29,6 +29,9 @@ class Decided(Protocol):
     @property
     def probabilities(self) -> Mapping[str, float] | None: ...
 
+    @property
+    def exact(self) -> bool: ...
+
 
 class Chooser(Protocol):
     """What is needed of a player; those of `ggp.players` are such.
@@ -184,8 +187,9 @@ class Asker:
                 chooser.observe(move, percepts)
             decision = chooser.choose()
             drawn.append(_shares(decision, moves))
-            tells = bool(getattr(chooser, "tells_policy", False))
-            self._told[number] = tells and decision.probabilities is not None
+            # Where only some states are known, what is told depends on which.
+            tells = getattr(chooser, "tells_policy", False) and decision.exact
+            self._told[number] = bool(tells and decision.probabilities is not None)
         return len(drawn) - before
 
     @property

@@ -159,7 +159,8 @@ def make(
         except ConfigError as error:  # it was found where the match was begun
             raise PlayerError(str(error)) from error
         report = _Report() if reports else None
-        _player = make_player(found, _machine(order, role), role, rng, clock.tells, report)
+        program, machine = _machine(order, role)
+        _player = make_player(found, machine, role, rng, clock.tells, report, program)
 
     return _reply(act)
 
@@ -202,10 +203,10 @@ def states_visited(player: Player | None) -> int:
 
 
 @lru_cache(maxsize=_MOST_MACHINES)
-def _machine(order: MachineOrder, role: int) -> Machine:
-    """A role's own: no two players share one."""
+def _machine(order: MachineOrder, role: int) -> tuple[Program, Machine]:
+    """The rules, and a role's own machine: no two players share one."""
     program = read_program(order.rules, order.source, files=True)
-    return build_machine(program, order.backend, order.limits, ready=order.ready)
+    return program, build_machine(program, order.backend, order.limits, ready=order.ready)
 
 
 def _reply(act: Callable[[], Decision | None]) -> Reply:

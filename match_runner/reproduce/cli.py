@@ -146,9 +146,9 @@ def reproduce(
     written to DIR, and one report with the paper's numbers, ours, and whether they agree.
 
     Of the papers on kriegspiel it is kriegspiel: the players of the papers against each other and
-    ours. Two grids are in no paper: strength, every player against the best under a clock of 0.3 s
-    on twelve games; and clock, HyperPlay-II against HyperPlay with 1 s and 3 s. With --until
-    decided, each duel of a grid is played until it is clear who is better.
+    ours. Two grids are in no paper: strength, auto, simulations, trees and OpenSpiel's bots under a
+    clock of 0.3 s on our games; and clock, HyperPlay-II against HyperPlay with 1 s and 3 s. With
+    --until decided, each duel of a grid is played until it is clear who is better.
     """
     place = read_place(asked)
     assert place.folder is not None  # the option is required

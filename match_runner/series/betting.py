@@ -39,18 +39,15 @@ class Sample:
     Attributes:
         values: `[V]` between 0 and 1.
         counts: `[V]` how often each came; above 0.
-        sizes: `[V]` by how much bets on it are smaller than others; above 0, at most 1.
     """
 
     values: FloatArray
     counts: FloatArray
-    sizes: FloatArray
 
     @property
     def mean(self) -> float:
-        """Of the values, weighted by counts and sizes."""
-        weights = self.counts * self.sizes
-        return float(weights @ self.values / weights.sum())
+        """Of the values."""
+        return float(self.counts @ self.values / self.counts.sum())
 
     @property
     def other_side(self) -> Sample:
@@ -58,27 +55,17 @@ class Sample:
         return replace(self, values=1.0 - self.values)
 
 
-def sample_of(bounds: tuple[float, float], *groups: Sequence[float]) -> Sample:
+def sample_of(bounds: tuple[float, float], values: Sequence[float]) -> Sample:
     """Values as bets see them.
 
     Args:
         bounds: what values may be at least and at most, the first below the second.
-        groups: values, at least one in each. Of several groups, the mean is that of their means,
-            and how many values each has must not depend on them.
+        values: at least one.
     """
     low, high = bounds
-    fewest = min(map(len, groups))
-    kinds = [np.unique(np.asarray(group, dtype=np.float64), return_counts=True) for group in groups]
-    sizes = [
-        np.full(len(values), fewest / len(group))
-        for (values, _), group in zip(kinds, groups, strict=True)
-    ]
-    values = np.concatenate([values for values, _ in kinds])
-    return Sample(
-        np.clip((values - low) / (high - low), 0.0, 1.0),
-        np.concatenate([counts for _, counts in kinds]).astype(np.float64),
-        np.concatenate(sizes),
-    )
+    kinds, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+    scaled: FloatArray = np.clip((kinds - low) / (high - low), 0.0, 1.0)
+    return Sample(scaled, counts.astype(np.float64))
 
 
 def log_wealth(sample: Sample, mean: float, times: float = 1.0) -> float:
@@ -128,7 +115,7 @@ def _needed(alpha: float) -> float:
 def _growth(sample: Sample, mean: float) -> FloatArray:
     """`[20]` by what the logarithm of each bet's wealth has grown."""
     with np.errstate(divide="ignore"):  # who bets all of it may lose all of it
-        gains = np.log1p(_BETS * sample.sizes * (sample.values / mean - 1.0))
+        gains = np.log1p(_BETS * (sample.values / mean - 1.0))
     found: FloatArray = gains @ sample.counts
     return found
 

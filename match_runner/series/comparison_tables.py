@@ -14,7 +14,7 @@ from match_runner.series.comparison import ComparisonSummary, EqualStates
 from match_runner.series.intervals import interval_text
 from match_runner.series.outcomes import Effort
 from match_runner.series.stopping import ending_text
-from match_runner.series.verdicts import verdict_text
+from match_runner.series.verdicts import SMALL, verdict_text
 
 MOST_ROWS = 24
 """Rows of the table of equal states that are shown; `--json` has all."""
@@ -58,10 +58,13 @@ def show_comparison(summary: ComparisonSummary) -> Iterator[RenderableType]:
 def _verdict(summary: ComparisonSummary) -> Iterator[RenderableType]:
     """How intervals are made, who is the best, and why the series ended."""
     yield from map(Text, summary.methods)
-    if summary.verdict is not None:
+    if len(summary.players) > 2:
+        yield Text("each of these holds by itself; who is the best is judged with all in mind")
+    ending = summary.ending
+    if summary.verdict is not None and (ending is None or ending.outcome != SMALL):
         yield plain(verdict_text(summary.verdict, summary.series.matches_a_round))
-    if summary.ending is not None and summary.ending.outcome is not None:
-        yield Text(ending_text(summary.ending, summary.played), style="bold")
+    if ending is not None and ending.outcome is not None:
+        yield plain(ending_text(ending, summary.verdict, summary.played), "bold")
 
 
 def _players(summary: ComparisonSummary) -> RenderableType:

@@ -157,7 +157,9 @@ def mean_of_means(
 ) -> Interval:
     """The mean of the means of some groups of independent values, with its interval by betting.
 
-    It holds if how many values each group has does not depend on them.
+    Each of k groups has an interval with 1/k of the doubt, and their ends are averaged: so it holds
+    whatever decided how many values each has, as where a duel ends when it is clear who is better.
+    (The mean itself is then a little too far from where nobody is better.)
 
     Args:
         groups: those without values say nothing.
@@ -168,14 +170,20 @@ def mean_of_means(
     mean = math.fsum(math.fsum(group) / len(group) for group in given) / len(given)
     if any(len(group) == 1 for group in given):
         return Interval(mean)
-    return _betting_interval(mean, bounds, LEVEL, *given)
+    level = 1 - (1 - LEVEL) / len(given)
+    found = [mean_interval(group, 0, bounds, fixed=False, level=level) for group in given]
+    low, high = (
+        math.fsum(end for end in ends if end is not None) / len(given)
+        for ends in ((each.low for each in found), (each.high for each in found))
+    )
+    return Interval(mean, min(mean, low), max(mean, high), BETTING)
 
 
 def _betting_interval(
-    mean: float, bounds: tuple[float, float], level: float, *groups: Sequence[float]
+    mean: float, bounds: tuple[float, float], level: float, values: Sequence[float]
 ) -> Interval:
     low, high = bounds
-    ends = bounds_of(sample_of(bounds, *groups), 1 - level)
+    ends = bounds_of(sample_of(bounds, values), 1 - level)
     # The mean is between them, but for the last digit.
     least, most = (low + (high - low) * end for end in ends)
     return Interval(mean, min(mean, least), max(mean, most), BETTING)

@@ -22,6 +22,7 @@ from match_runner.series.verdicts import (
     SMALL,
     SPAN,
     UNDECIDED,
+    Verdict,
     differences_of,
     rounds_to_tell,
     settled,
@@ -167,13 +168,17 @@ def forecast_text(forecast: Forecast) -> str:
     return f"{what}: about {forecast.rounds:,} rounds, {forecast.matches:,} matches{time}"
 
 
-def ending_text(ending: Ending, matches: int) -> str:
+def ending_text(ending: Ending, verdict: Verdict | None, matches: int) -> str:
     """Why a series ended that has."""
     if ending.outcome == DECIDED:
         return f"stopped after {matches:,} matches: decided"
     if ending.outcome == SMALL:
-        worth = f"{ending.until.worth:g}"
-        return f"stopped after {matches:,} matches: the difference is smaller than {worth}"
+        assert verdict is not None  # whole rounds said so
+        worth = f"{ending.until.worth:g} (99 %)"
+        what = f"the difference is smaller than {worth}"
+        if verdict.players > 2:
+            what = f"nobody is better than {verdict.best} by {worth}"
+        return f"stopped after {matches:,} matches: {what}"
     return f"undecided after {matches:,} matches"
 
 

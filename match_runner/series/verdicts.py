@@ -168,7 +168,6 @@ def rounds_to_tell(difference: float, spread: float, num_players: int) -> int | 
     sample = Sample(
         np.array([_scaled(low), _scaled(high)]),
         np.clip([1 - share, share], 1e-12, 1.0),
-        np.ones(2),
     )
     alpha = 1 - level_among(num_players)
     found = times_until_above(sample, _scaled(0.0), alpha, MOST_ROUNDS)

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ggp.belief import Bags
+from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine
 from ggp.machine.base import FloatArray
 from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
@@ -88,7 +89,7 @@ def look_into(task: MindTask) -> None:
         artist = Artist(program, task.side_file)
         if task.move is not None:
             lines = lines_of_play(
-                _player(task, HYPERPLAY2, machine, role),
+                _player(task, HYPERPLAY2, program, machine, role),
                 task.move,
                 range(task.line, task.line + LINES),
                 _soon(LINES_S),
@@ -97,7 +98,7 @@ def look_into(task: MindTask) -> None:
             return
         for name, spec in THINKERS.items():
             report = _Report(link, name)
-            player = _player(task, spec, machine, role, report)
+            player = _player(task, spec, program, machine, role, report)
             if name == "hyperplay":
                 belief = _belief(machine, artist, player.tracker.bag, task.seed)
                 link.send({"kind": "belief", **belief})
@@ -131,13 +132,14 @@ class _Report:
 def _player(
     task: MindTask,
     spec: str,
+    program: Program,
     machine: Machine,
     role: int,
     report: Callable[[Decision], None] | None = None,
 ) -> BeliefPlayer:
     """A player that was told what the role did and saw, all of it within a time."""
     rng = np.random.default_rng(task.seed)
-    player = make_player(parse_spec(spec), machine, role, rng, report=report)
+    player = make_player(parse_spec(spec), machine, role, rng, report=report, program=program)
     assert isinstance(player, BeliefPlayer)
     deadline = _soon(THINKING_S)
     for number, turn in enumerate(task.turns):

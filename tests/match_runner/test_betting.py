@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.intervals import CASES, FEW, misses_of
 from match_runner.series.betting import bounds_of, is_above, sample_of, times_until_above
-from match_runner.series.intervals import mean_interval
+from match_runner.series.intervals import mean_interval, mean_of_means
 from tests.support.effort import examples
 
 ALPHA = 0.01
@@ -71,30 +71,23 @@ def test_many_values_leave_little_room() -> None:
         assert high - low < width
 
 
-def test_groups_count_equally() -> None:
-    rng = np.random.default_rng(3)
-    one, two = rng.integers(0, 2, 40).tolist(), rng.integers(0, 2, 40).tolist()
-    # Of equally many values each, they are one sample.
-    together = bounds_of(sample_of((0, 1), one, two), ALPHA)
-    assert together == pytest.approx(bounds_of(sample_of((0, 1), one + two), ALPHA))
-    sample = sample_of((0, 1), [0.0] * 10, [1.0] * 40)
-    assert sample.mean == pytest.approx(0.5)
-    low, high = bounds_of(sample, ALPHA)
-    assert low < 0.5 < high
-
-
-def test_means_of_unequal_groups_miss_rarely() -> None:
+def test_means_of_groups_hold_where_values_decide_how_many_there_are() -> None:
+    """Each group ends when it is clear on which side of 50 its mean is."""
     rng = np.random.default_rng(7)
-    cases = [CASES[name] for name in ("win or loss, 9 in 10", "win, draw or loss", "mostly draws")]
-    mean = sum(case.mean for case in cases) / 300
     missed = 0
-    for _ in range(examples(1_000)):
-        groups = [
-            case.draw(rng, num).tolist() for case, num in zip(cases, (5, 12, 30), strict=True)
-        ]
-        low, high = bounds_of(sample_of((0, 100), *groups), ALPHA)
-        missed += not low <= mean <= high
-    assert missed <= 0.015 * examples(1_000)
+    for _ in range(examples(60)):
+        groups = []
+        for _ in range(6):
+            values = rng.choice([0.0, 100.0], 60, p=[0.35, 0.65]).tolist()
+            ends = (
+                n for n in range(4, 60, 4) if is_above(sample_of((0, 100), values[:n]), 0.5, ALPHA)
+            )
+            groups.append(values[: next(ends, 60)])
+        found = mean_of_means(groups)
+        assert found.low is not None
+        assert found.high is not None
+        missed += not found.low <= 65 <= found.high
+    assert missed == 0
 
 
 def test_how_often_values_must_come_is_when_they_decide() -> None:
