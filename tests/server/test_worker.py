@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 
 from ggp import children
 from ggp.errors import LocalProtocolError
+from ggp.gdl.games import find_game
+from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine
 from ggp.players import Decision, MoveValue, Player, PlayerSpec, make_player
 from ggp.players.hyperplay import HyperPlay
@@ -209,6 +211,7 @@ def _careless(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
         rng: np.random.Generator,
         *,
         report: Callable[[Decision], None] | None = None,
+        program: Program,
     ) -> Player:
         if spec.player is HyperPlay and "make" in Careless.mistakes:
             raise TypeError("a mistake")
@@ -256,6 +259,22 @@ def test_whatever_a_player_raises_the_match_goes_on(
     decision = asked(3, first)
     assert decision.fault is None
     assert "pass" in {value.move for value in decision.values}
+
+
+def test_a_peer_that_is_served_decides_by_itself() -> None:
+    """It is told the rules, without which it knows no twin of the game."""
+    pytest.importorskip("pyspiel")
+    told: list[Answer] = []
+    match = worker_match.WorkerMatch(lambda answer: told.append(answer), lambda: False)
+    rules = find_game("tic_tac_toe").read_text(encoding="utf-8")
+    peer = setup(rules, "peer:openspiel-mcts:simulations=2000", "propnet")
+    match.build(replace(peer, role="xplayer"))
+    order = Think(1, 0, (), time.monotonic() + 1.0)
+    match.take_note(order)
+    match.think(order)
+    answer = told[-1]
+    assert isinstance(answer, MoveReport)
+    assert answer.decision.fault is None
 
 
 def test_reports_come_at_once_and_a_newer_order_breaks_an_older_off() -> None:
