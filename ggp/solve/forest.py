@@ -47,6 +47,15 @@ class Forest:
     worth: FloatArray
     best: FloatArray
 
+    def local(self, strategies: Strategies) -> list[FloatArray]:
+        """Strategies numbered as in the tree, numbered as here."""
+        return [each[side.sequences] for each, side in zip(strategies, self.sides, strict=True)]
+
+    def best_response(self, strategies: Strategies, player: int) -> FloatArray:
+        """`[S]` a player's pure best response to the others' strategies, numbered as here."""
+        gains = self.gains(player, self.plans(strategies), self.best[:, player])
+        return self.sides[player].best_response(gains)
+
     def plans(self, strategies: Strategies) -> list[FloatArray]:
         """`[S]` of each player."""
         return [side.plan(each) for side, each in zip(self.sides, strategies, strict=True)]
@@ -165,11 +174,7 @@ def _kinds(tree: GameTree) -> IntArray:
 
 def evaluate(tree: GameTree, strategies: Strategies) -> Walked:
     """What strategies, numbered as in the tree, are worth."""
-
-    def play(forest: Forest) -> Strategies:
-        return [s[side.sequences] for s, side in zip(strategies, forest.sides, strict=True)]
-
-    return walk(tree, play)
+    return walk(tree, lambda forest: forest.local(strategies))
 
 
 def _forest(

@@ -31,9 +31,8 @@ def best_response(tree: GameTree, strategies: Strategies, player: int) -> Walked
     """The profile with one player's strategy replaced by a pure best response to the others'."""
 
     def play(forest: Forest) -> Strategies:
-        found = [s[side.sequences] for s, side in zip(strategies, forest.sides, strict=True)]
-        gains = forest.gains(player, forest.plans(found), forest.best[:, player])
-        found[player] = forest.sides[player].best_response(gains)
+        found = forest.local(strategies)
+        found[player] = forest.best_response(found, player)
         return found
 
     return walk(tree, play)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from ggp.machine.spiel.twins import twins
 from match_runner.reproduce.duels import Duel
 from match_runner.reproduce.figures import score_text
 from match_runner.reproduce.grid import (
@@ -62,10 +63,7 @@ PLAYERS = (AUTO, HYPERPLAY2, HYPERPLAY, ISMCTS, MCTS, "pimc", SPIEL_ISMCTS, SPIE
 OPPONENTS = (AUTO, HYPERPLAY2, HYPERPLAY)
 """Whom every player meets."""
 
-PEER_GAMES = (
-    *("connect_four", "breakthrough", "tic_tac_toe", "othello"),
-    *("krieg_tic_tac_toe", "phantom_ttt", "dark_hex", "kuhn_poker", "leduc_poker"),
-)
+PEER_GAMES = tuple(game for game in GAMES if game in twins())
 """Games that OpenSpiel has too."""
 
 
