@@ -104,6 +104,7 @@ class PlayerApart:
         self._lives = 0
         self._start_s = self._clock_s = self._until_s = self._give_up_s = math.inf
         self._cpu_s = 0.0  # that all calls took
+        self._asked_s = 0.0  # CPU time of the process when it was last asked
         self._turns: list[ToldTurn] = []
         self._told = 0  # turns that the player in the process knows
         self._lost: GGPError | None = None  # why there is no answer this turn
@@ -255,12 +256,11 @@ class PlayerApart:
         self._is_made = True
 
     def _ask(self, function: Callable[..., Reply], *args: Any) -> Reply:
-        assert self._pool is not None
-        pool, began_s = self._pool, self._pool.cpu_seconds()
         reply: Reply = self._call(function, *args)
+        assert self._pool is not None
         self._states = reply.states_visited
         # What it says of its copies is believed, but not that it used less than the system says.
-        self._cpu_s += max(reply.cpu_s, pool.cpu_seconds() - began_s)
+        self._cpu_s += max(reply.cpu_s, self._pool.cpu_seconds() - self._asked_s)
         raised = reply.raised
         if raised is None:
             return reply
@@ -272,11 +272,11 @@ class PlayerApart:
         """Have a function called in the process, as long as the clock says."""
         assert self._pool is not None
         news: queue.SimpleQueue[Decision | None] = queue.SimpleQueue()
-        self._is_busy, began_s = True, self._pool.cpu_seconds()
+        self._is_busy, self._asked_s = True, self._pool.cpu_seconds()
         future = self._pool.submit(function, args, news.put)
         future.add_done_callback(lambda _: news.put(None))
         try:
-            while (decision := self._heard(news, began_s)) is not None:
+            while (decision := self._heard(news)) is not None:
                 if self._report is not None:
                     self._report(decision)
         except queue.Empty:
@@ -299,11 +299,8 @@ class PlayerApart:
         self._clock_s, self._until_s = clock_s, self.clock() + clock_s + grace_s
         self._give_up_s = now_s + backstop_s(clock_s) if self._kind is Clock.CPU else math.inf
 
-    def _heard(self, news: queue.SimpleQueue[_T], began_s: float) -> _T:
+    def _heard(self, news: queue.SimpleQueue[_T]) -> _T:
         """What comes next.
-
-        Args:
-            began_s: CPU time of the process when it was asked.
 
         Raises:
             queue.Empty: nothing as long as the clock says.
@@ -312,7 +309,7 @@ class PlayerApart:
             return news.get(timeout=_seconds(self._until_s - time.monotonic()))
         while True:
             assert self._pool is not None
-            left_s = self._until_s - self._cpu_s - (self._pool.cpu_seconds() - began_s)
+            left_s = self._until_s - self._cpu_s - (self._pool.cpu_seconds() - self._asked_s)
             left_s = min(left_s, self._give_up_s - time.monotonic())
             try:
                 # Threads use more CPU time than passes on the wall.
