@@ -16,8 +16,8 @@ How a server uses it:
                                      receipt.ask.deadline_s at the latest
         text = lobby.answer(receipt.ask, move, now)    and send it
 
-Where no particle fits `ask.history`, `ask.doubts` has other readings of what was told; the one
-that fits goes to `answer` as `believed`.
+Where no particle fits `ask.history`, `ask.doubts` has other readings of what was told; the first
+that fits, be it `ask.history`, goes to `answer` as `believed`.
 
 A match that finds no room, or gives its place up (`places`), is remembered: as soon as there is
 room, its next message begins it again, with `receipt.began` and the history it had.
@@ -177,7 +177,8 @@ class Lobby:
             ask: as a receipt gave it.
             move: canonical KIF, None if none is known; not needed to say `ready`.
             now: when the text is sent; an answer after the clock's end counts as late.
-            believed: one of `ask.doubts`, if it fits and `ask.history` does not.
+            believed: `ask.history` if it fits for certain, one of `ask.doubts` if that fits and
+                none before it does; None where nobody found out.
         """
         session = self._sessions.numbered(ask.match)
         if session is None:
@@ -194,11 +195,17 @@ class Lobby:
         if session is not None:
             session.undelivered(ask)
 
-    def resume(self, now: float) -> None:
+    def resume(self, now: float, listens_since_s: float | None = None) -> None:
         """Take note that all live matches go on after an end of the server: a server that is not
-        heard of for one more clock is not there any more."""
+        heard of for one more clock is not there any more.
+
+        Args:
+            now: seconds of the same clock.
+            listens_since_s: since when messages come to us, now if None: those that were sent
+                before it, and since the latest that came, are lost.
+        """
         for session in self.live:
-            session.resumed_at_s = now
+            session.resume(now, now if listens_since_s is None else listens_since_s)
 
     def forget(self, now: float) -> tuple[int, ...]:
         """Forget matches gone silent; gives those that need their worker no longer."""

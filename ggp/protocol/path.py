@@ -8,6 +8,8 @@ for our answer, or where the joint move does not hold the move we answered in ti
     (PLAY m NIL)         while we think: turn 0 again
     (PLAY m (noop a))    turn 1, in plain GDL; our move was replaced by noop. We answer b in time
     (PLAY m (noop a))    turn 1 again, since b is not in it; if we had answered noop: turn 2
+
+Where we were down in between, the latter says nothing: turns may have been lost (`hypotheses`).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ggp.errors import RemoteProtocolError
+from ggp.protocol.hypotheses import Hypotheses
 from ggp.protocol.messages import MAX_TURN, Play
 from ggp.protocol.spelling import Outline
 from ggp.protocol.transitions import Event
@@ -26,9 +29,6 @@ MAX_GAP = 200
 
 MAX_CHARS = 4_000_000
 """Characters of percepts that are kept; what is told later counts as not known."""
-
-MAX_LOST = 3
-"""Turns in a row that may have been lost, where turns have no numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,6 @@ class Path:
         role: ours, canonical.
 
     Attributes:
-        history: the turns played before the latest play message.
         turn: the number of these, None before the first play message.
         num_chars: characters of percepts that were told.
         started_again: whether the start message was repeated since the latest turn; then a
@@ -80,27 +79,37 @@ class Path:
     """
 
     def __init__(self, outline: Outline, role: str) -> None:
-        self.history: History = ()
         self.turn: int | None = None
         self.started_again = False
+        self._hypotheses = Hypotheses()
         self._outline, self._role = outline, role
         self._first_number = 0
         self._texts: dict[int, tuple[str, ...] | None] = {}
         self._missing: set[int] = set()
         self.num_chars = 0
 
-    def read(self, message: Play, answers: Mapping[int, Answered]) -> Reading:
+    @property
+    def history(self) -> History:
+        """The turns played before the latest play message."""
+        return self._hypotheses.history
+
+    def read(
+        self, message: Play, answers: Mapping[int, Answered], *, was_deaf: bool = False
+    ) -> Reading:
         """What a message means; changes nothing.
 
         Args:
             message: of this match.
             answers: what became of the questions so far, by turn.
+            was_deaf: whether messages may have been lost since the one before, because nobody
+                listened.
 
         Raises:
             RemoteProtocolError: this would be turn `MAX_TURN` + 1, or too many are missing.
         """
         told = read_heard(message.last_move, message.told, self._outline, self._role)
-        turn = self._turn_of(message, told, answers)
+        is_doubtful = was_deaf or bool(self._hypotheses.lost)
+        turn = self._turn_of(message, told, answers, is_doubtful=is_doubtful)
         if turn > MAX_TURN:
             raise RemoteProtocolError(
                 f"match {message.match_id} goes on beyond the limit of {MAX_TURN} turns"
@@ -113,8 +122,22 @@ class Path:
         event = self._event(turn, told, has_number=message.turn is not None)
         return Reading(event, turn, told if turn else None)
 
-    def follow(self, message: Play, reading: Reading, answers: Mapping[int, Answered]) -> None:
-        """Take note of what a message means: a new turn, a revised one, or a missed one."""
+    def follow(
+        self,
+        message: Play,
+        reading: Reading,
+        answers: Mapping[int, Answered],
+        deaf: int | None = None,
+    ) -> None:
+        """Take note of what a message means: a new turn, a revised one, or a missed one.
+
+        Args:
+            message: of this match.
+            reading: of it.
+            answers: what became of the questions so far, by turn.
+            deaf: how many turns were probably lost before it because nobody listened; None if
+                somebody did. It counts where turns have no numbers.
+        """
         turn, told = reading.turn, reading.told
         heard = message.told
         if told is not None:
@@ -124,53 +147,51 @@ class Path:
         if reading.event is Event.PLAY_LATE and told is not None:
             self._missing.discard(turn - 1)
             before, after = self.history[: turn - 1], self.history[turn:]
-            self.history = (*before, _turn(told, answers.get(turn - 1, Answered())), *after)
+            late = _turn(told, answers.get(turn - 1, Answered()))
+            self._hypotheses.rewrite((*before, late, *after))
             self._texts[turn] = heard
             return
         if reading.event is Event.PLAY_REVISED:
-            self.history = self.history[: max(turn - 1, 0)]
+            self._hypotheses.rewrite(self.history[: max(turn - 1, 0)])
             self._missing = {each for each in self._missing if each < turn - 1}
             self._texts = {each: text for each, text in self._texts.items() if each < turn}
         if self.turn is None and message.turn is not None:
             self._first_number = message.turn - turn
-        turns = list(self.history)
-        for missed in range(len(turns), turn - 1):
-            turns.append(_turn(Heard(None, None), answers.get(missed, Answered())))
-            self._missing.add(missed)
-        if told is not None:
-            turns.append(_turn(told, answers.get(turn - 1, Answered())))
-        self.history = tuple(turns)
-        self.turn = turn
+        last = None if told is None else _turn(told, answers.get(turn - 1, Answered()))
+        if message.turn is not None:
+            turns = list(self.history)
+            for missed in range(len(turns), turn - 1):
+                turns.append(_turn(Heard(None, None), answers.get(missed, Answered())))
+                self._missing.add(missed)
+            self._hypotheses.rewrite((*turns, *([] if last is None else [last])))
+        elif last is not None:
+            self._hypotheses.extend(last, deaf)
+        self.turn = len(self.history)
         self.started_again = False
-        self._texts[turn] = heard
+        self._texts[self.turn] = heard
 
     def doubts(self, message: Play) -> tuple[History, ...]:
         """Other readings of what was told, likeliest first, if no particle fits the history.
 
-        They are: that the latest message, where it has no number, came twice; that moves
-        which were only assumed, and answers taken to be in time, were not; that turns before
-        the latest message were lost.
+        They are: that other turns were lost while we were down; that the latest message, where
+        it has no number, came twice; that moves which were only assumed, and answers taken to be
+        in time, were not; that turns were lost although we seem to have heard all.
         """
-        doubts: list[History] = []
+        doubts = list(self._hypotheses.lost)
         told_before = (self._texts.get(turn) for turn in range(self.turn or 0))
         if message.turn is None and message.told in told_before:
             doubts.append(self.history[:-1])
         doubts.append(without_assumptions(self.history))
-        if message.turn is None and self.history:
-            *before, last = self.history
-            answered = _turn(Heard(None, None), Answered(last.submitted, last.in_time))
-            last = PathTurn(None if last.assumed else last.move, last.percepts)
-            for num in range(MAX_LOST):
-                doubts.append((*before, answered, *[PathTurn()] * num, last))
-        return tuple(doubt for doubt in doubts if doubt != self.history)
+        doubts += self._hypotheses.missed
+        return tuple(doubt for doubt in dict.fromkeys(doubts) if doubt != self.history)
 
     def believe(self, history: History) -> None:
-        """Take one of the `doubts` for what happened."""
+        """Take the history, or one of the `doubts`, for what fits."""
+        self._hypotheses.settle(history)
         if self.turn is not None and len(history) != self.turn:
             text = self._texts.pop(self.turn)
             self.turn = len(history)
             self._texts.setdefault(self.turn, text)
-        self.history = history
 
     def _event(self, turn: int, told: Heard, *, has_number: bool) -> Event:
         current = self.turn
@@ -187,7 +208,9 @@ class Path:
         same = told.move in (None, known.move) and told.percepts == known.percepts
         return Event.PLAY_AGAIN if same else Event.PLAY_REVISED
 
-    def _turn_of(self, message: Play, told: Heard, answers: Mapping[int, Answered]) -> int:
+    def _turn_of(
+        self, message: Play, told: Heard, answers: Mapping[int, Answered], *, is_doubtful: bool
+    ) -> int:
         if message.turn is not None:
             nothing = message.last_move is None and not message.told
             if self.turn is None and message.turn == 1 and nothing:
@@ -202,17 +225,23 @@ class Path:
             tells_moves = not (self._outline.is_gdl2 or self._outline.may_hide)
             if is_first or self.started_again or tells_moves:
                 return 0
-        again = self._same_text(current, message, told, latest)
+        again = self._same_text(current, message, told, latest, is_doubtful=is_doubtful)
         return current + 1 if again is None else again
 
-    def _same_text(self, current: int, message: Play, told: Heard, latest: Answered) -> int | None:
-        """The turn that was told in the same words, if this cannot be a new one."""
+    def _same_text(
+        self, current: int, message: Play, told: Heard, latest: Answered, *, is_doubtful: bool
+    ) -> int | None:
+        """The turn that was told in the same words, if this cannot be a new one.
+
+        A joint move without what we answered shows that only while it is known which turn we
+        answered: if turns were lost, it was another one, and our move may have been illegal.
+        """
         not_ours = (
             not self._outline.is_gdl2
             and latest.in_time
             and told.move not in (None, latest.submitted)
         )
-        if not_ours or (latest.is_open and not latest.is_lost):
+        if not is_doubtful and (not_ours or (latest.is_open and not latest.is_lost)):
             told_before = range(current, 0, -1)
         elif latest.is_open or latest.is_lost:
             told_before = range(current, current - 1, -1)

@@ -35,7 +35,7 @@ class Ask:
         asked_at_s: when the message came.
         deadline_s: when to send the answer at the latest: the clock less the margin.
         doubts: other readings of what the server told, likeliest first: histories to try if
-            no particle fits `history`. Tell `answer` which one was believed.
+            no particle fits `history`. Tell `answer` which of all these fits first.
     """
 
     number: int

@@ -7,10 +7,13 @@ was decided about duplicates, gaps and the like is in `docs/protocol.md`.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from statistics import median
 
 from ggp.errors import LocalProtocolError
+from ggp.protocol.hypotheses import turns_within
 from ggp.protocol.messages import BUSY, NIL, READY, Abort, Dialect, Play, Start, Stop
 from ggp.protocol.oddities import odd_start, odd_turn
 from ggp.protocol.path import Path
@@ -31,6 +34,12 @@ MAX_UNPLAYED_S = 2 * 60 * 60.0
 
 MAX_REPEATED = 8
 """Turns of a match that is over which are answered as before; nothing else is kept of it."""
+
+NUM_TURN_TIMES = 8
+"""Of the latest turns it is known how long they took."""
+
+MIN_TURN_S = 0.05
+"""A turn of which somebody else is asked takes that long."""
 
 _NO_RULES = Outline()
 
@@ -54,6 +63,8 @@ class Session:
         heard_at_s: when the server last said anything.
         resumed_at_s: when we were started again in the middle of the match, None if the server
             has said something since.
+        listens_since_s: since when messages came to us, where that is later than the latest one:
+            turns may have been lost before; None otherwise.
         has_place: whether it may have a worker; a match that found no room, or gave its place
             up, is only remembered.
 
@@ -77,11 +88,13 @@ class Session:
         self.dialect: Dialect | None = None
         self.heard_at_s = 0.0
         self.resumed_at_s: float | None = None
+        self.listens_since_s: float | None = None
         self.has_place = True
         self._path = Path(self.outline, self.role)
         self._next_number = next_number
         self._margin_s = margin_s
         self._questions = Questions()
+        self._turn_times: deque[float] = deque(maxlen=NUM_TURN_TIMES)
 
     @property
     def history(self) -> History:
@@ -142,8 +155,20 @@ class Session:
                 receipt = self._receive_play(message, now)
             case Stop() | Abort():
                 receipt = self._receive_end(message)
-        self.heard_at_s, self.resumed_at_s = now, None
+        self.heard_at_s, self.resumed_at_s, self.listens_since_s = now, None, None
         return receipt
+
+    def resume(self, now: float, listens_since_s: float) -> None:
+        """Take note that we were started again.
+
+        Args:
+            now: when.
+            listens_since_s: since when somebody listens: messages wait in the queue of a socket
+                that outlived us, and are not lost.
+        """
+        self.resumed_at_s = now
+        if listens_since_s > self.heard_at_s:
+            self.listens_since_s = listens_since_s
 
     def give_up(self) -> None:
         """Take note that there is no room for a worker: what was asked is not answered."""
@@ -161,7 +186,8 @@ class Session:
             ask: as it was given.
             move: canonical KIF; None if none is known, or only `ready` is to be said.
             now: when the text is sent.
-            believed: one of `ask.doubts`, if it fits and `ask.history` does not.
+            believed: `ask.history` if it fits for certain, one of `ask.doubts` if that fits and
+                none before it does; None where nobody found out.
         """
         if ask.wants_move:
             text = self._answer_move(ask, move, now, believed)
@@ -180,7 +206,7 @@ class Session:
         if question.reply is None:
             question.submitted, question.reply = move, self._spelled(move)
             question.in_time = was_open and not question.is_lost and now <= question.ends_at_s
-            if was_open and believed in ask.doubts:
+            if was_open and believed is not None and believed in (ask.history, *ask.doubts):
                 self._path.believe(believed)
                 question = self._questions.move(question, ask.turn, len(believed))
         return question.reply or self._spelled(move)
@@ -218,13 +244,16 @@ class Session:
         if self.state is MatchState.OVER:
             return self._receive_late(play)
         answers = self._questions.answers(now)
-        reading = self._path.read(play, answers)
+        deaf = self._deaf_turns(now)
+        reading = self._path.read(play, answers, was_deaf=deaf is not None)
         action = self._step(reading.event)
         notes = odd_turn(reading, len(self.history), answers)
         match action:
             case Action.ASK_MOVE:
+                if self.dialect is not None and deaf is None:
+                    self._turn_times.append(now - self.heard_at_s)
                 self.dialect = self._dialect_of(play)
-                self._path.follow(play, reading, answers)
+                self._path.follow(play, reading, answers, deaf)
                 if reading.event is Event.PLAY_REVISED:
                     self._questions.take_back(reading.turn)
                 doubts = self._path.doubts(play)
@@ -236,6 +265,17 @@ class Session:
                 question = self._questions.of(reading.turn)
                 return self._as_before(reading.event, question, notes)
         return Receipt(event=reading.event, reply=BUSY, notes=notes)
+
+    def _deaf_turns(self, now: float) -> int | None:
+        """How many turns were probably lost since the latest message because nobody listened;
+        None if somebody did."""
+        if self.listens_since_s is None:
+            return None
+        clock_s = float(self.start.play_clock_s)
+        turn_s = max(median(self._turn_times or [clock_s]), MIN_TURN_S)
+        first_s = self.start.start_clock_s if self.dialect is None else turn_s
+        deaf_s = min(self.listens_since_s, now) - self.heard_at_s
+        return turns_within(deaf_s, first_s, turn_s)
 
     def _receive_late(self, play: Play) -> Receipt:
         """What to do about a turn of a match that is over: it may be the last that comes twice."""

@@ -57,12 +57,18 @@ class HostReply:
 class Host:
     """All matches, with their workers. Everything but `__init__` needs a running loop.
 
+    Args:
+        options: of the server.
+        listens_since_s: since when messages come to this host or one before it that left its
+            matches, on `time.monotonic`; now if None.
+
     Raises:
         ConfigError: the name is no symbol.
     """
 
-    def __init__(self, options: HostOptions) -> None:
+    def __init__(self, options: HostOptions, listens_since_s: float | None = None) -> None:
         self.options = options
+        self._listens_since_s = time.monotonic() if listens_since_s is None else listens_since_s
         self.lobby = Lobby(
             options.name,
             matches=options.matches,
@@ -89,8 +95,9 @@ class Host:
         self.pool.open()
         options = self.options
         if options.log_folder is not None:
-            for restored in restore(options.log_folder, self.lobby, time.monotonic()):
-                self._resume(restored)
+            now_s = time.monotonic()
+            for each in restore(options.log_folder, self.lobby, now_s, self._listens_since_s):
+                self._resume(each)
         self._background.start(self._forget())
 
     def hurry(self) -> None:
@@ -208,7 +215,7 @@ class Host:
     def _resume(self, restored: Restored) -> None:
         opening = restored.opening
         log = self._logs.resume(restored.path, opening.start.match_id, restored.began_s)
-        self._new_match(opening, log).resume(restored.ask)
+        self._new_match(opening, log).resume(restored.ask, self._listens_since_s)
 
     def _new_match(self, opening: Opening, log: MatchLog, peer: str = "") -> HostedMatch:
         latency = self._latencies.of(peer) if self.options.margin_s is None else None

@@ -15,14 +15,15 @@ Every line has `t`, seconds since the log began, and `event`:
 | `note` | `text`: something odd about a message, or an error of the server |
 | `end` | `why`: `stop`, `abort`, `silent`, `gave way` (to another match, and may go on), |
 | | `replaced`, `server ended`, `log full` |
-| `resumed` | the match goes on: the server was started again, or there is room again |
+| `resumed` | the match goes on: the server was started again, or there is room again; |
+| | `listens_at`: since when, as `t`, messages come to it; null if always |
 
 A `decision` has `turn` (turns played before it), `move` (canonical KIF), `source` (`thinker`,
 `understudy`, `last resort`), `final` (false if it is the best so far, because time was up),
-`reading` (0, or which other reading of the messages it fits: see `Ask.doubts`) and the fields
-of `ggp.players.Decision`: `values` (a list of `move`, `value`, `stderr`, `visits`),
-`particles`, `exact`, `states_visited`, `seconds`, `fault`, `probabilities` (by move, or null);
-null where nobody decided.
+`reading` (0, or which other reading of the messages it fits: see `Ask.doubts`; null where it is
+not known to fit any) and the fields of `ggp.players.Decision`: `values` (a list of `move`, `value`,
+`stderr`, `visits`), `particles`, `exact`, `states_visited`, `seconds`, `fault`, `probabilities` (by
+move, or null); null where nobody decided.
 
 The last line may be torn, if the server was killed. Match ids come from strangers: the name of
 a file is made of letters, digits, `-` and `_` only.
@@ -105,7 +106,7 @@ class MatchLog:
         """Add a line."""
         if self._file is None:
             return
-        t = round(time.monotonic() - self._began_s, 4)
+        t = self.seconds_at(time.monotonic())
         line = json.dumps({"t": t, "event": event, **fields}) + "\n"
         self._left -= len(line)
         is_full = self._left < 0
@@ -120,6 +121,10 @@ class MatchLog:
         except OSError as error:
             _log.warning("the log %s ends here: %s", self.path, error)
             self.close()
+
+    def seconds_at(self, time_s: float) -> float:
+        """What `t` is at a time of `time.monotonic`."""
+        return round(time_s - self._began_s, 4)
 
     def reopen(self) -> None:
         """Go on with the file after `close`."""

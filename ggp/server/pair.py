@@ -45,15 +45,15 @@ class Choice:
         source: whose it is: `thinker`, `understudy`, `last resort`.
         final: false if it is the best so far because time was up.
         decision: what came with it, None for a last resort.
-        reading: which reading of the history it fits: 0 for the history of the question,
-            then its doubts.
+        reading: which reading of the history it fits, and none before it: 0 for the history of
+            the question, then its doubts; None where nobody found out.
     """
 
     move: str
     source: str
     final: bool
     decision: Decision | None
-    reading: int = 0
+    reading: int | None = None
 
 
 class WorkerPair:

@@ -53,12 +53,15 @@ class Restored:
     ask: Ask | None
 
 
-def restore(folder: Path, lobby: Lobby, now: float) -> tuple[Restored, ...]:
+def restore(
+    folder: Path, lobby: Lobby, now: float, listens_since_s: float | None = None
+) -> tuple[Restored, ...]:
     """Put unfinished matches back into a new lobby; those gone silent are forgotten.
 
     Args:
         folder: of logs.
         now: of `time.monotonic`.
+        listens_since_s: since when messages come to us, on the same clock; now if None.
     """
     found = []
     for _, path in sorted(_unfinished(folder)):
@@ -69,7 +72,7 @@ def restore(folder: Path, lobby: Lobby, now: float) -> tuple[Restored, ...]:
             continue
         if restored is not None:
             found.append(restored)
-    lobby.resume(now)
+    lobby.resume(now, listens_since_s)
     lobby.forget(now)
     alive = {session.serial for session in lobby.live}
     return tuple(each for each in found if each.opening.match in alive)
@@ -112,15 +115,21 @@ class Retelling:
                 return receipt
             case "decision" if ask is not None:
                 self._move = str(event["move"])
-                self._believed = reading_of(ask, int(event["reading"]))
+                self._believed = reading_of(ask, event["reading"])
             case "sent" if ask is not None and event.get("turn") in (None, ask.turn):
                 self._lobby.answer(ask, self._move, at_s, self._believed)
+            case "resumed" if self.opening is not None:
+                session = self._lobby.session(self.opening.match)
+                listens_at_s = event.get("listens_at")
+                if session is not None and listens_at_s is not None:
+                    session.resume(at_s, at_s - float(event["t"]) + float(listens_at_s))
         return None
 
 
-def reading_of(ask: Ask, reading: int) -> History | None:
-    """One of the doubts of a question by its number from 1; None for its own history."""
-    return ask.doubts[reading - 1] if 0 < reading <= len(ask.doubts) else None
+def reading_of(ask: Ask, reading: int | None) -> History | None:
+    """The history of a question (0) or one of its doubts by its number from 1; None if unknown."""
+    readings = (ask.history, *ask.doubts)
+    return readings[reading] if reading is not None and 0 <= reading < len(readings) else None
 
 
 def _unfinished(folder: Path) -> Iterator[tuple[str, Path]]:

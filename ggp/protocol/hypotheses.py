@@ -1,0 +1,123 @@
+"""Which turns were lost: the histories that agree with the messages that came.
+
+Where turns have no numbers, no message tells how many came before it. A server plays on while we
+are down, and what it sent then is gone. For example, with one move of ours a turn:
+
+    (PLAY m (a b))       turn 4; we answer c, and are down for three turns
+    (PLAY m (noop d))    turn 5, 6, 7 or 8
+
+So all of these are kept as *hypotheses*, the likeliest first, and every later message extends each
+of them. They are told apart by those who know the rules: a history that no particle fits is
+refuted, and with it all that continues it. `settle` is told which one fits; those before it were
+tried and are dropped, those after it wait for the day when it is refuted too.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ggp.protocol.turns import History, PathTurn
+
+MAX_LOST = 3
+"""Turns in a row that may have been lost although we seem to have heard all."""
+
+MAX_ESTIMATED = 12
+"""Turns in a row that are taken for lost at most, however long we were down: what follows more
+unknown turns than these tells next to nothing."""
+
+AROUND = 3
+"""So far from the likeliest number of lost turns others are thought of."""
+
+MAX_HYPOTHESES = 9
+
+
+class Hypotheses:
+    """What may have happened in a match so far.
+
+    Attributes:
+        history: the likeliest.
+        lost: the others since turns may have been lost while we were down, likeliest first.
+    """
+
+    def __init__(self) -> None:
+        self.history: History = ()
+        self.lost: tuple[History, ...] = ()
+        self._missed: tuple[History, ...] = ()
+
+    @property
+    def missed(self) -> tuple[History, ...]:
+        """Others, of turns that were lost although we seem to have heard all."""
+        return self._missed
+
+    def rewrite(self, history: History) -> None:
+        """Take what is told now for certain."""
+        self.history, self.lost, self._missed = history, (), ()
+
+    def extend(self, last: PathTurn, deaf: int | None = None) -> None:
+        """Another turn was told.
+
+        Args:
+            last: the turn, as if none was lost before it.
+            deaf: how many turns were probably lost before it while we were down; None if we
+                were not.
+        """
+        if deaf is None:
+            self.lost = tuple((*each, last) for each in self.lost)
+            # Those of earlier turns are here only if nobody could tell what fits.
+            earlier = tuple((*each, last) for each in self._missed)
+            missed = tuple(with_lost(self.history, last, num) for num in range(1, MAX_LOST + 1))
+            self.history = (*self.history, last)
+            self._missed = (*missed, *earlier)[: MAX_HYPOTHESES - 1]
+            return
+        before = (self.history, *self.lost, *self._missed)
+        ranked = [
+            (rank + place, with_lost(each, last, num))
+            for rank, each in enumerate(before)
+            for place, num in enumerate(likely_numbers(deaf))
+        ]
+        ranked.sort(key=lambda each: each[0])
+        self.history, *others = dict.fromkeys(history for _, history in ranked[:MAX_HYPOTHESES])
+        self.lost, self._missed = tuple(others), ()
+
+    def settle(self, history: History) -> None:
+        """Take note that a history fits, and none before it in the order they are asked in:
+        `history`, `lost`, any other."""
+        if history != self.history:
+            place = self.lost.index(history) if history in self.lost else len(self.lost)
+            self.history, self.lost = history, self.lost[place + 1 :]
+        self._missed = ()
+
+
+def likely_numbers(deaf: int) -> list[int]:
+    """Numbers of lost turns, likeliest first: those near an estimate, and none.
+
+    Servers go on faster without us than with us, so that more is likelier than fewer.
+    """
+    near = range(max(0, deaf - AROUND), deaf + AROUND + 1)
+    return sorted({0, *near}, key=lambda num: (abs(num - deaf), -num))
+
+
+def with_lost(before: History, last: PathTurn, num: int) -> History:
+    """A history with a number of lost turns before the last one.
+
+    What we answered last was then for the first of the lost turns.
+    """
+    if num == 0:
+        return (*before, last)
+    move = last.submitted if last.in_time else None
+    answered = PathTurn(move, None, last.submitted, last.in_time, assumed=move is not None)
+    told = PathTurn(None if last.assumed else last.move, last.percepts)
+    return (*before, answered, *[PathTurn()] * (num - 1), told)
+
+
+def turns_within(deaf_s: float, first_s: float, turn_s: float) -> int:
+    """How many turns began while nobody listened, at most `MAX_ESTIMATED`.
+
+    Args:
+        deaf_s: from the latest message to the time when we listened again.
+        first_s: from the latest message to the next one, if all goes on as before.
+        turn_s: what a turn takes, positive.
+    """
+    if deaf_s <= first_s:
+        return 0
+    return min(MAX_ESTIMATED, 1 + math.floor((deaf_s - first_s) / turn_s))

@@ -1,0 +1,157 @@
+"""Turns that were lost while we were down: in whole matches, and what is kept of them when."""
+
+from __future__ import annotations
+
+import pytest
+
+from ggp.gdl import find_game
+from ggp.protocol.hypotheses import Hypotheses, likely_numbers, turns_within, with_lost
+from ggp.protocol.lobby import Lobby
+from ggp.protocol.messages import WIRE_STYLES, Play
+from ggp.protocol.transitions import Event
+from ggp.protocol.turns import PathTurn
+from tests.protocol.doubles import LocalWorker, Referee
+from tests.protocol.test_session import Wire, told
+
+CLOCKS = (10, 1)
+TURN_S = 1.01
+DID = ("(did black noop)", "(did white move)")
+
+
+class Down:
+    """A match whose player is down for some turns, and slow to answer after that.
+
+    Args:
+        game, role, style: of the match.
+        seed: of the moves of others, and of those that are played for ours.
+    """
+
+    def __init__(self, game: str, role: str, style: str, seed: int = 1) -> None:
+        rules = find_game(game).read_text(encoding="utf-8")
+        self.match = Referee(rules, role, WIRE_STYLES[style], seed=seed, clocks=CLOCKS)
+        self.lobby = Lobby("ggp")
+        self.worker = LocalWorker(self.lobby, seed=seed)
+        self.now = 0.0
+        assert self.match.send(self.match.start, self.serve) == "ready"
+
+    def serve(self, text: str) -> str:
+        return self.worker.serve(text, self.now)
+
+    def play(self, turns: int) -> None:
+        """Answer turns; every answer must be legal."""
+        for _ in range(turns):
+            if not self.match.is_over:
+                self.match.execute(self.match.send(self.match.play(), self.serve))
+                self.now += TURN_S
+
+    def lose(self, turns: int) -> None:
+        """Be down for turns."""
+        for _ in range(turns):
+            if not self.match.is_over:
+                self.match.execute(sorted(self.match.legal())[0])
+                self.now += TURN_S
+        self.lobby.resume(self.now - TURN_S / 2)
+
+    def be_slow(self) -> None:
+        """Be asked, and answer nothing."""
+        if not self.match.is_over:
+            text = f"(PLAY m.1 ({' '.join(self.match.play().told or ('NIL',))}))"
+            assert self.lobby.receive(text, self.now).ask is not None
+            self.match.execute(sorted(self.match.legal())[0])
+            self.now += TURN_S
+
+
+@pytest.mark.parametrize("slow", [0, 1, 2])
+@pytest.mark.parametrize("lost", [1, 2, 3])
+@pytest.mark.parametrize("role", ["first", "second"])
+def test_turns_lost_while_down_cost_no_legal_move(role: str, lost: int, slow: int) -> None:
+    match = Down("connect_four", role, "dresden")
+    match.play(2)
+    match.lose(lost)
+    for _ in range(slow):
+        match.be_slow()
+    match.play(3)
+
+
+def test_two_ends_of_the_server_cost_no_legal_move() -> None:
+    match = Down("connect_four", "first", "ggp-base")
+    match.play(2)
+    match.lose(1)
+    match.be_slow()
+    match.lose(2)
+    match.play(4)
+
+
+def test_joint_move_that_comes_again_after_lost_turns_is_a_new_turn() -> None:
+    wire = Wire()
+    wire.turn(Play("m"), "move")
+    wire.turn(told("move", "noop"), "noop")
+    assert wire.send(told("move", "noop")).event is Event.PLAY_AGAIN
+    wire.session.resume(wire.now + 0.5, wire.now + 0.5)
+    following = wire.send(told("move", "noop"))
+    assert following.event is Event.PLAY_NEXT
+    assert following.ask is not None
+    assert following.ask.history[:1] in following.ask.doubts  # or it came once more
+    wire.answer("noop")
+    assert wire.send(told("move", "noop")).event is Event.PLAY_NEXT  # still nobody knows
+
+
+def test_socket_that_outlived_the_server_loses_no_turn() -> None:
+    wire = Wire()
+    wire.turn(Play("m"), "move")
+    wire.session.resume(wire.now + 30, 0.5)
+    ask = wire.send(told("move", "noop"), after_s=31).ask
+    assert ask is not None
+    assert ask.history == (PathTurn("move", DID, "move", True),)
+
+
+def test_number_of_lost_turns_is_what_fits_the_time() -> None:
+    wire = Wire()
+    wire.turn(Play("m"), "move")
+    wire.session.resume(wire.now + 34, wire.now + 34)  # three times a clock of 10 s, and more
+    ask = wire.send(told("move", "noop"), after_s=35).ask
+    assert ask is not None
+    answered = PathTurn("move", None, "move", True, assumed=True)
+    assert ask.history == (answered, PathTurn(), PathTurn(), PathTurn("move", DID))
+    assert [len(doubt) for doubt in ask.doubts[:6]] == [5, 3, 6, 2, 7, 1]
+
+
+def test_hypotheses_are_kept_until_something_fits() -> None:
+    turns = [PathTurn(f"m{number}", (), f"m{number}", True) for number in range(4)]
+    paths = Hypotheses()
+    paths.extend(turns[0])
+    paths.settle(paths.history)
+    paths.extend(turns[1], deaf=0)
+    assert paths.history == (turns[0], turns[1])
+    kept = paths.lost
+    assert kept == tuple(with_lost((turns[0],), turns[1], num) for num in (1, 2, 3))
+    paths.extend(turns[2])  # nobody has found out
+    assert paths.lost == tuple((*each, turns[2]) for each in kept)
+    paths.settle(paths.history)  # fits so far; others may yet be right
+    assert paths.lost
+    paths.settle(paths.lost[1])  # the first of them is refuted
+    assert paths.lost == ((*kept[2], turns[2]),)
+    assert paths.history == (*kept[1], turns[2])
+    assert paths.missed == ()
+    paths.rewrite(())
+    assert (paths.history, paths.lost) == ((), ())
+
+
+def test_turns_missed_though_we_listened_are_thought_of_until_something_fits() -> None:
+    turns = [PathTurn(f"m{number}", ()) for number in range(3)]
+    paths = Hypotheses()
+    for turn in turns:
+        paths.extend(turn)
+    assert (*with_lost((turns[0],), turns[1], 2), turns[2]) in paths.missed
+    paths.settle(paths.history)
+    assert paths.missed == ()
+
+
+@pytest.mark.parametrize(("deaf_s", "turns"), [(0.9, 0), (1.0, 0), (1.1, 1), (2.5, 2), (1e9, 12)])
+def test_turns_within_a_time(deaf_s: float, turns: int) -> None:
+    assert turns_within(deaf_s, 1.0, 1.0) == turns
+
+
+def test_more_lost_turns_are_likelier_than_fewer_and_none_is_thought_of() -> None:
+    assert likely_numbers(0) == [0, 1, 2, 3]
+    assert likely_numbers(5) == [5, 6, 4, 7, 3, 8, 2, 0]
