@@ -14,8 +14,6 @@ tried and are dropped, those after it wait for the day when it is refuted too.
 
 from __future__ import annotations
 
-import math
-
 from ggp.protocol.turns import History, PathTurn
 
 MAX_LOST = 3
@@ -120,4 +118,4 @@ def turns_within(deaf_s: float, first_s: float, turn_s: float) -> int:
     """
     if deaf_s <= first_s:
         return 0
-    return min(MAX_ESTIMATED, 1 + math.floor((deaf_s - first_s) / turn_s))
+    return min(MAX_ESTIMATED, 1 + int((deaf_s - first_s) / turn_s))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from statistics import median
 
 from ggp.errors import LocalProtocolError
 from ggp.protocol.hypotheses import turns_within
@@ -271,8 +270,8 @@ class Session:
         None if somebody did."""
         if self.listens_since_s is None:
             return None
-        clock_s = float(self.start.play_clock_s)
-        turn_s = max(median(self._turn_times or [clock_s]), MIN_TURN_S)
+        times = sorted(self._turn_times) or [float(self.start.play_clock_s)]
+        turn_s = max(times[len(times) // 2], MIN_TURN_S)
         first_s = self.start.start_clock_s if self.dialect is None else turn_s
         deaf_s = min(self.listens_since_s, now) - self.heard_at_s
         return turns_within(deaf_s, first_s, turn_s)
