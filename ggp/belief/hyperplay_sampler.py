@@ -59,6 +59,10 @@ MAX_ATTEMPTS = 400_000
 """Lanes stepped in search of a particle for a player's own bag; see `HyperPlaySampler`."""
 
 
+MOST_SEARCHED = 1 << 16
+"""Particles that a search draws at once: bounds memory where only the clock ends it."""
+
+
 def never() -> bool:
     """Nothing stops the search but its own bounds."""
     return False
@@ -85,6 +89,8 @@ class HyperPlaySampler:
         room: entries that a bag which is advanced may have, where that is more than `capacity`.
         lanes_at_once: asked how many lanes to step between two looks at `stop`. May be replaced
             between calls.
+        timed: whether only `stop` ends a search for particles, and not `max_attempts`. May be
+            replaced between calls.
     """
 
     def __init__(
@@ -105,6 +111,7 @@ class HyperPlaySampler:
         self.capacity = capacity
         self.stop = stop
         self.room = capacity
+        self.timed = False
         self.lanes_at_once: Callable[[], int] = lanes_at_once
         self._keep_views = keep_views
         self._max_attempts = max_attempts
@@ -361,7 +368,7 @@ class HyperPlaySampler:
         """A bag drawn again from those of earlier turns, further and further back, with ever more
         entries, until it is half full; what is left of it, if that is more."""
         room = max(self.room, self.capacity)
-        limit = self._max_attempts if not len(sets.states) else RETRACED * room
+        limit = RETRACED * room if len(sets.states) else self._most_attempts
         # Ever more, but not so many that a turn takes longer than there may be time for.
         capacity, most, spent = room, max(room, REFILL_FACTOR * self.capacity), 0
         for back, start in starts:
@@ -398,6 +405,9 @@ class HyperPlaySampler:
                 open_ = open_[~found]
                 if not len(open_):
                     return
+                if capacity >= MOST_SEARCHED:
+                    open_ = open_[spent[open_] < self._most_attempts]
+                    continue  # as much was enumerated before
                 # Enumerating as much finds the rare path, or proves that there is none.
                 first, group = first_seen(paths[open_])
                 which, whole, stepped = self._exact.find(
@@ -409,8 +419,8 @@ class HyperPlaySampler:
                 place = place[group]
                 solved = place >= 0
                 yield open_[solved], whole.take(place[solved]).thinned(self.capacity, rng)
-                open_ = open_[~solved & (spent[open_] < self._max_attempts)]
-                capacity *= 2
+                open_ = open_[~solved & (spent[open_] < self._most_attempts)]
+                capacity = min(2 * capacity, MOST_SEARCHED)
         except GivenUp:
             return
 
@@ -455,6 +465,10 @@ class HyperPlaySampler:
         if not parts:
             parts = [depleted_segments(self.machine, 0, keep_views=self._keep_views)]
         return Bags(role, paths, segment, join(self.machine, parts))
+
+    @property
+    def _most_attempts(self) -> float:
+        return np.inf if self.timed else self._max_attempts
 
     def _stopped(self) -> bool:
         return self.stop()

@@ -48,7 +48,7 @@ class ObservationSampler(ABC):
         self.machine, self.tree, self.capacity = machine, tree, capacity
         self.stop = stop
         self.lanes_at_once: Callable[[], int] = lanes_at_once
-        self.room = capacity
+        self.room, self.timed = capacity, False  # the papers' samplers always count
         self._keep_views, self._max_attempts, self._model = keep_views, max_attempts, model
 
     @property

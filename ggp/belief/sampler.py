@@ -23,6 +23,8 @@ class Sampler(Protocol):
             between calls.
         capacity: particles of a sampled bag.
         room: entries that a bag which is advanced may have, where that is more.
+        timed: whether only `stop` ends a search for particles, and no count of attempts, where the
+            sampler searches. May be replaced between calls.
     """
 
     tree: PathTree
@@ -30,6 +32,7 @@ class Sampler(Protocol):
     lanes_at_once: Callable[[], int]
     capacity: int
     room: int
+    timed: bool
 
     @property
     def sound(self) -> bool:

@@ -95,6 +95,11 @@ DEFAULT_LOG_LIMIT_GB = 10
     metavar="MB",
     help="Most memory for each worker process; a match has two.",
 )
+@click.option(
+    "--risk",
+    type=click.Choice(["avoid", "play"]),
+    help="Moves that may be refused: the option risk of the player.  [default: avoid]",
+)
 @seed_option()
 @backend_option
 @threads_option(SHARED_THREADS)
@@ -112,6 +117,7 @@ def serve(
     log_folder: Path | None,
     log_limit: float,
     memory: int,
+    risk: str | None,
     seed: int,
     backend: str,
     threads: int | None,
@@ -126,6 +132,7 @@ def serve(
     import asyncio
 
     from ggp.players import parse_spec
+    from ggp.players.spec import with_option
     from ggp.server.addresses import parse_network
     from ggp.server.host import Host
     from ggp.server.http_server import HttpServer, listen
@@ -134,6 +141,8 @@ def serve(
     from ggp.server.match_log import check_folder
     from ggp.server.settings import HostOptions
 
+    if risk is not None:
+        player = with_option(player, f"risk={risk}")
     parse_spec(player)
     if log_folder is not None:
         check_folder(log_folder)

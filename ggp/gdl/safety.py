@@ -18,13 +18,16 @@ from ggp.gdl.program import (
     local_variables,
     rule_variables,
 )
-from ggp.gdl.terms import Compound, Term, Variable, signature, substitute, variables
+from ggp.gdl.terms import Compound, Signature, Term, Variable, signature, substitute, variables
 
 MAX_DOMAIN = 20_000
 """Values that an unbound variable may range over at most."""
 
 _APART = ";not;"
 """In names of variables that several negations share and that are different in each of them."""
+
+_RANGE = "domain;"
+"""Begins the names of relations that hold the values of variables which nothing binds."""
 
 _ROLE_POSITIONS = frozenset(
     position(relation, 0) for relation in (ROLE, ("legal", 2), ("sees", 2), ("goal", 2))
@@ -47,6 +50,11 @@ def bind_variables(rules: Sequence[NormalRule], report: Diagnosis) -> list[Norma
         if repaired is not None:
             bound.append(order_conditions(repaired))
     return [*bound, *ranges.facts]
+
+
+def is_range(relation: Signature) -> bool:
+    """Whether a relation holds the values of a variable that nothing binds."""
+    return relation[0].startswith(_RANGE)
 
 
 def order_conditions(rule: NormalRule) -> NormalRule:
@@ -121,7 +129,7 @@ class _Ranges:
                     start,
                 )
                 values = {}
-            name = f"domain;{len(self._names)}" if values else None
+            name = f"{_RANGE}{len(self._names)}" if values else None
             self._names[places] = name
             if name is not None:
                 self.facts.extend(NormalRule(Compound(name, (value,))) for value in values)

@@ -29,6 +29,7 @@ from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS
 from ggp.players.option_fields import whole
 from ggp.players.player import Context, Decision
+from ggp.players.risk import Risk, RiskOptions
 from ggp.players.tree_player import TreeOptions
 from ggp.search.anytime import Deadline
 
@@ -52,7 +53,7 @@ ACCURACY = 0.005
 
 
 @dataclass(frozen=True)
-class AutoOptions:
+class AutoOptions(RiskOptions):
     """Options of `auto`."""
 
     solve: int = whole(SOLVED_STATES, "states of the largest game to solve; 0: none", low=0)
@@ -104,13 +105,13 @@ def _player_for(options: AutoOptions, context: Context) -> BeliefPlayer:
     machine = context.machine
     players = len(machine.roles) - (machine.random_role is not None)
     if players > 1 and is_open(machine):
-        return MCTS(TreeOptions(), context)
+        return MCTS(TreeOptions(risk=options.risk), context)
     looked = _looked(cast("Hashable", machine), context.role, options.solve)
     if looked.part is not None:
-        return Solved(looked.part, context)
+        return Solved(looked.part, options.risk, context)
     if looked.is_small:
-        return HyperPlay2(HyperPlay2Options(), context)
-    return ISMCTS(TreeOptions(), context)
+        return HyperPlay2(HyperPlay2Options(risk=options.risk), context)
+    return ISMCTS(TreeOptions(risk=options.risk), context)
 
 
 class Solved(HyperPlay):
@@ -121,8 +122,8 @@ class Solved(HyperPlay):
 
     tells_policy = True
 
-    def __init__(self, part: Part, context: Context) -> None:
-        super().__init__(HyperPlayOptions(), context)
+    def __init__(self, part: Part, risk: Risk, context: Context) -> None:
+        super().__init__(HyperPlayOptions(risk=risk), context)
         self._part = part
         self._path: int | None = context.role
 

@@ -1,7 +1,8 @@
 """What all players with a belief have in common: everything but how they decide.
 
 A turn is observed by a `Tracker`, which keeps a bag of particles. To choose, a player takes the
-moves that are legal in some particle, plays a single one at once, and else asks `decide`. Where
+moves that are legal in some particle, plays a single one at once, and else asks `decide`. What that
+gives is exchanged where it may be refused and another move as good cannot (`risk`). Where
 that fails, or no particle is left, it is rescued: by a bag of states made anew, else by what was
 legal last. So `choose` never raises, and `Decision.fault` says what happened.
 
@@ -24,6 +25,7 @@ from ggp.errors import GGPError, MachineError
 from ggp.machine.base import FloatArray, IntArray
 from ggp.players.last_resort import LastResort
 from ggp.players.player import Context, Decision, MoveValue
+from ggp.players.risk import Candidates, Doubts, Risk, candidates_of, prudent, sure_share
 from ggp.players.tracker import Submission, Tracker
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.estimates import TIE_TOLERANCE, candidates
@@ -65,6 +67,8 @@ class BeliefPlayer(ABC):
         self._warned: set[type[GGPError]] = set()
         # Those of the bag that is decided by.
         self._candidates: list[int] = []
+        self._doubts = Doubts(self.machine, context.program)
+        self._risky: Candidates | None = None  # where some of them may be refused, some not
         self.probabilities: Mapping[str, float] | None = None
         """For `Decision.probabilities`: `decide` may set it."""
         tree = PathTree(self.machine)
@@ -164,7 +168,7 @@ class BeliefPlayer(ABC):
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         self._started_s = self.context.clock()
-        self.probabilities = None
+        self.probabilities, self._risky = None, None
         fault = self._fault
         move: int | None = None
         values: tuple[MoveValue, ...] = ()
@@ -202,6 +206,7 @@ class BeliefPlayer(ABC):
     def report(self, move: int, values: tuple[MoveValue, ...]) -> None:
         """Tell whoever wants to know the best move so far."""
         if self.context.report is not None:
+            move = self._prudent(move, values)
             self.context.report(self.decision(move, values, self.tracker.bag))
 
     def unvalued(self, moves: Sequence[int]) -> tuple[MoveValue, ...]:
@@ -245,17 +250,50 @@ class BeliefPlayer(ABC):
     # ---------------------------------------------------------------- how it never fails
 
     def _choice(self, bag: Bags, deadline: Deadline | None, *, value_forced: bool) -> Choice:
-        known = candidates(self.machine, bag).values.tolist()
+        found = candidates_of(self.machine, bag, self._doubts)
+        known = found.known
         if not known:
             raise MachineError("the role has no legal move in any particle")
         before, self._candidates = self._candidates, known
+        self._risky = found if found.is_risky and self._risk is Risk.AVOID else None
         if deadline is not None and len(known) < len(before) and set(known) <= set(before):
             deadline = deadline.part(self.retry_share)
         if len(known) == 1 and not value_forced:
             return known[0], self.unvalued(known)
         if self.context.report is not None:
             self.report(self.safest(bag), self.unvalued(known))
-        return self.decide(bag, deadline)
+        move, values = self.decide(bag, deadline)
+        if self._risky is not None and self.probabilities is not None:
+            return self._surely_mixed(move, self._risky), values
+        return self._prudent(move, values), values
+
+    @property
+    def _risk(self) -> Risk:
+        """Of the options; those of other projects' players may have none."""
+        return getattr(self.options, "risk", Risk.AVOID)
+
+    def _prudent(self, move: int, values: tuple[MoveValue, ...]) -> int:
+        """The move, or one that cannot be refused and is as good for all that is known."""
+        if self._risky is None or move in self._risky.sure:
+            return move
+        sure = {self.machine.move_text(each): each for each in self._risky.sure}
+        other = prudent(self.machine.move_text(move), values, sure.keys())
+        return move if other is None else sure[other]
+
+    def _surely_mixed(self, move: int, risky: Candidates) -> int:
+        """A move of the player's policy without those that may be refused, if it has others."""
+        assert self.probabilities is not None
+        sure = {self.machine.move_text(each): each for each in risky.sure}
+        shares = sure_share(self.probabilities, sure.keys())
+        if not shares:
+            found = self._prudent(move, ())
+            self.probabilities = {self.machine.move_text(found): 1.0}
+            return found
+        self.probabilities = shares
+        if move in risky.sure:
+            return move
+        drawn = self.rng.choice(len(shares), p=np.array(list(shares.values())))
+        return sure[list(shares)[int(drawn)]]
 
     def _spare_bag(self, deadline: Deadline | None) -> Bags | None:
         """Another bag that agrees with the path, where no particle was left."""

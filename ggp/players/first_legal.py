@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ggp.belief import Bags
 from ggp.players.belief_player import BeliefPlayer, Choice
+from ggp.players.risk import RiskOptions
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 
@@ -11,6 +12,7 @@ from ggp.search.estimates import candidates
 class FirstLegal(BeliefPlayer):
     """The legal move that comes first in alphabetical order."""
 
+    Options = RiskOptions
     tells_policy = True
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:

@@ -12,12 +12,13 @@ from ggp.belief.strategies import history_of, read_strategies
 from ggp.players.belief_player import BeliefPlayer, Choice
 from ggp.players.option_fields import words
 from ggp.players.player import Context
+from ggp.players.risk import RiskOptions
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 
 
 @dataclass(frozen=True)
-class PolicyOptions:
+class PolicyOptions(RiskOptions):
     """Options of `policy`."""
 
     file: str = words(

@@ -6,6 +6,7 @@ import numpy as np
 
 from ggp.belief import Bags
 from ggp.players.belief_player import BeliefPlayer, Choice
+from ggp.players.risk import RiskOptions
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import candidates
 
@@ -13,6 +14,7 @@ from ggp.search.estimates import candidates
 class RandomLegal(BeliefPlayer):
     """A random one of the moves that are legal in a particle drawn by weight."""
 
+    Options = RiskOptions
     tells_policy = True
 
     def decide(self, bag: Bags, deadline: Deadline | None) -> Choice:

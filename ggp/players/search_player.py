@@ -37,6 +37,7 @@ from ggp.players.last_resort import LastResort
 from ggp.players.opponents import learned_file, model_field, model_of
 from ggp.players.option_fields import choice, whole, wholes
 from ggp.players.player import Context, MoveValue
+from ggp.players.risk import RiskOptions
 from ggp.search.anytime import Deadline
 from ggp.search.budgets import Report, run_search, spend_states
 from ggp.search.estimates import Estimates, Ties
@@ -51,7 +52,7 @@ MOST_PARTICLES = 1000
 
 
 @dataclass(frozen=True)
-class SearchOptions:
+class SearchOptions(RiskOptions):
     """Options of every player that searches."""
 
     exact: int = whole(DEFAULT_EXACT, "largest information set to enumerate; 0: none", low=0)

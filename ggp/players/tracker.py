@@ -180,6 +180,7 @@ class Tracker:
             )
             self._spare.lanes_at_once = self._watch.lanes
         self._begin(deadline)
+        self._spare.timed = deadline is not None
         found = self._spare.at(self.bag.paths, self.role, self._rng)
         if found.depleted[0]:
             return None
@@ -308,6 +309,7 @@ class Tracker:
         """Work begins that is to end at a deadline."""
         self._watch.begin(deadline)
         self.belief.room = 0 if deadline is None else self._room
+        self.belief.timed = deadline is not None
 
     def _move(self, text: str | None) -> int:
         if text is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from itertools import count
 from typing import cast
 
 import numpy as np
@@ -14,6 +15,7 @@ from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
 from ggp.players import BeliefPlayer, make_player, parse_spec
 from ggp.players.tracker import GUESSED
+from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_game, machine_of_rules
 
 LENGTH = 40
@@ -167,3 +169,33 @@ def test_states_are_guessed_with_own_moves_and_anew_when_particles_are_found() -
     tracker._know(tracker.belief.start(role))
     (first,) = {frozenset(fluents) for fluents in machine.fluents(tracker.guessed_states())}
     assert "(control xplayer)" in first
+
+
+TOLD_LATE = (
+    "(role seer) (role random) (init (at 0)) "
+    + "".join(f"(succ {i} {i + 1}) " for i in range(5))
+    + "".join(f"(number {i}) " for i in range(12))
+    + """
+    (<= (legal random (pick ?n)) (number ?n)) (legal seer wait)
+    (<= (legal seer (name ?a)) (true (picked 0 ?a)))
+    (<= (next (picked ?t ?n)) (does random (pick ?n)) (true (at ?t)))
+    (<= (next (picked ?t ?n)) (true (picked ?t ?n)))
+    (<= (next (at ?n)) (true (at ?m)) (succ ?m ?n))
+    (<= (sees seer (all ?a ?b ?c)) (true (at 3)) (true (picked 0 ?a)) (true (picked 1 ?b))
+        (true (picked 2 ?c)))
+    (<= terminal (true (at 5))) (goal seer 50) (goal random 0)
+    """
+)
+"""Three of twelve numbers, and nothing is known of them until all are told: one path in 1,728."""
+
+
+@pytest.mark.parametrize("is_timed", [False, True])
+def test_search_for_particles_is_bounded_by_the_clock_where_there_is_one(is_timed: bool) -> None:
+    machine = machine_of_rules(TOLD_LATE, "propnet")
+    player = player_of(machine, "random", 100)
+    looks = count()
+    for percepts in ([], [], [], ["(all 7 8 9)"]):
+        now_s = 0.0005 * next(looks)
+        deadline = Deadline(now_s + 0.2, lambda: 0.0005 * next(looks)) if is_timed else None
+        player.observe("wait", percepts, deadline=deadline)
+    assert bool(player.tracker.bag.depleted[0]) is not is_timed

@@ -273,12 +273,12 @@ def test_an_error_that_a_single_trial_cannot_tell_is_none() -> None:
             "option 'ties' of player hyperplay2 must be ties=random or ties=prompt",
         ),
         ("hyperplay:ties=prompt,ties=random", "option 'ties' of player hyperplay is given twice"),
-        ("random:ties=prompt", "unknown option 'ties' of player random; options: none"),
+        ("random:ties=prompt", "unknown option 'ties' of player random; options: risk"),
         ("hyperplay2:m=3", "unknown option 'm' of player hyperplay2; options: n, grow, exact"),
         ("hyperplay:n=x", "option 'n' of player hyperplay needs a whole number: n=N"),
         ("hyperplay:n=0", "option 'n' of player hyperplay must be from 1 to"),
         ("hyperplay:n=2,particles=3", "give either n, or particles and playouts"),
-        ("legal:n=2", "unknown option 'n' of player legal; options: none"),
+        ("legal:n=2", "unknown option 'n' of player legal; options: risk"),
     ],
 )
 def test_bad_spec_is_explained(text: str, message: str) -> None:
@@ -328,7 +328,7 @@ def test_moves_that_may_be_illegal_are_as_likely_as_the_states_say() -> None:
         "(<= (legal seer (guess ?b)) (bit ?b) (true (at 2)))"
         "(<= (legal seer pass) (true (at 2)) (true (picked 1)))",
     )
-    seer = player("random", machine_of_rules(rules))
+    seer = player("random:risk=play", machine_of_rules(rules))
     seer.observe("wait", None)
     seer.observe("wait", ())
     told = seer.choose().probabilities

@@ -1,0 +1,154 @@
+"""Moves that may be refused: they are legal in some states that the role may be in, not in all.
+
+In most games a role can tell what it may do. Where it cannot, or was not told all, an illegal move
+is replaced by another one, or loses the match. So a move that is legal in every particle is
+preferred, unless the other is better by more than the error of both values. So is a move that
+every reading of careless rules allows (`ggp.gdl.doubtful`).
+
+    particles    1 2 3      value         choice: c, though b seems better
+    a                x      90 +- 30
+    b            x   x      60 +- 10
+    c            x x x      55 +- 5
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+from enum import StrEnum
+from math import hypot
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.belief import Bags
+from ggp.gdl import parse_term
+from ggp.gdl.doubtful import doubtful_moves
+from ggp.gdl.program import Program, unify
+from ggp.machine.arrays import first_seen
+from ggp.machine.base import Machine
+from ggp.players.option_fields import choice
+from ggp.players.player import MoveValue
+
+_log = logging.getLogger(__name__)
+
+
+class Risk(StrEnum):
+    """What is done with moves that may be refused: see above, or nothing."""
+
+    AVOID = "avoid"
+    PLAY = "play"
+
+
+@dataclass(frozen=True)
+class RiskOptions:
+    """Options of every player that has a belief."""
+
+    risk: Risk = choice(
+        Risk.AVOID,
+        "moves that are illegal in some particles: avoid (unless better by more than the error), "
+        "or play",
+    )
+
+
+class Candidates(NamedTuple):
+    """Moves that are legal in some entry of a bag, in order of appearance.
+
+    Attributes:
+        known: ids of the moves.
+        sure: those that are legal in all entries in which any is, and that all readings of the
+            rules allow, if there are such moves.
+    """
+
+    known: list[int]
+    sure: frozenset[int]
+
+    @property
+    def is_risky(self) -> bool:
+        """Whether some moves are sure and others are not."""
+        return 0 < len(self.sure) < len(self.known)
+
+
+class Doubts:
+    """Moves that others may take for illegal though the rules, as we read them, allow them.
+
+    Args:
+        machine: names moves.
+        program: the rules of the game; None where they are not known.
+    """
+
+    def __init__(self, machine: Machine, program: Program | None) -> None:
+        self._machine = machine
+        self._patterns = () if program is None else doubtful_moves(program)
+        self._known: dict[int, bool] = {}
+        self._has_told = False
+
+    def without(self, moves: frozenset[int]) -> frozenset[int]:
+        """Some moves without the doubtful ones, unless all are; the first time that is logged."""
+        if not self._patterns:
+            return moves
+        certain = frozenset(move for move in moves if not self._is_doubtful(move))
+        if not certain or len(certain) == len(moves):
+            return moves
+        if not self._has_told:
+            self._has_told = True
+            shown = ", ".join(dict.fromkeys(map(str, self._patterns)))
+            _log.warning("some may take moves like %s for illegal: others are preferred", shown)
+        return certain
+
+    def _is_doubtful(self, move: int) -> bool:
+        if move not in self._known:
+            term = parse_term(self._machine.move_text(move))
+            self._known[move] = any(unify(each, term) is not None for each in self._patterns)
+        return self._known[move]
+
+
+def candidates_of(machine: Machine, bag: Bags, doubts: Doubts) -> Candidates:
+    """The candidates of one bag; a depleted one has none."""
+    legal = machine.legal(bag.states_of(0), bag.role, allow_stuck=True)
+    first, group = first_seen(legal.values)
+    known = legal.values[first].tolist()
+    is_sure = np.bincount(group, minlength=len(known)) == np.count_nonzero(legal.counts)
+    sure = frozenset(np.array(known, dtype=np.int64)[is_sure].tolist())
+    return Candidates(known, doubts.without(sure))
+
+
+def prudent(chosen: str, values: Sequence[MoveValue], sure: Set[str]) -> str | None:
+    """What to play instead of a move that may be refused; None for the move itself.
+
+    Args:
+        chosen: by the player, canonical KIF.
+        values: of the candidates.
+        sure: moves that are legal in every particle.
+
+    Returns:
+        The sure move of the highest value, unless the chosen one is better by more than the errors
+        of both; a value that tells no error is not trusted. Without values, the first by text.
+    """
+    if chosen in sure or not sure:
+        return None
+    valued = {each.move: each for each in values if each.value is not None}
+    known = [valued[move] for move in sorted(sure & valued.keys())]
+    if not known:
+        return min(sure)
+    best = max(known, key=_value)
+    if chosen in valued:
+        other = valued[chosen]
+        if other.stderr is not None and best.stderr is not None:
+            error = hypot(other.stderr, best.stderr)
+            if _value(other) - _value(best) > error:
+                return None
+    return best.move
+
+
+def sure_share(probabilities: Mapping[str, float], sure: Set[str]) -> dict[str, float]:
+    """Probabilities of sure moves alone, with sum 1; empty where there are none."""
+    total = sum(share for move, share in probabilities.items() if move in sure)
+    if not total:
+        return {}
+    return {move: share / total for move, share in probabilities.items() if move in sure}
+
+
+def _value(each: MoveValue) -> float:
+    return -np.inf if each.value is None else each.value
