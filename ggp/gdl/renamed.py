@@ -34,7 +34,10 @@ def find_renamed(rules: Sequence[Rule], ours: str) -> Mapping[str, str]:
     uses it, and whose first argument is always a role. Plain GDL has no such relation, unless
     somebody forgot a rule in it: of 83 rulesheets, none has. It may occur in `goal` rules, as in
     some sheets of GDL-II. Where several relations are like that, it is one that occurs nowhere
-    else, then one whose own rules have `does` or `next`, then the one with the most rules.
+    else, then one whose own rules have `does` or `next`, then the one with the most rules. What its
+    first argument may be is found argument by argument, so that `(stage deal ?p)` beside `(stage play
+    1)` makes 1 a possible role: if there is nothing better, some roles among others are enough for a
+    relation that occurs nowhere else, where there is an idle role too.
 
     `random` is a role that nobody plays, see `has_idle_role`, if there is one only. It is looked
     for only where `sees` was found.
@@ -46,10 +49,10 @@ def find_renamed(rules: Sequence[Rule], ours: str) -> Mapping[str, str]:
     sheet = _Sheet(rules)
     if _SEES in sheet.heads or RANDOM in sheet.roles or ours == RANDOM:
         return {}
-    sees = sheet.sees()
+    idle = [role for role in sheet.roles if role != ours and sheet.is_idle(role)]
+    sees = sheet.sees() or (sheet.sees(loosely=True) if idle else None)
     if sees is None:
         return {}
-    idle = [role for role in sheet.roles if role != ours and sheet.is_idle(role)]
     return {_SEES: sees} | ({RANDOM: idle[0]} if len(idle) == 1 else {})
 
 
@@ -97,15 +100,20 @@ class _Sheet:
         self._all_roles = set(self.roles)
         self._domains: Domains | None = None
 
-    def sees(self) -> str | None:
-        """The name that `sees` has."""
+    def sees(self, *, loosely: bool = False) -> str | None:
+        """The name that `sees` has.
+
+        Args:
+            loosely: take what occurs nowhere else, and tells some roles among what else may be.
+        """
         playing = self._depending_on_play()
         found = []
         for sig, relation in self._relations.items():
             name, arity = sig
             if arity != 2 or name in KEYWORD_ARITY or sig not in playing:
                 continue
-            if relation.users <= {GOAL} and self._tells_roles(sig):
+            users = frozenset() if loosely else {GOAL}
+            if relation.users <= users and self._tells_roles(sig, loosely=loosely):
                 direct = sum(self._has(number, DOES, NEXT) for number in relation.rules)
                 found.append((not relation.users, direct > 0, len(relation.rules), name))
         return max(found)[-1] if found else None
@@ -140,8 +148,8 @@ class _Sheet:
                 pending.append(user)
         return found
 
-    def _tells_roles(self, sig: Signature) -> bool:
-        """Whether the first argument of a relation is always a role."""
+    def _tells_roles(self, sig: Signature, *, loosely: bool) -> bool:
+        """Whether the first argument of a relation is always a role, or loosely: may be one."""
         for number in self._of(sig).rules:
             first = _args(self._rules[number].head)[0]
             if isinstance(first, Compound):
@@ -149,8 +157,10 @@ class _Sheet:
             if isinstance(first, Symbol):
                 if first.name not in self.roles:
                     return False
-            elif not self._has(number, NEXT) and not self._values(first, number) <= self._all_roles:
-                return False  # what uses `next` is `sees` for certain
+            elif not self._has(number, NEXT):  # what uses that is `sees` for certain
+                values = self._values(first, number)
+                if not (values & self._all_roles if loosely else values <= self._all_roles):
+                    return False
         return True
 
     def _may_be(self, variable: Variable, number: int, name: str) -> bool:

@@ -128,6 +128,18 @@ def test_role_with_one_goal_or_none_is_random(goals: str, expected: str | None) 
     assert "random" not in find_renamed(quick_rules(f"(role dice) {ROLES} {goals}"), "a")
 
 
+def test_told_role_may_come_from_a_fluent_that_holds_other_things_too() -> None:
+    rules = quick_rules(
+        "(role a) (role b) (role dice) (goal dice 0) (card c) (init (stage deal a))"
+        "(<= (goal a 100) (true x)) (<= (goal b 0) (true y))"
+        "(<= (legal dice (deal ?p ?c)) (true (stage deal ?p)) (card ?c))"
+        "(<= (next (stage deal b)) (true (stage deal a)))"
+        "(<= (next (stage play 1)) (true (stage deal b)))"
+        "(<= (foo ?p (got ?c)) (does dice (deal ?p ?c)))"
+    )
+    assert find_renamed(rules, "a") == {"sees": "foo", "random": "dice"}
+
+
 def test_role_that_we_play_is_never_random() -> None:
     rules = quick_rules("(role a) (<= (foo a ?m) (does a ?m))")
     assert find_renamed(rules, "a") == {"sees": "foo"}
