@@ -39,6 +39,10 @@ BETWEEN_REPORTS_S = 0.05
 PONDER_S = 10.0
 """For so long a player may compute after each answer, while nobody waits for it."""
 
+OVERRUN_S = 0.3
+"""Processor time beyond that of an order after which finding out takes too long in this game: a guess
+could not be told in time while it goes on."""
+
 _FAR_AHEAD_S = 1e15
 """What the clock shows to a search that is to be broken off; finite, so that sums stay numbers."""
 
@@ -105,6 +109,7 @@ class WorkerMatch:
         self._number, self._last_report, self._best = order.number, ("", 0.0), None
         deadline = Deadline(order.deadline_s, self._clock)
         self._heed_moves(self._setup)
+        used_s, until_s = time.process_time(), max(order.deadline_s - time.monotonic(), 0.0)
         guess = self._guess(deadline)
         if guess is not None and self._only_guesses:
             self._send(orders.MoveReport(order.number, True, guess))
@@ -127,6 +132,9 @@ class WorkerMatch:
         except Exception as error:
             self._decide_without(order, error, deadline)
             return
+        if guess is not None and time.process_time() - used_s > until_s + OVERRUN_S:
+            _log.warning("only guesses from now on: finding out cannot be broken off in time")
+            self._only_guesses = True
         self._send(orders.MoveReport(order.number, True, decision))
 
     def _decide_without(self, order: Think, error: Exception, deadline: Deadline) -> None:

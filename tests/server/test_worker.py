@@ -347,6 +347,22 @@ def test_where_moves_are_too_many_to_list_one_is_guessed_at_once(
     assert not any(isinstance(answer, GaveUp | Failed) for answer in told)
 
 
+def test_where_finding_out_cannot_be_broken_off_in_time_only_guesses_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker_match, "OVERRUN_S", -PATIENCE_S)  # as if all of it had gone by
+    told: list[Answer] = []
+    match = worker_match.WorkerMatch(told.append, lambda: False)
+    match.build(replace(setup(GUESSING, player="random"), backend="prolog"))
+    for number in (1, 2):
+        del told[:]
+        match.think(Think(number, 0, (), time.monotonic() + PATIENCE_S / 2))
+        reports = [answer for answer in told if isinstance(answer, MoveReport)]
+        assert [report.final for report in reports].count(True) == 1
+        assert reports[-1].decision.fault is None if number == 1 else len(reports) == 2
+    assert "guessed in" in str(reports[-1].decision.fault)
+
+
 def test_worker_that_needs_too_much_memory_ends() -> None:
     # A few copies of 90 MB of rules are more than 300 MB of data allow.
     async def scenario(heard: Heard) -> None:
