@@ -15,6 +15,7 @@ import numpy as np
 
 from ggp.belief.completion_kernels import joint_of, keep_known
 from ggp.belief.move_models import UNIFORM, MoveModel, log_likelihoods
+from ggp.machine.abilities import Detective
 from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import (
     UNKNOWN,
@@ -26,6 +27,10 @@ from ggp.machine.base import (
     Ragged,
     States,
 )
+
+MANY_MOVES = 256
+"""With more legal moves of another role than that, those that cannot be behind what was seen are
+left out before they are tried."""
 
 MOST_COMPLETIONS = 1e300
 """Of more completions than this nobody counts: sums and products of counts stay finite."""
@@ -104,7 +109,10 @@ def open_moves(
     counts = np.ones(len(states))
     told = machine.told_moves(evidence.percepts)
     for j in range(len(machine.roles)):
-        if j == machine.random_role:
+        behind = _behind(machine, role, j, states, evidence.percepts, model)
+        if behind is not None:
+            options, logs = behind
+        elif j == machine.random_role:
             options, logs = _possible(machine.chance(states))
         else:
             options = machine.legal(states, j, allow_stuck=True)
@@ -125,6 +133,21 @@ def open_moves(
         moves.append(options)
         log_probabilities.append(logs)
     return OpenMoves(moves, log_probabilities, counts)
+
+
+def _behind(
+    machine: Machine, role: int, mover: int, states: States, percepts: IntArray, model: MoveModel
+) -> tuple[Ragged, FloatArray] | None:
+    """The moves of another role that may be behind what the role saw, and logs of their priors,
+    where there are very many others, all of them as likely."""
+    is_even = mover == machine.random_role or model is UNIFORM
+    if mover == role or not is_even or not isinstance(machine, Detective):
+        return None
+    found = machine.legal_behind(states, mover, percepts, role, MANY_MOVES)
+    if found is None:
+        return None
+    moves, totals = found
+    return moves, np.repeat(-np.log(np.maximum(totals, 1)), moves.counts)
 
 
 def _contains(lists: Ragged, values: IntArray) -> BoolArray:

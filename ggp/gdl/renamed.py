@@ -35,9 +35,9 @@ def find_renamed(rules: Sequence[Rule], ours: str) -> Mapping[str, str]:
     somebody forgot a rule in it: of 83 rulesheets, none has. It may occur in `goal` rules, as in
     some sheets of GDL-II. Where several relations are like that, it is one that occurs nowhere
     else, then one whose own rules have `does` or `next`, then the one with the most rules. What its
-    first argument may be is found argument by argument, so that `(stage deal ?p)` beside `(stage play
-    1)` makes 1 a possible role: if there is nothing better, some roles among others are enough for a
-    relation that occurs nowhere else, where there is an idle role too.
+    first argument may be is found argument by argument, so that `(stage deal ?p)` beside
+    `(stage play 1)` makes 1 a possible role. So if there is nothing better, some roles among others
+    are enough for a relation that occurs nowhere else, where there is an idle role too.
 
     `random` is a role that nobody plays, see `has_idle_role`, if there is one only. It is looked
     for only where `sees` was found.

@@ -19,6 +19,7 @@ from ggp.machine.base import (
     FloatArray,
     IntArray,
     Machine,
+    Ragged,
     States,
     WordArray,
 )
@@ -121,6 +122,30 @@ class Matcher(Protocol):
         Returns:
             the indices of the joint moves that match, increasing, and the successor states; None
             where the machine cannot do it better than `step`.
+        """
+        ...
+
+
+@runtime_checkable
+class Detective(Protocol):
+    """A machine that tells which moves may be behind percepts, without trying them."""
+
+    def legal_behind(
+        self, states: States, mover: int, percepts: IntArray, role: int, more_than: int
+    ) -> tuple[Ragged, IntArray] | None:
+        """Legal moves of a role without those that cannot be behind what another role sees.
+
+        Moves that are left may yet give other percepts.
+
+        Args:
+            states: L states; where the mover is stuck it has no moves.
+            mover: whose moves.
+            percepts: `[L]` id of what the other role sees after them, `UNKNOWN` if not known.
+            role: who sees that.
+            more_than: lanes with as few legal moves keep all.
+
+        Returns:
+            The moves, and `[L]` how many are legal; None where the mover never has more.
         """
         ...
 

@@ -40,8 +40,8 @@ PONDER_S = 10.0
 """For so long a player may compute after each answer, while nobody waits for it."""
 
 OVERRUN_S = 0.3
-"""Processor time beyond that of an order after which finding out takes too long in this game: a guess
-could not be told in time while it goes on."""
+"""Processor time beyond that of an order after which finding out takes too long in this game: a
+guess could not be told in time while it goes on."""
 
 _FAR_AHEAD_S = 1e15
 """What the clock shows to a search that is to be broken off; finite, so that sums stay numbers."""

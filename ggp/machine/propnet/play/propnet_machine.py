@@ -36,6 +36,7 @@ from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.percept_table import PerceptTable
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
+from ggp.machine.propnet.play.clues import MOST_CLUES, Clues
 from ggp.machine.propnet.play.few import FewStates
 from ggp.machine.propnet.play.kernels import count_bits, list_bits, query
 from ggp.machine.propnet.play.matching import advance_matching
@@ -250,6 +251,24 @@ class PropnetMachine:
         self.states_visited += num
         return matches[:found], self._states(out[:found].copy())
 
+    def legal_behind(
+        self, states: States, mover: int, percepts: IntArray, role: int, more_than: int
+    ) -> tuple[Ragged, IntArray] | None:
+        if not self._is_gdl2 or len(self._moves.numbers[mover]) <= more_than:
+            return None
+        asked = self._queries.legal(mover)
+        found = self._ask(asked, self._packed(states))
+        moves = np.ascontiguousarray(asked.part(found, 0))
+        moves[asked.part(found, 1)[:, 0] != 0] = 0
+        totals = np.bitwise_count(moves).sum(axis=1, dtype=np.int64)
+        long = (totals > more_than) & (percepts != UNKNOWN)
+        for seen in np.unique(percepts[long])[:MOST_CLUES].tolist():
+            behind = self._clues.moves_behind(self.percept_texts(seen), role, mover)
+            if behind is not None:
+                moves[long & (percepts == seen)] &= behind
+        counts, values = self._listed(moves, mover)
+        return Ragged(offsets_of(counts), values), totals
+
     def _new_blank(self) -> tuple[Packed, Packed]:
         """Rows for `step`, zero but for those of states and gates, and 64 words."""
         num_words = self._queries.step.num_rows * words_of(WIDTH)
@@ -438,6 +457,10 @@ class PropnetMachine:
         self._player.use_one_thread()
 
     # ---------------------------------------------------------------- private
+
+    @made_once
+    def _clues(self) -> Clues:
+        return Clues(self.circuit)
 
     @made_once
     def _role_percepts(self) -> list[RowPercepts | None]:

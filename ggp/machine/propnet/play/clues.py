@@ -1,0 +1,161 @@
+"""What percepts tell of the moves behind them, whatever the state is.
+
+Chance deals three of 52 cards, and the role sees which: of 22,100 moves one can be behind that. The
+circuit says so without trying them. With one move of a role set and all its others not, and
+nothing known of the state and of the others, a net may be 1, or 0, or either. These two sets of
+moves, those with which it may be 1 and those with which it may be 0, follow for a gate from those
+of its inputs:
+
+    may be 1    AND: of all inputs        inverted: may be 0
+    may be 0    AND: of some input        inverted: may be 1
+
+So a move may be behind a set of percepts if every percept that was seen may be 1 with it, and
+every other may be 0. Moves that are left need not be possible; those that are not, cannot be.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.base import BoolArray, IntArray
+from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
+from ggp.machine.propnet.play.cones import cone, touched_by
+from ggp.machine.propnet.play.packed import Packed, pack
+
+MOST_BITS = 1 << 30
+"""Of gates times moves; of more nothing is found out."""
+
+MOST_CLUES = 64
+"""Different percepts of one batch that are looked into."""
+
+MOST_KNOWN = 1024
+"""Answers that are remembered."""
+
+
+class _Rails(NamedTuple):
+    """For gates between the moves of one role and the percepts of another, packed in bytes.
+
+    Attributes:
+        slots: `[gates]` row of each gate, -1 where moves do not matter.
+        ones, zeros: `[K, bytes]` moves with which a gate may be 1, or 0.
+    """
+
+    slots: IntArray
+    ones: NDArray[np.uint8]
+    zeros: NDArray[np.uint8]
+
+
+class Clues:
+    """Finds moves that may be behind percepts.
+
+    Args:
+        circuit: of the game.
+    """
+
+    def __init__(self, circuit: Circuit) -> None:
+        self._circuit = circuit
+        sizes = [len(outputs.names) for outputs in circuit.legal]
+        self._first_move = 1 + len(circuit.fluents) + np.cumsum([0, *sizes])
+        self._first_gate = 1 + circuit.num_inputs
+        self._rails: dict[tuple[int, int], _Rails | None] = {}
+        self._known: dict[tuple[tuple[str, ...], int, int], Packed | None] = {}
+
+    def moves_behind(self, percepts: tuple[str, ...], role: int, mover: int) -> Packed | None:
+        """Which moves of a role may be behind what a role sees.
+
+        Args:
+            percepts: canonical KIF.
+            role: who sees them.
+            mover: whose moves.
+
+        Returns:
+            One bit for each of the mover's moves, in the order of the circuit; None where that is
+            not found out: the circuit has loops, or is too large.
+        """
+        key = percepts, role, mover
+        if key not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            names = self._circuit.sees[role].names
+            seen = set(percepts)
+            held = np.array([name in seen for name in names], dtype=np.bool_)
+            found = self._behind(held, role, mover) if held.sum() == len(seen) else None
+            self._known[key] = None if found is None else pack(found)
+        return self._known[key]
+
+    def _behind(self, seen: BoolArray, role: int, mover: int) -> BoolArray | None:
+        key = role, mover
+        if key not in self._rails:
+            self._rails[key] = self._found(role, mover)
+        rails = self._rails[key]
+        if rails is None:
+            return None
+        first, end = self._first_move[mover], self._first_move[mover + 1]
+        literals = self._circuit.sees[role].literals
+        nets, holds = literals >> 1, seen ^ (literals & 1).astype(np.bool_)
+        allowed = _but_for(end - first, *_split(nets, holds, first, end))
+        gates = nets - self._first_gate
+        touched = np.flatnonzero(gates >= 0)
+        slots = rails.slots[gates[touched]]
+        packed = np.packbits(allowed)
+        for place, slot in zip(touched[slots >= 0], slots[slots >= 0], strict=True):
+            packed &= (rails.ones if holds[place] else rails.zeros)[slot]
+        return np.unpackbits(packed, count=int(end - first)).astype(np.bool_)
+
+    def _found(self, role: int, mover: int) -> _Rails | None:
+        circuit = self._circuit
+        first, end = self._first_move[mover], self._first_move[mover + 1]
+        if circuit.loops:
+            return None
+        reached = cone(circuit, circuit.sees[role].literals)
+        moves = np.zeros(len(reached), dtype=np.bool_)
+        moves[first:end] = True
+        gates = np.flatnonzero((reached & touched_by(circuit, moves))[self._first_gate :])
+        if len(gates) * (end - first) > MOST_BITS:
+            return None
+        slots = np.full(circuit.num_gates, -1, dtype=np.int64)
+        slots[gates] = np.arange(len(gates))
+        ones = np.empty((len(gates), (int(end - first) + 7) // 8), dtype=np.uint8)
+        zeros = np.empty_like(ones)
+        rails = _Rails(slots, ones, zeros)
+        for slot, gate in enumerate(gates.tolist()):
+            start, stop = circuit.offsets[gate : gate + 2]
+            self._follow(circuit.literals[start:stop].astype(np.int64), rails, slot, first, end)
+        return rails
+
+    def _follow(self, literals: IntArray, rails: _Rails, slot: int, first: int, end: int) -> None:
+        """The moves with which one gate may be 1 and 0, by those of its inputs."""
+        nets, plain = literals >> 1, (literals & 1) == 0
+        gates = np.where(nets >= self._first_gate, nets - self._first_gate, -1)
+        inner = np.where(gates >= 0, rails.slots[gates], -1)
+        is_move = (nets >= first) & (nets < end)
+        is_free = (inner < 0) & ~is_move & (literals != FALSE) & (literals != TRUE)
+        one = np.packbits(_but_for(end - first, *_split(nets, plain, first, end)))
+        # An AND is 0 where its inputs that are moves are not all 1.
+        zero = np.full_like(one, 255) if is_free.any() or (literals == FALSE).any() else ~one
+        if (literals == FALSE).any():
+            one[:] = 0
+        for k in np.flatnonzero(inner >= 0):
+            may, may_not = rails.ones[inner[k]], rails.zeros[inner[k]]
+            one &= may if plain[k] else may_not
+            zero |= may_not if plain[k] else may
+        rails.ones[slot], rails.zeros[slot] = one, zero
+
+
+def _split(nets: IntArray, holds: BoolArray, first: int, end: int) -> tuple[IntArray, IntArray]:
+    """Of literals that must hold or must not, those of moves: the moves made, and those not."""
+    is_move = (nets >= first) & (nets < end)
+    return nets[is_move & holds] - first, nets[is_move & ~holds] - first
+
+
+def _but_for(size: int, made: IntArray, not_made: IntArray) -> BoolArray:
+    """Which of some moves may be the one that is made."""
+    allowed = np.ones(size, dtype=np.bool_)
+    if len(made):
+        allowed[:] = False
+        allowed[made] = (made == made[0]).all()
+    allowed[not_made] = False
+    return allowed
