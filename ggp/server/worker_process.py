@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from ggp import children
 from ggp.errors import BackendUnavailableError, ProtocolError
-from ggp.machine.propnet.build.cache import user_cache
+from ggp.machine.propnet.build.cache import STRANGERS, user_cache
 from ggp.server import orders
 from ggp.server.lines import read_answer, to_line
 from ggp.server.orders import Answer, Order
@@ -156,6 +156,7 @@ async def start_worker(
     folder = user_cache().folder
     writable = []
     if folder is not None:
+        folder = folder / STRANGERS  # nobody else believes what workers write
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             writable.append(str(folder))
