@@ -24,7 +24,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
@@ -101,6 +101,16 @@ def kill_group(pid: int) -> None:
             end(pid, signal.SIGKILL)
 
 
+def kill_rest(pid: int) -> None:
+    """Kill what a child left behind in its group, as soon as it has ended itself.
+
+    As long as one is in the group, its number is no other's. Where none is, the number may be
+    another's only once the system has given all others.
+    """
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
 def interrupt(*children: subprocess.Popen[bytes], last_words_s: float) -> None:
     """Interrupt children (SIGINT), then kill those that do not end, and what all have started.
 
@@ -151,6 +161,36 @@ def rss_bytes(pid: int) -> int:
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE_BYTES
     except (OSError, IndexError, ValueError):
+        return 0
+
+
+def family(pid: int) -> list[int]:
+    """A process and its descendants; it alone where the system does not tell."""
+    found = [pid]
+    for each in found:  # grows meanwhile
+        for path in Path(f"/proc/{each}/task").glob("*/children"):
+            with contextlib.suppress(OSError, ValueError):  # it ended meanwhile
+                found += map(int, path.read_text().split())
+    return found
+
+
+def takes_more(pids: Sequence[int], num_bytes: int) -> bool:
+    """Whether processes take more memory than that together; what they share counts once.
+
+    To tell what is shared takes milliseconds for each GB, so it is looked at only where it matters.
+    """
+    return (
+        sum(map(rss_bytes, pids)) > num_bytes
+        and sum(_share_bytes(pid) or rss_bytes(pid) for pid in pids) > num_bytes
+    )
+
+
+def _share_bytes(pid: int) -> int:
+    """Memory of a process, of what it shares its part; 0 where the system does not tell."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    except (OSError, StopIteration, IndexError, ValueError):
         return 0
 
 

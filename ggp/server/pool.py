@@ -21,6 +21,9 @@ from ggp.server.worker_process import WorkerProcess, start_worker
 WATCH_EVERY_S = 0.5
 """How often workers are looked at: their memory, and whether they answer."""
 
+FAMILY = 2
+"""How many times its memory a worker may take with all that it started: a child grounds rules."""
+
 MAX_SPARES = 4
 """Of each kind: those of one match are 150 MB."""
 
@@ -140,6 +143,8 @@ class WorkerPool:
                     self._busy.discard(worker)
                 elif children.rss_bytes(worker.pid) > self.memory_bytes:
                     worker.kill(f"it took more memory than {self.memory_bytes >> 20} MB")
+                elif children.takes_more(children.family(worker.pid), FAMILY * self.memory_bytes):
+                    worker.kill(f"with its children it took more than {FAMILY} times its memory")
                 else:
                     worker.ask(now_s)
             self._bury(now_s)

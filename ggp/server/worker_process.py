@@ -19,7 +19,7 @@ from ggp.machine.propnet.build.cache import STRANGERS, user_cache
 from ggp.server import orders
 from ggp.server.lines import read_answer, to_line
 from ggp.server.orders import Answer, Order
-from ggp.server.sandbox import needed
+from ggp.server.sandbox import STAYS, needed
 
 START_S = 60.0
 STILL_S = 10.0
@@ -81,6 +81,7 @@ class WorkerProcess:
         """End it at once, with what it has started; `on_end` is called."""
         self._why = self._why or why
         if self._process.returncode is not None:
+            self._kill_rest()
             return  # its number may be another's by now
         children.kill_group(self.pid)  # its own child, which grounds rules, dies with it
 
@@ -92,13 +93,20 @@ class WorkerProcess:
 
     def ask(self, now_s: float) -> None:
         """See whether it still answers, or starts at all; it is killed if it does not."""
-        if not self.is_up:
+        if self._process.returncode is not None:
+            self._kill_rest()
+        elif not self.is_up:
             self._see_it_start(now_s)
         elif self._asked_s is None:
             self._asked_s = now_s
             self.send(orders.AreYouThere())
         elif now_s - self._asked_s > SILENT_S:
             self.kill("it does not answer")
+
+    def _kill_rest(self) -> None:
+        """Kill what it started and left behind, which may have its pipe and speak for it."""
+        if STAYS in self.rights and not self.ended:
+            children.kill_rest(self.pid)
 
     def _see_it_start(self, now_s: float) -> None:
         state, cpu = children.state_and_cpu(self.pid)
@@ -125,6 +133,7 @@ class WorkerProcess:
         except (ProtocolError, ValueError, OSError) as error:
             self.kill(f"it answered nonsense: {error}")
         status = await self._process.wait()
+        self._kill_rest()
         if self._process.stdin is not None:
             self._process.stdin.close()
         if not self._silent:

@@ -50,6 +50,12 @@ class Places(NamedTuple):
     unix: str
     abstract: str
 
+    @classmethod
+    def below(cls, folder: Path, abstract: str = "") -> Places:
+        names = "in", "out", "home", "imports", "unix"
+        inside, outside, home, imports, unix = (str(folder / name) for name in names)
+        return cls(inside, outside, home, imports, unix, abstract)
+
 
 class Probe(NamedTuple):
     """Something that is tried.
@@ -144,7 +150,7 @@ def _possible(places: Places) -> list[Probe]:
         Probe("", "start thread", lambda: threading.Thread(target=int).start(), {"0"}),
         Probe("", "run Python", lambda: _python("import clingo; print('runs')"), {"'runs\\n'"}),
         Probe("", "own session", lambda: _python("print('runs')", session=True), {"'runs\\n'"}),
-        Probe("", "pair", lambda: [each.close() for each in socket.socketpair()] and 0, {"0"}),
+        Probe("", "pair", lambda: len(socket.socketpair()), {"2"}),
         Probe("", "share a page", lambda: mmap.mmap(-1, 64).close(), {"0"}),
         Probe("", "limit itself", lambda: resource.prlimit(0, resource.RLIMIT_CORE) and 0, {"0"}),
     ]

@@ -1,0 +1,225 @@
+"""What a worker could do once it is taken over: what it leaves behind, holds, takes and stores."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ggp import children
+from ggp.gdl.normalize import load
+from ggp.machine import Limits
+from ggp.machine.propnet.build.cache import STORE_VARIABLE, STRANGERS, DiskCache, user_cache
+from ggp.machine.propnet.build.circuit_file import to_bytes
+from ggp.machine.propnet.build.circuits import build
+from ggp.server import orders
+from ggp.server import pool as pool_module
+from ggp.server.lines import to_line
+from ggp.server.pool import WorkerPool
+from ggp.server.sandbox import STAYS, restrict
+from ggp.server.worker_process import WorkerProcess, start_worker
+from tests.server.live import PATIENCE_S
+from tests.server.probes import is_filtered
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has what is used")
+
+MEMORY = 1 << 30
+LARGE = 60 << 20
+
+# ---------------------------------------------------------------- workers that were taken over
+
+
+def leaves(what: str) -> None:
+    """An entry: ends, and leaves a process that tried to leave its group."""
+    answers = children.own_answers()
+    rights = restrict(MEMORY, [])
+    answers.write(to_line(orders.Up(rights)))
+    answers.flush()
+    if STAYS in rights and is_filtered() and os.fork() == 0:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        if what == "silent":
+            os.closerange(0, 3)
+            answers.close()
+        time.sleep(60)
+    os._exit(3)
+
+
+def grows(what: str) -> None:
+    """An entry: shares much memory with copies, or has them fill their own."""
+    answers = children.own_answers()
+    shared = bytes(LARGE) if what == "shared" else b""
+    for _ in range(2):
+        if os.fork() == 0:
+            own = b"" if shared else bytearray(os.urandom(1 << 20) * (LARGE >> 20))
+            answers.write(b"%d\n" % (len(shared) + len(own)))
+            answers.flush()
+            time.sleep(60)
+    time.sleep(60)
+
+
+async def worker(entry: str, what: str) -> WorkerProcess:
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        *children.command(f"{__name__}:{entry}", what),
+        stdin=pipe,
+        stdout=pipe,
+        env=children.environment(),
+        start_new_session=True,
+    )
+    return WorkerProcess(process)
+
+
+def members(group: int) -> list[int]:
+    """Processes of a group that run."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group and fields[0] != "Z":
+            found.append(int(path.parent.name))
+    return found
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+# ---------------------------------------------------------------- tests
+
+
+@pytest.mark.parametrize("what", ["silent", "has the pipe"])
+def test_nothing_that_a_worker_started_outlives_it(what: str) -> None:
+    async def scenario() -> None:
+        taken = await worker("leaves", what)
+        ends: list[str] = []
+        taken.on_end = ends.append
+        await until(lambda: taken.rights or taken.ended)
+        if STAYS not in taken.rights:
+            pytest.skip(f"not claimed here: {STAYS}")
+        await until(lambda: taken._process.returncode is not None)
+
+        def has_ended() -> bool:
+            taken.ask(time.monotonic())
+            return taken.ended
+
+        await until(has_ended)
+        assert ends == ["exit status 3"]
+        await until(lambda: not members(taken.pid))
+
+    asyncio.run(scenario())
+
+
+def test_worker_is_ended_with_its_children_if_they_take_too_much(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pool_module, "WATCH_EVERY_S", 0.01)
+
+    class Pool(WorkerPool):
+        async def _start(self, light: bool) -> WorkerProcess:
+            return await worker("grows", "own")
+
+    async def scenario() -> None:
+        pool = Pool(LARGE, spares=0)
+        pool.open()
+        taken = await pool.take(light=False)
+        ends: list[str] = []
+        taken.on_end = ends.append
+        await until(lambda: ends)
+        assert "with its children it took more than 2 times its memory" in ends
+        await until(lambda: not members(taken.pid))
+        await pool.close()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(("what", "takes_more"), [("own", True), ("shared", False)])
+def test_memory_that_copies_share_counts_once(what: str, takes_more: bool) -> None:
+    child = children.start(f"{__name__}:grows", what)
+    try:
+        assert child.stdout is not None
+        assert [int(child.stdout.readline()) for _ in range(2)] == [LARGE, LARGE]
+        family = children.family(child.pid)
+        assert len(family) == 3
+        rss = sum(map(children.rss_bytes, family))
+        assert rss > 2 * LARGE
+        assert children.takes_more(family, 2 * LARGE) == takes_more
+    finally:
+        children.reap(child)
+
+
+def test_worker_inherits_nothing_that_the_server_has_open(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        with (
+            socket.socket() as tcp,
+            socket.socket(socket.AF_UNIX) as unix,
+            open(tmp_path / "log", "w") as log,
+        ):
+            own = [each.fileno() for each in (tcp, unix, log)]
+            for number in own:
+                os.set_inheritable(number, True)
+            started = await start_worker(MEMORY, light=True)
+            await until(lambda: started.is_up or started.ended)
+            held = {os.readlink(path) for path in Path(f"/proc/{started.pid}/fd").iterdir()}
+            assert {link.partition(":")[0] for link in held} <= {"pipe", "/dev/null", "socket"}
+            assert not held & {os.readlink(f"/proc/self/fd/{number}") for number in own}
+            await started.close()
+
+    asyncio.run(scenario())
+
+
+def test_worker_cannot_write_what_others_believe(tmp_path: Path) -> None:
+    program = f"""
+from pathlib import Path
+from ggp.machine.propnet.build.cache import user_cache
+from ggp.server.sandbox import restrict
+rights = restrict({MEMORY}, [Path({str(tmp_path / STRANGERS)!r})])
+cache = user_cache()
+cache.put("mine", b"stored")
+print(cache.get("mine"), cache.get("known"), "no writing" in rights)
+Path({str(tmp_path / "known.circuit")!r}).write_bytes(b"false")
+"""
+    for folder in (tmp_path, tmp_path / STRANGERS):
+        folder.mkdir(exist_ok=True)
+        folder.chmod(0o777)
+    DiskCache(tmp_path).put("known", b"true")
+    (tmp_path / "known.circuit").chmod(0o666)
+    own = children.environment({**os.environ, "GGP_CACHE_DIR": str(tmp_path)})
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, env=own, capture_output=True, text=True)
+    found = ran.stdout + ran.stderr
+    assert "b'stored'" in found
+    if "True" in found:
+        assert "PermissionError" in found
+        assert DiskCache(tmp_path).get("known") == b"true"
+    assert DiskCache(tmp_path).get("mine") is None
+
+
+def test_circuits_of_the_user_go_before_those_of_strangers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = load("exploding_bomb")
+    known, store = tmp_path / "known", tmp_path / "store"
+    built = build(program, Limits(), DiskCache(known))
+    monkeypatch.setenv("GGP_CACHE_DIR", str(known))
+    monkeypatch.setenv(STORE_VARIABLE, str(store))
+    cache = user_cache()
+    (path,) = known.iterdir()
+    other = build(load("kuhn_poker"), Limits(), DiskCache(tmp_path / "other"))
+    cache.put(path.stem, to_bytes(other, path.stem))
+    assert build(program, Limits(), cache).circuit.fluents == built.circuit.fluents
+    path.unlink()
+    (store / path.name).write_bytes(b"damaged")
+    assert build(program, Limits(), cache).circuit.fluents == built.circuit.fluents
