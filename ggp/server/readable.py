@@ -24,25 +24,22 @@ from typing import NamedTuple
 
 from platformdirs import user_cache_path
 
-import ggp
+from ggp.machine.propnet.build.cache import user_cache
 
 SYSTEM: dict[str, str] = {
     **dict.fromkeys(
         ("/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64"),
-        "shared libraries, and what they load; the program that starts programs (ld.so)",
+        "shared libraries, the program that loads them (ld.so), their locales and encodings",
     ),
     **dict.fromkeys(("/usr/local/lib", "/usr/local/lib64"), "the same, of what was built here"),
     **dict.fromkeys(("/nix/store", "/gnu/store"), "the same where a system keeps all programs"),
     "/etc/ld.so.cache": "where shared libraries are",
-    "/etc/ld.so.preload": "what is loaded before them; without it each program warns",
     "/etc/localtime": "the time zone, for times in messages",
-    "/usr/share/zoneinfo": "the same; `/etc/localtime` is a link into it",
-    "/dev/urandom": "random numbers; Python reads it where the system call is missing",
-    "/dev/random": "the same, for libraries that prefer it",
-    "/sys/devices/system/cpu": "how many processors there are, and their caches",
-    "/proc/self": "what the process itself is: its threads, memory, limits",
-    "/proc/cpuinfo": "what the processor can do, for compilers",
-    "/proc/meminfo": "how much memory there is",
+    "/usr/share/zoneinfo": "the same, where `TZ` names it",
+    "/dev/urandom": "random numbers, where there is no system call for them",
+    "/sys/devices/system/cpu": "how many processors there are, for the allocator of memory",
+    "/proc/self": "what the process itself is: where its stack is, its threads and limits",
+    "/proc/cpuinfo": "what the processor is, by which compiled kernels are found on ARM",
 }
 """Files and folders of the system that are read, and what for."""
 
@@ -59,19 +56,21 @@ class Readable(NamedTuple):
         code: files and folders of the interpreter, libraries and modules. Whoever writes there
             has what runs later.
         kernels: folders of machine code; it is run, too.
+        circuits: of this user; they are data.
         system: see `SYSTEM`.
         listed: folders of which, and below which, names may be read, but not what is in files.
     """
 
     code: list[Path]
     kernels: list[Path]
+    circuits: list[Path]
     system: list[Path]
     listed: list[Path]
 
     @property
     def paths(self) -> list[Path]:
         """Files, and folders with all that is below them."""
-        return [*self.system, *self.code, *self.kernels]
+        return [*self.system, *self.code, *self.kernels, *self.circuits]
 
 
 def readable(libraries: Iterable[Path] = ()) -> Readable:
@@ -83,7 +82,7 @@ def readable(libraries: Iterable[Path] = ()) -> Readable:
         libraries: folders besides those of the system and of the interpreter.
     """
     homes = _homes()
-    ours = Path(ggp.__file__).resolve().parent
+    ours = Path(__file__).resolve().parents[1]
     named = (path for variable in _VARIABLES for path in _named(variable))
     code, listed = [ours, *_interpreter(), *libraries, *named], [ours.parent]
     for folder in dict.fromkeys(Path(name).absolute() for name in sys.path):
@@ -94,9 +93,11 @@ def readable(libraries: Iterable[Path] = ()) -> Readable:
             code += _modules(folder)
     # Where they cannot be beside the modules.
     kernels = [user_cache_path("numba", appauthor=False), *_named("NUMBA_CACHE_DIR")]
+    circuits = user_cache().folder
     return Readable(
         [path for path in dict.fromkeys(code) if not _holds(path, homes) and path.exists()],
         [path for path in kernels if not _holds(path, homes)],
+        [] if circuits is None or _holds(circuits, homes) else [circuits],
         [*map(Path, SYSTEM)],
         listed,
     )

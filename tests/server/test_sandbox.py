@@ -23,8 +23,8 @@ from pathlib import Path
 import pytest
 
 from ggp import children
-from ggp.server import calls, sandbox, seccomp
-from ggp.server.readable import SYSTEM
+from ggp.server import calls, landlock, sandbox, seccomp
+from ggp.server.readable import SYSTEM, readable
 from tests.server.probes import UNCONFINED, Places, Probe, is_filtered, probes, try_all
 from tests.support.games import REPOSITORY
 
@@ -32,6 +32,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has 
 
 SECURITY = REPOSITORY / "docs" / "security.md"
 PROBES = {probe.name: probe for probe in probes(Places.below(Path("/nowhere")))}
+LANDLOCKED = {landlock.NO_READING, "no writing", "no TCP", "no abstract sockets", "no signals"}
 CLAIMS = {probe.claim for probe in PROBES.values()} - {""}
 
 
@@ -120,11 +121,19 @@ def test_what_was_given_up_cannot_be_done_and_what_work_needs_can(
 
 
 def test_every_claim_is_tried_and_explained() -> None:
-    made = {*re.findall(r'"([a-zA-Z ]+)"', inspect.getsource(sandbox.restrict))}
-    explained = {*re.findall(r"`([a-zA-Z ]+)`", section("### Claims"))}
-    assert explained >= CLAIMS
-    assert {"no capabilities", "no new privileges", "processes"} <= made
-    assert made - {"/proc/self/task"} <= CLAIMS
+    listed = {
+        claim: names.strip()
+        for claim, names in re.findall(
+            r"^\| `([^`]+)` .* \| ([^|]+) \|$", section("### Claims"), re.M
+        )
+    }
+    claims = "; ".join(re.findall(r'"([a-z][a-zA-Z ]+)"', inspect.getsource(sandbox)))
+    assert set(listed) == CLAIMS
+    assert all(claim in claims or claim in LANDLOCKED for claim in CLAIMS)
+    for claim in CLAIMS:
+        tried = [name for name, each in PROBES.items() if each.claim == claim]
+        shown = [name for name in tried if name not in calls.REFUSED]
+        assert listed[claim].partition(", and each call")[0] == "; ".join(shown)
 
 
 def section(heading: str) -> str:
@@ -207,6 +216,35 @@ print(place_rows.dispatcher.stats.cache_path, number_rows.dispatcher.stats.cache
     own = children.environment()
     found = subprocess.run([sys.executable, "-c", program], env=own, capture_output=True, text=True)
     assert [Path(folder).is_dir() for folder in found.stdout.split()] == [True, True], found.stderr
+
+
+@pytest.mark.parametrize("name", ["", "imports", "imports/package", "kernels", "kernels/more"])
+def test_folder_for_circuits_that_holds_code_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "imports" / "package").mkdir(parents=True)
+    (tmp_path / "imports" / "package" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path / "imports")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
+    assert not sandbox._holds_no_code(tmp_path / name, readable())
+    assert sandbox._holds_no_code(tmp_path / "circuits", readable())
+
+
+def test_what_is_read_is_code_and_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("home/imports/package/__init__.py", "home/imports/module.py", "home/imports/.env"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    imports, home = tmp_path / "home" / "imports", tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(sys, "path", [str(home), str(tmp_path), str(imports)])
+    found = readable()
+    own = {path for path in found.paths if path.is_relative_to(tmp_path)}
+    caches = {*found.kernels, *found.circuits}
+    assert own - caches == {imports / "package", imports / "module.py"}
+    assert imports in found.listed
+    assert home not in found.listed
 
 
 def test_machine_without_a_table_has_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
