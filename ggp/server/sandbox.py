@@ -123,13 +123,14 @@ def restrict(
 
 def _limit(memory_bytes: int) -> Iterator[str]:
     """Set limits, and name those that are in force."""
-    limits = (
+    limits = [
         ("memory", resource.RLIMIT_DATA, memory_bytes),
-        ("address space", resource.RLIMIT_AS, memory_bytes + SPARE_ADDRESSES),
         ("open files", resource.RLIMIT_NOFILE, MAX_OPEN_FILES),
         ("file size", resource.RLIMIT_FSIZE, MAX_FILE_BYTES),
         ("core dumps", resource.RLIMIT_CORE, 0),
-    )
+    ]
+    if sys.platform == "linux":  # elsewhere libraries may reserve any number of addresses
+        limits.append(("address space", resource.RLIMIT_AS, memory_bytes + SPARE_ADDRESSES))
     yield from (name for name, which, most in limits if lower_limit(which, most))
     # How large the stacks of threads are depends on the soft limit, and that stays.
     soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
