@@ -141,7 +141,10 @@ def _notes(player: str, backend: str) -> Iterator[Path]:
     if own := os.environ.get("NUMBA_CACHE_DIR"):
         yield Path(own) / name
         return
-    yield Path(ggp.machine.__file__).parent / "__pycache__" / name
+    beside = Path(ggp.machine.__file__).parent / "__pycache__"
+    # Where it cannot be written, what is compiled is looked for elsewhere, whoever filled this.
+    if not beside.is_dir() or os.access(beside, os.W_OK):
+        yield beside / name
     circuits = user_cache().folder
     if circuits is not None:
         yield circuits / name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import ggp.machine
 from ggp.server import kernels
 from tests.support import commands
 
@@ -94,6 +96,20 @@ def test_what_was_compiled_is_noted_for_the_same_player(
     assert not kernels.are_cached("hyperplay2:n=2", "auto")
     note.write_text("nonsense")
     assert not kernels.are_cached("hyperplay2:n=2", "auto")
+
+
+def test_what_another_user_compiled_is_not_taken_for_ones_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def folders() -> list[Path]:
+        return [note.parent for note in kernels._notes("random", "auto")]
+
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    beside = Path(ggp.machine.__file__).parent / "__pycache__"
+    assert beside in folders()
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    assert beside not in folders()
+    assert folders()
 
 
 @pytest.mark.verify
