@@ -11,11 +11,12 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections.abc import Sequence
 
 from ggp import children
 from ggp.errors import BackendUnavailableError
 from ggp.server.background import Background
-from ggp.server.sandbox import gaps
+from ggp.server.sandbox import MAX_PROCESSES, gaps
 from ggp.server.worker_process import WorkerProcess, start_worker
 
 WATCH_EVERY_S = 0.5
@@ -143,12 +144,20 @@ class WorkerPool:
                     self._busy.discard(worker)
                 elif children.rss_bytes(worker.pid) > self.memory_bytes:
                     worker.kill(f"it took more memory than {self.memory_bytes >> 20} MB")
-                elif children.takes_more(children.family(worker.pid), FAMILY * self.memory_bytes):
-                    worker.kill(f"with its children it took more than {FAMILY} times its memory")
+                elif why := self._excess(children.family(worker.pid)):
+                    worker.kill(why)
                 else:
                     worker.ask(now_s)
             self._bury(now_s)
             self._tell_rights()
+
+    def _excess(self, family: Sequence[int]) -> str:
+        """What a worker with all that it started takes too much of; nothing if empty."""
+        if len(family) > MAX_PROCESSES:
+            return f"it started more than {MAX_PROCESSES} processes"
+        if children.takes_more(family, FAMILY * self.memory_bytes):
+            return f"with its children it took more than {FAMILY} times its memory"
+        return ""
 
     def _tell_rights(self) -> None:
         """Say once what workers gave up here, and what they could not."""

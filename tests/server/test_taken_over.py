@@ -123,23 +123,31 @@ def test_nothing_that_a_worker_started_outlives_it(what: str) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize(
+    ("processes", "memory", "why"),
+    [
+        (9, LARGE, "with its children it took more than 2 times its memory"),
+        (2, MEMORY, "it started more than 2 processes"),
+    ],
+)
 def test_worker_is_ended_with_its_children_if_they_take_too_much(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, processes: int, memory: int, why: str
 ) -> None:
     monkeypatch.setattr(pool_module, "WATCH_EVERY_S", 0.01)
+    monkeypatch.setattr(pool_module, "MAX_PROCESSES", processes)
 
     class Pool(WorkerPool):
         async def _start(self, light: bool) -> WorkerProcess:
             return await worker("grows", "own")
 
     async def scenario() -> None:
-        pool = Pool(LARGE, spares=0)
+        pool = Pool(memory, spares=0)
         pool.open()
         taken = await pool.take(light=False)
         ends: list[str] = []
         taken.on_end = ends.append
         await until(lambda: ends)
-        assert "with its children it took more than 2 times its memory" in ends
+        assert ends == [why]
         await until(lambda: not members(taken.pid))
         await pool.close()
 
