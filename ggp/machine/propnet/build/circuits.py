@@ -99,12 +99,13 @@ def _stored(key: str, program: Program, cache: DiskCache) -> Built | Refusal | N
                 raise MachineError("not the circuit of these rules: it has other roles")
         except MachineError as error:
             _log.info("the cached circuit of %s is ignored: %s", program.source.name, error)
-            cache.discard(key)
             continue
         if isinstance(found, Built) or best is None:
             best = found
         if isinstance(best, Built) and best.complete:
             break
+    if best is None:
+        cache.discard(key)
     return best
 
 
