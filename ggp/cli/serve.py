@@ -19,8 +19,8 @@ from ggp.cli.arguments import (
 )
 from ggp.console import announce
 from ggp.launch import preload
+from ggp.server.listening import DEFAULT_ADDRESS, DEFAULT_PORT, listening_on
 
-DEFAULT_PORT = 9147
 DEFAULT_MEMORY_MB = 4096
 MOST_MEMORY_MB = 1 << 24
 """More than any machine has; systems understand no number of bytes beyond 64 bits."""
@@ -46,7 +46,7 @@ DEFAULT_LOG_LIMIT_GB = 10
 @click.option(
     "--host",
     "address",
-    default="127.0.0.1",
+    default=DEFAULT_ADDRESS,
     show_default=True,
     help="Address to listen on; 0.0.0.0 lets everybody in.",
 )
@@ -95,6 +95,12 @@ DEFAULT_LOG_LIMIT_GB = 10
     metavar="MB",
     help="Most memory for each worker process; a match has two.",
 )
+@click.option(
+    "--spare",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Worker processes that are kept ready.  [default: as many as may play at once, and one]",
+)
 @seed_option()
 @backend_option
 @threads_option(SHARED_THREADS)
@@ -112,6 +118,7 @@ def serve(
     log_folder: Path | None,
     log_limit: float,
     memory: int,
+    spare: int | None,
     seed: int,
     backend: str,
     threads: int | None,
@@ -127,8 +134,8 @@ def serve(
 
     from ggp.players import parse_spec
     from ggp.server.addresses import parse_network
-    from ggp.server.host import Host
-    from ggp.server.http_server import HttpServer, listen
+    from ggp.server.host import Host, template_for
+    from ggp.server.http_server import HttpServer
     from ggp.server.keeper import heed_signals, stay_up
     from ggp.server.kernels import are_cached, fill_cache
     from ggp.server.match_log import check_folder
@@ -147,24 +154,29 @@ def serve(
         threads=threads_for(threads, matches),
         seed=seed,
         memory_bytes=memory << 20,
+        spares=spare,
         log_folder=log_folder,
         log_limit_bytes=log_limit * (1 << 30),
         quiet=not verbose,
         allowed=tuple(map(parse_network, allowed)) or None,
     )
-    host = Host(options)
-    with listen(address, port) as listening:
+    Host(options)  # what is wrong with its name is said now
+    template = template_for(options)
+    with listening_on(address, port) as listening:
         where = listening.getsockname()
         shown = f"[{where[0]}]" if ":" in where[0] else where[0]
         if not are_cached(player, backend):
             click.echo("compiling machine code, which takes some seconds and only once", err=True)
             if not fill_cache(player, backend):
                 return
+        template.start()
         # What is loaded now stays: looking through it again and again delays answers.
         gc.collect()
         gc.freeze()
-        shift = stay_up()
-        server = HttpServer(host, shift.custody)
+        shift = stay_up(template)
+        custody = shift.custody
+        host = Host(options, custody.connect if custody.can_connect else None)
+        server = HttpServer(host, custody)
         with server.stopped_by_signals():
             heed_signals()
             if shift.is_first:

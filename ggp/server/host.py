@@ -24,9 +24,10 @@ from ggp.server.background import Background
 from ggp.server.hosted_match import HostedMatch
 from ggp.server.latency import Latencies
 from ggp.server.match_log import LogFolder, MatchLog
+from ggp.server.nursery import Connect, Nursery, TemplateProcess
 from ggp.server.pool import WorkerPool
 from ggp.server.restore import SERVER_ENDED, Restored, restore
-from ggp.server.settings import HostOptions, margin_of
+from ggp.server.settings import HostOptions, margin_of, spares_of
 from ggp.server.text_reader import TextReader
 
 FORGET_EVERY_S = 5.0
@@ -54,14 +55,30 @@ class HostReply:
     on_sent: Callable[[float], None] | None = None
 
 
+def template_for(options: HostOptions) -> TemplateProcess:
+    """Where the workers of such a server come from."""
+    return TemplateProcess(
+        options.memory_bytes if options.confined else None,
+        spares=spares_of(options.spares, options.matches),
+        player=options.player,
+        backend=options.backend,
+        quiet=options.quiet,
+    )
+
+
 class Host:
     """All matches, with their workers. Everything but `__init__` needs a running loop.
+
+    Args:
+        options: how it plays.
+        connect: gives a channel to the process that workers come from, which is somebody else's;
+            if None, the host has its own.
 
     Raises:
         ConfigError: the name is no symbol.
     """
 
-    def __init__(self, options: HostOptions) -> None:
+    def __init__(self, options: HostOptions, connect: Connect | None = None) -> None:
         self.options = options
         self.lobby = Lobby(
             options.name,
@@ -69,12 +86,9 @@ class Host:
             limits=options.limits.messages,
             margin_s=margin_of(options.margin_s),
         )
-        self.pool = WorkerPool(
-            options.memory_bytes,
-            spares=options.matches,
-            confined=options.confined,
-            quiet=options.quiet,
-        )
+        self._own_template = template_for(options) if connect is None else None
+        nursery = Nursery(connect or self._own_template.connect)
+        self.pool = WorkerPool(nursery, options.memory_bytes, confined=options.confined)
         self._logs = LogFolder(options.log_folder, options.log_limit_bytes)
         self._matches: dict[int, HostedMatch] = {}
         self._answers: dict[int, asyncio.Task[str]] = {}
@@ -109,6 +123,8 @@ class Host:
         for serial in list(self._matches):
             await self._end(serial, SERVER_ENDED)
         await self.pool.close()
+        if self._own_template is not None:
+            self._own_template.close()
         self._texts.close()
 
     async def reply(

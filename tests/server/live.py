@@ -9,11 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ggp.server.host import Host
-from ggp.server.http_server import HttpServer, listen
+from ggp.server.http_server import HttpServer
+from ggp.server.listening import listen
 from ggp.server.pool import WorkerPool
 from ggp.server.settings import HostOptions
 
@@ -44,8 +46,8 @@ def num_open(host: Host) -> int:
 
 
 def worker_pids(pool: WorkerPool) -> set[int]:
-    """Process ids of all workers, those that are ready too."""
-    return {worker.pid for worker in pool._workers if not worker.ended}
+    """Process ids of all workers that matches have."""
+    return {worker.pid for worker in pool._busy if not worker.ended}
 
 
 class LiveServer:
@@ -95,9 +97,7 @@ def live_server(options: HostOptions, *, spares: bool = False) -> Iterator[LiveS
             that is not used.
     """
     listening = listen("127.0.0.1", 0)
-    host = Host(options)
-    if not spares:
-        host.pool._spares = 0
+    host = Host(replace(options, spares=1 if spares else 0))
     server = HttpServer(host)
     loop = asyncio.new_event_loop()
 

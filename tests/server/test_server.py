@@ -18,7 +18,7 @@ import pytest
 from ggp.errors import ConfigError
 from ggp.gdl import find_game
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.server.http_server import listen
+from ggp.server.listening import listen
 from ggp.server.match_log import MatchLog
 from ggp.server.settings import HostOptions, ServerLimits, margin_of
 from tests.protocol.doubles import Referee
