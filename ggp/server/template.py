@@ -84,27 +84,32 @@ def main(control: str, memory: str, spares: str, player: str, backend: str) -> N
 
 
 def _steps(player: str, backend: str) -> list[Callable[[], bool]]:
-    """What is loaded, in this order; the first says whether there may be light workers then."""
+    """What is loaded, in this order; each says whether there may be light workers then."""
 
     def load_modules() -> bool:
         for name in import_module("ggp.server.kernels").modules_of(player, backend):
             with contextlib.suppress(ImportError):
                 import_module(name)
-        return True
+        return _has_prolog()
 
     return [_load_prolog, _load_machine, load_modules, _load_kernels]
 
 
 def _load_prolog() -> bool:
-    found: bool = import_module("ggp.server.worker_main").start_prolog()
     import_module("ggp.gdl").parse("(role nobody)", "a first try")  # which builds the grammar
+    return _has_prolog()
+
+
+def _has_prolog() -> bool:
+    """Whether SWI-Prolog is there; it is started the first time."""
+    found: bool = import_module("ggp.server.worker_main").start_prolog()
     return found
 
 
 def _load_machine() -> bool:
     import_module("ggp.machine.propnet.play.propnet_machine")
     import_module("ggp.machine.propnet.build.circuits")
-    return True
+    return _has_prolog()
 
 
 def _load_kernels() -> bool:
@@ -142,8 +147,8 @@ class _Template:
         signal.set_wakeup_fd(self._waking.fileno(), warn_on_full_buffer=False)
         self._selector.register(self._control, selectors.EVENT_READ)
         self._selector.register(self._woken, selectors.EVENT_READ)
-        for number, step in enumerate(steps):
-            self._is_light = step() if number == 0 else self._is_light
+        for step in steps:
+            self._is_light = step()
             while self._turn(0.0):
                 pass
         gc.collect()
