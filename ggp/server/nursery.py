@@ -21,6 +21,7 @@ from itertools import count
 from ggp import children
 from ggp.errors import BackendUnavailableError
 from ggp.server.sandbox import needed
+from ggp.server.settings import HostOptions, spares_of
 
 START_S = 60.0
 """A process that has loaded nothing by then never will."""
@@ -112,6 +113,17 @@ class TemplateProcess:
         if self._process is not None:
             children.reap(self._process)
         self.forget()
+
+
+def template_for(options: HostOptions) -> TemplateProcess:
+    """Where the workers of such a server come from."""
+    return TemplateProcess(
+        options.memory_bytes if options.confined else None,
+        spares=spares_of(options.spares, options.matches),
+        player=options.player,
+        backend=options.backend,
+        quiet=options.quiet,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -336,7 +336,7 @@ def _close(born: _Born) -> None:
 
 
 def _status(pid: int) -> int | None:
-    """How a child ended, which stays a zombie: its exit status, or a signal as a negative number."""
+    """How a child ended, which stays a zombie: an exit status, or a signal as a negative number."""
     found = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     if found is None:
         return None

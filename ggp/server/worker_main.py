@@ -52,7 +52,7 @@ def serve(parent: int, memory_bytes: int) -> NoReturn:
         die_with(parent)  # once more: a change of credentials has undone it
     status = orders.EXIT_CRASHED
     try:
-        _Worker(open(0, "rb"), own_answers()).run(rights)
+        _Worker(os.fdopen(0, "rb"), own_answers()).run(rights)
     except MemoryError:
         status = orders.EXIT_OUT_OF_MEMORY
     except BaseException as error:

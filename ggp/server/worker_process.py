@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import time
 from collections.abc import Callable
 
@@ -29,6 +30,9 @@ whoever waits for its turn on a busy machine advances within `STILL_S`."""
 
 SILENT_S = 5.0
 """A worker that does not answer for so long that it is there is stopped, or worse."""
+
+TOLD_S = 1.0
+"""How it ended is told so soon, unless it is still there."""
 
 _STOPPED = "Tt"
 """States of a process in /proc that is stopped, by a signal or by a debugger."""
@@ -131,10 +135,19 @@ class WorkerProcess:
                     self.on_answer(answer)
         except (ProtocolError, ValueError, OSError) as error:
             self.kill(f"it answered nonsense: {error}")
-        status = await self._status
+        status = await self._how_it_ended()
         self._orders.close()
         if not self._silent:
             self.on_end(self._why or _how(status))
+
+    async def _how_it_ended(self) -> int:
+        """Its status, once it says no more; it is killed unless that is known soon."""
+        with contextlib.suppress(TimeoutError):
+            return await asyncio.wait_for(asyncio.shield(self._status), TOLD_S)
+        self.kill("it closed its output")
+        with contextlib.suppress(TimeoutError):
+            return await asyncio.wait_for(asyncio.shield(self._status), TOLD_S)
+        return -signal.SIGKILL  # whoever should tell is stopped
 
 
 def _ignore(_: object) -> None:

@@ -321,7 +321,7 @@ def engine() -> Engine:
 
 
 def stop_threads() -> None:
-    """Have Prolog, if it was started, run in this thread only, so that the process can be forked."""
+    """Have Prolog, if it was started, run in this thread only: the process is to be forked."""
     if _engine is not None:
         _engine.stop_threads()
 
