@@ -51,7 +51,7 @@ class WorkerPool:
         Raises:
             BackendUnavailableError: the system starts no process.
         """
-        worker = await connected(await self._nursery.take(light=light))
+        worker = await self._start(light)
         self._busy.add(worker)
         return worker
 
@@ -74,6 +74,9 @@ class WorkerPool:
         await self._background.cancel()
         await asyncio.gather(*(worker.close() for worker in self._busy), return_exceptions=True)
         self._nursery.close()
+
+    async def _start(self, light: bool) -> WorkerProcess:
+        return await connected(await self._nursery.take(light=light))
 
     async def _watch(self) -> None:
         while True:

@@ -156,6 +156,7 @@ class _Template:
         self._is_loaded = True
         for client in self._clients.values():
             self._say(client, {"loaded": len(os.listdir(_TASKS)) if _TASKS else 1})
+        self._turn(0.0)  # whoever waited for that
         while True:
             self._turn(self._patience_s())
 
