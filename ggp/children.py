@@ -183,6 +183,15 @@ def started_by(pid: int) -> list[int]:
     return found
 
 
+def entry_of(pid: int) -> str:
+    """The entry that a child calls; empty if it is none of ours, or the system does not tell."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return ""
+    return words[3] if words[2:3] == [_BOOTSTRAP] else ""
+
+
 # ---------------------------------------------------------------- the child's side
 
 
