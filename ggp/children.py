@@ -101,16 +101,6 @@ def kill_group(pid: int) -> None:
             end(pid, signal.SIGKILL)
 
 
-def kill_rest(pid: int) -> None:
-    """Kill what a child left behind in its group, as soon as it has ended itself.
-
-    As long as one is in the group, its number is no other's. Where none is, the number may be
-    another's only once the system has given all others.
-    """
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
-
-
 def interrupt(*children: subprocess.Popen[bytes], last_words_s: float) -> None:
     """Interrupt children (SIGINT), then kill those that do not end, and what all have started.
 
@@ -222,6 +212,15 @@ def started_by(pid: int) -> list[int]:
             if int(path.read_text().rpartition(")")[2].split()[1]) == pid:
                 found.append(int(path.parent.name))
     return found
+
+
+def entry_of(pid: int) -> str:
+    """The entry that a child calls; empty if it is none of ours, or the system does not tell."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return ""
+    return words[3] if words[2:3] == [_BOOTSTRAP] else ""
 
 
 # ---------------------------------------------------------------- the child's side

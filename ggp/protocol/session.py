@@ -54,6 +54,8 @@ class Session:
         heard_at_s: when the server last said anything.
         resumed_at_s: when we were started again in the middle of the match, None if the server
             has said something since.
+        is_abandoned: whether nobody waits for our latest answer any more, or has taken it, as far
+            as can be told; the server has said nothing since.
         has_place: whether it may have a worker; a match that found no room, or gave its place
             up, is only remembered.
 
@@ -77,11 +79,13 @@ class Session:
         self.dialect: Dialect | None = None
         self.heard_at_s = 0.0
         self.resumed_at_s: float | None = None
+        self.is_abandoned = False
         self.has_place = True
         self._path = Path(self.outline, self.role)
         self._next_number = next_number
         self._margin_s = margin_s
         self._questions = Questions()
+        self._latest = 0
 
     @property
     def history(self) -> History:
@@ -97,7 +101,7 @@ class Session:
     def is_thinking(self) -> bool:
         """Whether somebody waits for an answer, as far as we know."""
         is_open = self.state in (MatchState.STARTING, MatchState.THINKING)
-        return is_open and self.resumed_at_s is None
+        return is_open and self.resumed_at_s is None and not self.is_abandoned
 
     @property
     def waits_since_s(self) -> float:
@@ -142,7 +146,7 @@ class Session:
                 receipt = self._receive_play(message, now)
             case Stop() | Abort():
                 receipt = self._receive_end(message)
-        self.heard_at_s, self.resumed_at_s = now, None
+        self.heard_at_s, self.resumed_at_s, self.is_abandoned = now, None, False
         return receipt
 
     def give_up(self) -> None:
@@ -185,8 +189,13 @@ class Session:
                 question = self._questions.move(question, ask.turn, len(believed))
         return question.reply or self._spelled(move)
 
+    def abandoned(self, ask: Ask) -> None:
+        """Take note that those who wait for the answer to a question seem to be gone."""
+        self.is_abandoned = self.is_abandoned or ask.number == self._latest
+
     def undelivered(self, ask: Ask) -> None:
         """Take note that nobody got the answer to a question: all its connections broke."""
+        self.abandoned(ask)
         question = self._questions.find(ask)
         if question is not None:
             question.is_lost, question.in_time = True, False
@@ -281,7 +290,7 @@ class Session:
         released = self._questions.release()
         clock_s = self.start.play_clock_s if wants_move else self.start.start_clock_s
         deadline_s = now + clock_s - self._margin_s(clock_s)
-        number = self._next_number()
+        number = self._latest = self._next_number()
         ask = Ask(number, self.serial, wants_move, self.history, now, deadline_s, doubts)
         self._questions.ask(Asked(number, now + clock_s, ask, heard))
         return ask, released

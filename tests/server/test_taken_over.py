@@ -22,11 +22,13 @@ from ggp.machine.propnet.build.circuit_file import to_bytes
 from ggp.machine.propnet.build.circuits import build
 from ggp.server import orders
 from ggp.server import pool as pool_module
-from ggp.server.lines import to_line
+from ggp.server.lines import read_answer, to_line
+from ggp.server.nursery import Nursery
 from ggp.server.pool import WorkerPool
 from ggp.server.sandbox import STAYS, restrict
-from ggp.server.worker_process import WorkerProcess, start_worker
+from ggp.server.worker_process import WorkerProcess
 from tests.server.live import PATIENCE_S
+from tests.server.live import worker as a_worker
 from tests.server.probes import is_filtered
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has what is used")
@@ -76,7 +78,10 @@ async def worker(entry: str, what: str) -> WorkerProcess:
         env=children.environment(),
         start_new_session=True,
     )
-    return WorkerProcess(process)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    status = asyncio.ensure_future(process.wait())
+    return WorkerProcess(process.pid, process.stdout, process.stdin, status)
 
 
 def members(group: int) -> list[int]:
@@ -103,24 +108,23 @@ async def until(condition: Callable[[], object]) -> None:
 
 @pytest.mark.parametrize("what", ["silent", "has the pipe"])
 def test_nothing_that_a_worker_started_outlives_it(what: str) -> None:
-    async def scenario() -> None:
-        taken = await worker("leaves", what)
-        ends: list[str] = []
-        taken.on_end = ends.append
-        await until(lambda: taken.rights or taken.ended)
-        if STAYS not in taken.rights:
+    child = children.start(f"{__name__}:leaves", what)
+    try:
+        assert child.stdout is not None
+        up = read_answer(child.stdout.readline())
+        assert isinstance(up, orders.Up)
+        if STAYS not in up.rights:
             pytest.skip(f"not claimed here: {STAYS}")
-        await until(lambda: taken._process.returncode is not None)
-
-        def has_ended() -> bool:
-            taken.ask(time.monotonic())
-            return taken.ended
-
-        await until(has_ended)
-        assert ends == ["exit status 3"]
-        await until(lambda: not members(taken.pid))
-
-    asyncio.run(scenario())
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        until_s = time.monotonic() + PATIENCE_S
+        while not members(child.pid):
+            assert time.monotonic() < until_s
+        children.kill_group(child.pid)  # as the process does that workers are forked from
+        while members(child.pid):
+            assert time.monotonic() < until_s
+        assert child.stdout.read() == b""
+    finally:
+        children.reap(child)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +145,7 @@ def test_worker_is_ended_with_its_children_if_they_take_too_much(
             return await worker("grows", "own")
 
     async def scenario() -> None:
-        pool = Pool(memory, spares=0)
+        pool = Pool(Nursery(lambda channel, anew: None), memory)
         pool.open()
         taken = await pool.take(light=False)
         ends: list[str] = []
@@ -179,12 +183,10 @@ def test_worker_inherits_nothing_that_the_server_has_open(tmp_path: Path) -> Non
             own = [each.fileno() for each in (tcp, unix, log)]
             for number in own:
                 os.set_inheritable(number, True)
-            started = await start_worker(MEMORY, light=True)
-            await until(lambda: started.is_up or started.ended)
-            held = {os.readlink(path) for path in Path(f"/proc/{started.pid}/fd").iterdir()}
-            assert {link.partition(":")[0] for link in held} <= {"pipe", "/dev/null", "socket"}
-            assert not held & {os.readlink(f"/proc/self/fd/{number}") for number in own}
-            await started.close()
+            async with a_worker(MEMORY) as started:
+                await until(lambda: started.is_up or started.ended)
+                held = {os.readlink(path) for path in Path(f"/proc/{started.pid}/fd").iterdir()}
+                assert {link.partition(":")[0] for link in held} <= {"pipe", "/dev/null"}
 
     asyncio.run(scenario())
 
