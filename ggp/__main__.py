@@ -1,11 +1,20 @@
 """`python -m ggp` is the command `ggp`, and `main` is what its script calls."""
 
+import sys
+
 from ggp.launch import launch
 
 
 def main() -> None:
     """Run the command; never returns."""
-    launch("ggp.cli", prog_name="ggp")
+    launch("ggp.cli", _listen if "serve" in sys.argv else None, prog_name="ggp")
+
+
+def _listen() -> None:
+    """Let whoever connects to a server wait while it is imported."""
+    from ggp.server.listening import listen_early
+
+    listen_early(sys.argv[1:])
 
 
 if __name__ == "__main__":

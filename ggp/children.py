@@ -24,7 +24,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO
@@ -96,8 +96,9 @@ def kill_group(pid: int) -> None:
 
     Only for a child that nobody has waited for yet: its number may be another's afterwards.
     """
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
+    for end in (os.killpg, os.kill):  # a confined process cannot give its children a group
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            end(pid, signal.SIGKILL)
 
 
 def interrupt(*children: subprocess.Popen[bytes], last_words_s: float) -> None:
@@ -153,6 +154,36 @@ def rss_bytes(pid: int) -> int:
         return 0
 
 
+def family(pid: int) -> list[int]:
+    """A process and its descendants; it alone where the system does not tell."""
+    found = [pid]
+    for each in found:  # grows meanwhile
+        for path in Path(f"/proc/{each}/task").glob("*/children"):
+            with contextlib.suppress(OSError, ValueError):  # it ended meanwhile
+                found += map(int, path.read_text().split())
+    return found
+
+
+def takes_more(pids: Sequence[int], num_bytes: int) -> bool:
+    """Whether processes take more memory than that together; what they share counts once.
+
+    To tell what is shared takes milliseconds for each GB, so it is looked at only where it matters.
+    """
+    return (
+        sum(map(rss_bytes, pids)) > num_bytes
+        and sum(_share_bytes(pid) or rss_bytes(pid) for pid in pids) > num_bytes
+    )
+
+
+def _share_bytes(pid: int) -> int:
+    """Memory of a process, of what it shares its part; 0 where the system does not tell."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    except (OSError, StopIteration, IndexError, ValueError):
+        return 0
+
+
 def state_and_cpu(pid: int) -> tuple[str, str]:
     """State of a process and the time it had on a processor, as text, from /proc/PID/stat.
 
@@ -181,6 +212,15 @@ def started_by(pid: int) -> list[int]:
             if int(path.read_text().rpartition(")")[2].split()[1]) == pid:
                 found.append(int(path.parent.name))
     return found
+
+
+def entry_of(pid: int) -> str:
+    """The entry that a child calls; empty if it is none of ours, or the system does not tell."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return ""
+    return words[3] if words[2:3] == [_BOOTSTRAP] else ""
 
 
 # ---------------------------------------------------------------- the child's side

@@ -18,6 +18,7 @@ from importlib import import_module
 
 TYPE_CHECKING = False  # without the import of `typing`, which takes longer than this module
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from sys import UnraisableHookArgs
     from typing import Any, NoReturn
 
@@ -29,7 +30,7 @@ _is_over = False
 """Whether the program has done what it was started for: an interrupt has nothing left to end."""
 
 
-def launch(module: str, **options: Any) -> NoReturn:
+def launch(module: str, first: Callable[[], None] | None = None, **options: Any) -> NoReturn:
     """Import a module and call its `main`; never returns.
 
     An interrupt (SIGINT) ends the process at once while the module is imported and after `main`;
@@ -38,6 +39,7 @@ def launch(module: str, **options: Any) -> NoReturn:
 
     Args:
         module: its full name.
+        first: is called before the import, once the standard files are open.
         options: what `main` is given.
     """
     _open_standard_files()
@@ -47,6 +49,8 @@ def launch(module: str, **options: Any) -> NoReturn:
         sys.unraisablehook = _interrupt_again
         # Registered first, so called last: what is left then, Python does without handlers.
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    if first is not None:
+        first()
     main = import_module(module).main
     try:
         try:

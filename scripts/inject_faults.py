@@ -104,7 +104,8 @@ class Server:
     def kill(self) -> None:
         """Kill the process that serves; the one that keeps the socket starts another."""
         for pid in children.started_by(self._process.pid):
-            os.kill(pid, signal.SIGKILL)
+            if not children.entry_of(pid):  # else it is what workers are forked from
+                os.kill(pid, signal.SIGKILL)
 
     def close(self) -> None:
         self._process.terminate()

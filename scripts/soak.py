@@ -140,24 +140,29 @@ def watch(
     """Samples until a referee has ended; written to a file as they come."""
     samples: list[Sample] = []
     began_s = time.monotonic()
-    (serving,) = children.started_by(server.pid)
+    serving, template = server_and_template(server.pid)
     with file.open("w", newline="") as output:
         writer = csv.writer(output)
         writer.writerow(field.name for field in fields(Sample))
         while all(child.poll() is None for child in referees):
             # It is the child of the process that keeps its socket, which would start another.
-            if children.started_by(server.pid) != [serving]:
+            if server_and_template(server.pid) != (serving, template):
                 raise ConfigError("the server died")
-            samples.append(sample(serving, time.monotonic() - began_s))
+            samples.append(sample(serving, template, time.monotonic() - began_s))
             writer.writerow(astuple(samples[-1]))
             output.flush()
             time.sleep(every_s)
     return samples
 
 
-def sample(server: int, seconds: float) -> Sample:
-    """What the system tells of a server and its workers."""
-    workers = [resident_mb(pid) for pid in children.started_by(server)]
+def server_and_template(keeper: int) -> tuple[int, ...]:
+    """The processes that serve and that workers are forked from."""
+    return tuple(sorted(children.started_by(keeper), key=lambda pid: children.entry_of(pid) != ""))
+
+
+def sample(server: int, template: int, seconds: float) -> Sample:
+    """What the system tells of a server and its workers, those that are ready too."""
+    workers = [resident_mb(pid) for pid in children.started_by(template)]
     return Sample(
         round(seconds, 1),
         resident_mb(server),

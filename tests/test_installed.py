@@ -33,6 +33,22 @@ record = ggp.play_match("krieg_tic_tac_toe", {"xplayer": "hyperplay:n=2"}, seed=
 print(ggp.load("krieg_tic_tac_toe").backend, record.error, sorted(record.goals.values()))
 """
 
+CONFINED = """
+import sys
+from importlib import import_module
+from ggp.server.sandbox import restrict
+
+rights = restrict(1 << 30, [])
+import_module("ggp.players.hyperplay2")
+import_module("ggp.machine.propnet.play.propnet_machine")
+print("rights:", "; ".join(rights))
+for path in sys.argv[1:] if "no reading of other files" in rights else ():
+    try:
+        print("read:", open(path).read())
+    except PermissionError:
+        print("refused:", path)
+"""
+
 
 class Installed:
     """The package in an environment of its own, used from a folder that has nothing to do with us.
@@ -101,6 +117,7 @@ def test_what_is_installed_does_what_the_checkout_does(tmp_path: Path) -> None:
     plays_on_the_fast_backend(installed)
     plays_a_match_of_the_library(installed)
     serves_the_page_of_the_table(installed)
+    keeps_workers_from_files(installed)
 
 
 def has_nothing_for_developers(installed: Installed) -> None:
@@ -137,3 +154,15 @@ def serves_the_page_of_the_table(installed: Installed) -> None:
         for name in files:
             with browser.open(urljoin(address, name), timeout=60) as file:
                 assert file.status == 200
+
+
+def keeps_workers_from_files(installed: Installed) -> None:
+    secret = installed.folder / "secret"
+    secret.write_text("secret")
+    paths = [str(secret), str(REPOSITORY / "pyproject.toml"), str(REPOSITORY / "ggp" / "errors.py")]
+    # As children are started: rights are given up by a process with one thread.
+    said = installed.run("python", "-c", CONFINED, *paths, OPENBLAS_NUM_THREADS="1").stdout
+    assert "rights: " in said
+    assert "another thread" not in said
+    if "no reading of other files" in said:
+        assert [path for path in paths if f"refused: {path}" not in said] == []

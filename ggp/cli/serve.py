@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,8 +20,12 @@ from ggp.cli.arguments import (
 )
 from ggp.console import announce
 from ggp.launch import preload
+from ggp.server.listening import DEFAULT_ADDRESS, DEFAULT_PORT, listening_on
 
-DEFAULT_PORT = 9147
+if TYPE_CHECKING:
+    from ggp.server.nursery import TemplateProcess
+    from ggp.server.settings import HostOptions
+
 DEFAULT_MEMORY_MB = 4096
 MOST_MEMORY_MB = 1 << 24
 """More than any machine has; systems understand no number of bytes beyond 64 bits."""
@@ -46,7 +51,7 @@ DEFAULT_LOG_LIMIT_GB = 10
 @click.option(
     "--host",
     "address",
-    default="127.0.0.1",
+    default=DEFAULT_ADDRESS,
     show_default=True,
     help="Address to listen on; 0.0.0.0 lets everybody in.",
 )
@@ -96,6 +101,12 @@ DEFAULT_LOG_LIMIT_GB = 10
     help="Most memory for each worker process; a match has two.",
 )
 @click.option(
+    "--spare",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Worker processes that are kept ready.  [default: as many as may play at once, and one]",
+)
+@click.option(
     "--risk",
     type=click.Choice(["avoid", "play"]),
     help="Moves that may be refused: the option risk of the player.  [default: avoid]",
@@ -117,6 +128,7 @@ def serve(
     log_folder: Path | None,
     log_limit: float,
     memory: int,
+    spare: int | None,
     risk: str | None,
     seed: int,
     backend: str,
@@ -128,25 +140,12 @@ def serve(
     Only this machine can connect, unless --host says otherwise. An interrupt is no failure: it
     exits with 0.
     """
-    preload("ggp.players", "ggp.server.http_server")
-    import asyncio
-
-    from ggp.players import parse_spec
-    from ggp.players.spec import with_option
+    verbose = ctx.find_root().meta.get("verbose", 0)
+    preload("ggp.server.nursery")
     from ggp.server.addresses import parse_network
-    from ggp.server.host import Host
-    from ggp.server.http_server import HttpServer, listen
-    from ggp.server.keeper import heed_signals, stay_up
-    from ggp.server.kernels import are_cached, fill_cache
-    from ggp.server.match_log import check_folder
+    from ggp.server.nursery import template_for
     from ggp.server.settings import HostOptions
 
-    if risk is not None:
-        player = with_option(player, f"risk={risk}")
-    parse_spec(player)
-    if log_folder is not None:
-        check_folder(log_folder)
-    verbose = ctx.find_root().meta.get("verbose", 0)
     options = HostOptions(
         player=player,
         name=name,
@@ -156,24 +155,53 @@ def serve(
         threads=threads_for(threads, matches),
         seed=seed,
         memory_bytes=memory << 20,
+        spares=spare,
         log_folder=log_folder,
         log_limit_bytes=log_limit * (1 << 30),
         quiet=not verbose,
         allowed=tuple(map(parse_network, allowed)) or None,
     )
-    host = Host(options)
-    with listen(address, port) as listening:
+    template = template_for(options)
+    template.start()  # it loads beside what is loaded here
+    try:
+        _serve(options, template, address, port)
+    finally:
+        template.close()
+
+
+def _serve(options: HostOptions, template: TemplateProcess, address: str, port: int) -> None:
+    """Serve until interrupted."""
+    preload("ggp.players", "ggp.server.http_server")
+    import asyncio
+
+    from ggp.players import parse_spec
+    from ggp.server.host import Host
+    from ggp.server.http_server import HttpServer
+    from ggp.server.keeper import heed_signals, stay_up
+    from ggp.server.kernels import are_cached, fill_cache
+    from ggp.server.match_log import check_folder
+
+    player = options.player
+    parse_spec(player)
+    if options.log_folder is not None:
+        check_folder(options.log_folder)
+    Host(options)  # what is wrong with its name is said now
+    with listening_on(address, port) as listening:
         where = listening.getsockname()
         shown = f"[{where[0]}]" if ":" in where[0] else where[0]
-        if not are_cached(player, backend):
+        if not are_cached(player, options.backend):
             click.echo("compiling machine code, which takes some seconds and only once", err=True)
-            if not fill_cache(player, backend):
+            template.close()
+            if not fill_cache(player, options.backend):
                 return
+            template.start()
         # What is loaded now stays: looking through it again and again delays answers.
         gc.collect()
         gc.freeze()
-        shift = stay_up()
-        server = HttpServer(host, shift.custody)
+        shift = stay_up(template)
+        custody = shift.custody
+        host = Host(options, custody.connect if custody.can_connect else None)
+        server = HttpServer(host, custody)
         with server.stopped_by_signals():
             heed_signals()
             if shift.is_first:

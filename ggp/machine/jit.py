@@ -153,6 +153,12 @@ def cache_files() -> tuple[Path, ...]:
     return tuple(_files)
 
 
+def num_loaded() -> int:
+    """How many pieces of machine code were loaded or compiled."""
+    made = (each._compiled for each in _kernels)
+    return sum(len(getattr(dispatcher, "signatures", ())) for dispatcher in made)
+
+
 def load_at_once() -> None:
     """From now on load or compile kernels when they are first called, however little there is to
     do: a clock may run when they are needed later."""
@@ -215,6 +221,22 @@ def prepare() -> None:
     """
     for each in _kernels:
         each.dispatcher  # noqa: B018
+
+
+def load_cached() -> None:
+    """Load all machine code that is cached, for whatever arguments; nothing is compiled.
+
+    Kernels must have been prepared. What cannot be read is left to the first call.
+    """
+    for each in _kernels:
+        disk = each.dispatcher._cache
+        if not hasattr(disk, "_cache_file"):
+            continue
+        try:
+            for signature, *_ in disk._cache_file._load_index():
+                each.dispatcher.compile(signature)
+        except Exception as error:  # whatever a broken pickle or a broken disk raises
+            _log.info("cached machine code is not loaded: %r", error)
 
 
 def _dispatcher(function: Callable[..., Any]) -> Any:

@@ -185,15 +185,28 @@ class Lobby:
             return move or NIL if ask.wants_move else READY
         return session.answer(ask, move, now, believed)
 
+    def abandoned(self, ask: Ask) -> None:
+        """Take note that all who wait for the answer to a question seem to be gone: the match gives
+        its place to whoever wants it, unless something is heard of it."""
+        session = self._sessions.numbered(ask.match)
+        if session is not None:
+            session.abandoned(ask)
+
     def undelivered(self, ask: Ask) -> None:
         """Take note that every connection waiting for the answer to a question broke.
 
         The server will have played another move for us, or asks again within the clock, which
-        then counts as the same turn.
+        then counts as the same turn. Or there is no server any more: see `abandoned`.
         """
         session = self._sessions.numbered(ask.match)
         if session is not None:
             session.undelivered(ask)
+
+    def take_place(self, match: int) -> None:
+        """Have a live match give up its place; it is remembered."""
+        session = self._sessions.numbered(match)
+        if session is not None and session.is_live:
+            self._sessions.take_place(session)
 
     def resume(self, now: float, listens_since_s: float | None = None) -> None:
         """Take note that all live matches go on after an end of the server: a server that is not

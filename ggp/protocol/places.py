@@ -2,8 +2,9 @@
 
 Servers do not always say that a match is over: one is killed, or sends its last message while we
 are down. Such a match must not keep others out for long. So in a full lobby a match that is not
-heard of when it should have been gives its place up, once somebody else wants it. It is not
-forgotten: if it goes on after all and there is room, it has a place again.
+heard of when it should have been, or whose answer nobody has taken, gives its place up, once
+somebody else wants it. It is not forgotten: if it goes on after all and there is room, it has a
+place again.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ MAX_WAITING_CHARS = 4_000_000
 
 
 def overdue(session: Session, now: float) -> bool:
-    """Whether a match should have been heard of before now."""
-    return session.expected_by_s + SLACK_S < now
+    """Whether a match should have been heard of before now, or its server seems to be gone."""
+    return session.is_abandoned or session.expected_by_s + SLACK_S < now
 
 
 def gives_way(live: Sequence[Session], sender: str, now: float) -> Session | None:
@@ -49,7 +50,7 @@ def gives_way(live: Sequence[Session], sender: str, now: float) -> Session | Non
     late = [session for session in idle if overdue(session, now)]
     if not late and _others(live, sender):
         late = [session for session in idle if session.waits_since_s + MOST_HELD_S < now]
-    return min(late, key=lambda session: session.expected_by_s, default=None)
+    return min(late, key=lambda each: (not each.is_abandoned, each.expected_by_s), default=None)
 
 
 def may_have_last(start: Start, live: Iterable[Session], sender: str) -> bool:

@@ -64,6 +64,8 @@ class Session:
             has said something since.
         listens_since_s: since when messages came to us, where that is later than the latest one:
             turns may have been lost before; None otherwise.
+        is_abandoned: whether nobody waits for our latest answer any more, or has taken it, as far
+            as can be told; the server has said nothing since.
         has_place: whether it may have a worker; a match that found no room, or gave its place
             up, is only remembered.
 
@@ -88,12 +90,14 @@ class Session:
         self.heard_at_s = 0.0
         self.resumed_at_s: float | None = None
         self.listens_since_s: float | None = None
+        self.is_abandoned = False
         self.has_place = True
         self._path = Path(self.outline, self.role)
         self._next_number = next_number
         self._margin_s = margin_s
         self._questions = Questions()
         self._turn_times: deque[float] = deque(maxlen=NUM_TURN_TIMES)
+        self._latest = 0
 
     @property
     def history(self) -> History:
@@ -109,7 +113,7 @@ class Session:
     def is_thinking(self) -> bool:
         """Whether somebody waits for an answer, as far as we know."""
         is_open = self.state in (MatchState.STARTING, MatchState.THINKING)
-        return is_open and self.resumed_at_s is None
+        return is_open and self.resumed_at_s is None and not self.is_abandoned
 
     @property
     def waits_since_s(self) -> float:
@@ -155,6 +159,7 @@ class Session:
             case Stop() | Abort():
                 receipt = self._receive_end(message)
         self.heard_at_s, self.resumed_at_s, self.listens_since_s = now, None, None
+        self.is_abandoned = False
         return receipt
 
     def resume(self, now: float, listens_since_s: float) -> None:
@@ -210,8 +215,13 @@ class Session:
                 question = self._questions.move(question, ask.turn, len(believed))
         return question.reply or self._spelled(move)
 
+    def abandoned(self, ask: Ask) -> None:
+        """Take note that those who wait for the answer to a question seem to be gone."""
+        self.is_abandoned = self.is_abandoned or ask.number == self._latest
+
     def undelivered(self, ask: Ask) -> None:
         """Take note that nobody got the answer to a question: all its connections broke."""
+        self.abandoned(ask)
         question = self._questions.find(ask)
         if question is not None:
             question.is_lost, question.in_time = True, False
@@ -320,7 +330,7 @@ class Session:
         released = self._questions.release()
         clock_s = self.start.play_clock_s if wants_move else self.start.start_clock_s
         deadline_s = now + clock_s - self._margin_s(clock_s)
-        number = self._next_number()
+        number = self._latest = self._next_number()
         ask = Ask(number, self.serial, wants_move, self.history, now, deadline_s, doubts)
         self._questions.ask(Asked(number, now + clock_s, ask, heard))
         return ask, released

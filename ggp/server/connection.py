@@ -7,9 +7,10 @@ coroutine over a stream of asyncio. It is in one of three phases:
    reason, say to make room, has that time end at once: there is one way out;
 2. *answering*: the host finds the reply. What still comes is read and dropped. If the connection
    breaks, nobody waits for the reply any more; if only the client's writing side is closed,
-   the client still gets it;
+   the client still gets it, but unless it closed that side at once it has probably been killed;
 3. *lingering*: the reply is written and the writing side closed. Closing a socket that has bytes
-   to be read would cost the peer the reply, so it is read on for a while.
+   to be read would cost the peer the reply, so it is read on for a while. Whether the peer's system
+   has taken the reply is seen then: that of a client which was killed refuses it.
 """
 
 from __future__ import annotations
@@ -46,8 +47,14 @@ _HEADERS = {
 _WELCOME = "ggp: a general game player; send it messages of the GGP protocol with POST\n"
 _CHUNK = 1 << 18
 
-_TCP_INFO_RTT = 68
-"""Where `tcpi_rtt` is in Linux's `struct tcp_info`: the round trip in microseconds."""
+_TCP_INFO_RTT, _TCP_INFO_ACKED = 68, 120
+"""Where in Linux's `struct tcp_info` there are `tcpi_rtt`, the round trip in microseconds, and
+`tcpi_bytes_acked`, how many bytes the peer's system has taken."""
+
+AT_ONCE_S = 0.25
+"""A client that closes its writing side because it has said everything does so at once."""
+
+_LOOK_S = 0.005
 
 _log = logging.getLogger(__name__)
 
@@ -83,6 +90,7 @@ class Connection:
         self._kept = kept
         self._began_s: float | None = None if kept is None else kept.came_s
         self._on_sent: Callable[[float], None] | None = None
+        self._on_lost: Callable[[], None] | None = None
         self.num_bytes = 0
         self.lingers = False
         peer = writer.get_extra_info("peername")
@@ -180,15 +188,17 @@ class Connection:
     async def _answer(self, text: str) -> bytes:
         """The reply to a message; if the connection breaks meanwhile, nobody waits for it."""
         trip_s = _round_trip_s(self._writer)
-        answer = asyncio.ensure_future(self._host.reply(text, self._peer, self._began_s, trip_s))
-        broken = asyncio.ensure_future(self._until_broken())
+        hung_up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        reply_of = self._host.reply(text, self._peer, self._began_s, trip_s, hung_up)
+        answer = asyncio.ensure_future(reply_of)
+        broken = asyncio.ensure_future(self._until_broken(hung_up))
         try:
             await asyncio.wait((answer, broken), return_when=asyncio.FIRST_COMPLETED)
             if not answer.done():
                 _log.info("%s: the connection broke before the answer", self._peer)
                 return b""
             reply = answer.result()
-            self._on_sent = reply.on_sent
+            self._on_sent, self._on_lost = reply.on_sent, reply.on_lost
             return _reply(400 if reply.refused else 200, reply.text)
         finally:
             answer.cancel()
@@ -200,14 +210,22 @@ class Connection:
         left = self._limits.linger_bytes
         self._writer.transport.set_write_buffer_limits(0)  # all is written once it is drained
         self.lingers = True
-        async with asyncio.timeout(self._limits.linger_s):
-            self._writer.write(reply)
-            await self._writer.drain()
-            if self._on_sent is not None:
-                self._on_sent(time.monotonic())
-            self._writer.write_eof()
-            while left >= 0 and (dropped := await self._reader.read(_CHUNK)):
-                left -= len(dropped)
+        with self._writer.get_extra_info("socket").dup() as own:  # it tells of one that broke, too
+            try:
+                async with asyncio.timeout(self._limits.linger_s):
+                    self._writer.write(reply)
+                    await self._writer.drain()
+                    if self._on_sent is not None:
+                        self._on_sent(time.monotonic())
+                    self._writer.write_eof()
+                    while left >= 0 and (dropped := await self._reader.read(_CHUNK)):
+                        left -= len(dropped)
+                    while self._on_lost is not None and _may_be_taken(own, len(reply)):
+                        await asyncio.sleep(_LOOK_S)
+            finally:
+                if self._on_lost is not None and not _is_taken(own, len(reply)):
+                    _log.info("%s: the connection broke before the answer was taken", self._peer)
+                    self._on_lost()
 
     # ---------------------------------------------------------------- bytes
 
@@ -221,10 +239,17 @@ class Connection:
             self._server.received(self)
         return data
 
-    async def _until_broken(self) -> None:
-        """Drop what comes; return or raise when the connection is gone."""
+    async def _until_broken(self, hung_up: asyncio.Future[None]) -> None:
+        """Drop what comes; return or raise when the connection is gone.
+
+        Args:
+            hung_up: to be done when the client seems to be gone.
+        """
+        began_s = time.monotonic()
         while await self._reader.read(_CHUNK):
             pass
+        if time.monotonic() - began_s > AT_ONCE_S and not hung_up.done():
+            hung_up.set_result(None)
         await self._writer.wait_closed()
 
     def _go_on(self) -> None:
@@ -233,12 +258,34 @@ class Connection:
 
 def _round_trip_s(writer: asyncio.StreamWriter) -> float | None:
     """What the system takes for the round trip to the peer; None where it does not say."""
+    microseconds = _told(writer.get_extra_info("socket"), "I", _TCP_INFO_RTT)
+    return None if microseconds is None else microseconds * 1e-6
+
+
+def _is_taken(own: socket.socket, num_bytes: int) -> bool:
+    """Whether the peer's system has so many bytes of ours, as far as ours tells."""
+    acked = _told(own, "Q", _TCP_INFO_ACKED)
+    return acked is None or acked >= num_bytes
+
+
+def _may_be_taken(own: socket.socket, num_bytes: int) -> bool:
+    """Whether it has not, and has not refused them either."""
     try:
-        info = writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
-        (microseconds,) = struct.unpack_from("I", info, _TCP_INFO_RTT)
+        is_broken = own.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+    except OSError:
+        is_broken = True
+    return not is_broken and not _is_taken(own, num_bytes)
+
+
+def _told(own: socket.socket, kind: str, offset: int) -> int | None:
+    """A number of what the system knows of a connection; None where it does not say."""
+    try:
+        size = offset + struct.calcsize(kind)
+        info = own.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, size)
+        (number,) = struct.unpack_from(kind, info, offset)
     except (OSError, AttributeError, struct.error):
         return None  # another system, or the connection is gone
-    return float(microseconds) * 1e-6
+    return int(number)
 
 
 def _reply(status: int, text: str) -> bytes:

@@ -5,7 +5,8 @@ it gives each that waits to the process that starts it again (`keeper`), with th
 on it, and takes it back when there is an answer. A server that takes the place of one that died
 finds what that one had not answered.
 
-What goes from the server to the keeper are datagrams of JSON, with the socket if there is one.
+What goes from the server to the keeper are datagrams of JSON, with the socket if there is one. The
+same way a server says that it is open, and asks for workers (`nursery`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import contextlib
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 
@@ -59,6 +60,21 @@ class Custody:
     def take_over(self) -> list[Kept]:
         """What waits since a server before this one."""
         return list(self._found.values())
+
+    def tell_open(self) -> None:
+        """Say that connections are answered."""
+        self._tell({"open": True})
+
+    @property
+    def can_connect(self) -> bool:
+        """Whether `connect` leads anywhere."""
+        return self._channel is not None
+
+    def connect(self, channel: socket.socket, anew: bool = False) -> None:
+        """Have the keeper give a channel to the process that workers come from, see
+        `TemplateProcess.connect`."""
+        with channel:
+            self._tell({"template": anew}, channel.fileno())
 
     @contextlib.contextmanager
     def keeping(self, connection: int, text: str, came_s: float) -> Iterator[None]:
@@ -108,13 +124,34 @@ class Shelf:
             for number, (fd, text, came_s) in self._kept.items()
         }
 
-    def follow(self, channel: socket.socket) -> None:
-        """Keep what comes; returns when the server has died."""
+    def follow(
+        self,
+        channel: socket.socket,
+        connect: Callable[[socket.socket, bool], None] | None = None,
+        on_open: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Keep what comes; returns when the server has died.
+
+        Args:
+            channel: to the server.
+            connect: gives a channel of the server to the process that workers come from.
+            on_open: called when the server says that it is open.
+        """
         while True:
             data, fds, _, _ = socket.recv_fds(channel, _MAX_BYTES, 1)
             if not data:
                 return
             said = json.loads(data)
+            if "open" in said:
+                on_open()
+                continue
+            if "template" in said:
+                theirs = [socket.socket(fileno=fd) for fd in fds]
+                for each in theirs:
+                    with contextlib.suppress(OSError), each:  # closed, it is asked for again
+                        if connect is not None:
+                            connect(each, bool(said["template"]))
+                continue
             number = int(said["number"])
             if fds and len(self._kept) < _MAX_KEPT:
                 self._kept[number] = (fds[0], str(said["text"]), float(said["came_s"]))

@@ -24,8 +24,9 @@ from ggp.server.background import Background
 from ggp.server.hosted_match import HostedMatch
 from ggp.server.latency import Latencies
 from ggp.server.match_log import LogFolder, MatchLog
+from ggp.server.nursery import Connect, Nursery, template_for
 from ggp.server.pool import WorkerPool
-from ggp.server.restore import SERVER_ENDED, Restored, restore
+from ggp.server.restore import GAVE_WAY, SERVER_ENDED, Restored, restore
 from ggp.server.settings import HostOptions, margin_of
 from ggp.server.text_reader import TextReader
 
@@ -47,18 +48,22 @@ class HostReply:
         text: one line.
         refused: whether it says why a message was refused.
         on_sent: to be told when its last byte has left, on `time.monotonic`.
+        on_lost: to be called if the client has not taken it.
     """
 
     text: str
     refused: bool = False
     on_sent: Callable[[float], None] | None = None
+    on_lost: Callable[[], None] | None = None
 
 
 class Host:
     """All matches, with their workers. Everything but `__init__` needs a running loop.
 
     Args:
-        options: of the server.
+        options: how it plays.
+        connect: gives a channel to the process that workers come from, which is somebody else's;
+            if None, the host has its own.
         listens_since_s: since when messages come to this host or one before it that left its
             matches, on `time.monotonic`; now if None.
 
@@ -66,7 +71,12 @@ class Host:
         ConfigError: the name is no symbol.
     """
 
-    def __init__(self, options: HostOptions, listens_since_s: float | None = None) -> None:
+    def __init__(
+        self,
+        options: HostOptions,
+        connect: Connect | None = None,
+        listens_since_s: float | None = None,
+    ) -> None:
         self.options = options
         self._listens_since_s = time.monotonic() if listens_since_s is None else listens_since_s
         self.lobby = Lobby(
@@ -75,16 +85,15 @@ class Host:
             limits=options.limits.messages,
             margin_s=margin_of(options.margin_s),
         )
-        self.pool = WorkerPool(
-            options.memory_bytes,
-            spares=options.matches,
-            confined=options.confined,
-            quiet=options.quiet,
-        )
+        self._template = template_for(options)  # not started if it is not used
+        nursery = Nursery(connect or self._template.connect)
+        self.pool = WorkerPool(nursery, options.memory_bytes, confined=options.confined)
         self._logs = LogFolder(options.log_folder, options.log_limit_bytes)
         self._matches: dict[int, HostedMatch] = {}
         self._answers: dict[int, asyncio.Task[str]] = {}
         self._waiting: dict[int, int] = {}
+        self._hung_up: dict[int, int] = {}
+        self._given: dict[int, tuple[int, int]] = {}
         self._left: dict[str, MatchLog] = {}  # of matches that gave way, and may go on
         self._background = Background()
         self._latencies = Latencies()
@@ -97,7 +106,7 @@ class Host:
         if options.log_folder is not None:
             now_s = time.monotonic()
             for each in restore(options.log_folder, self.lobby, now_s, self._listens_since_s):
-                self._resume(each)
+                self._resume(each) if each.has_place else self._remember(each)
         self._background.start(self._forget())
 
     def hurry(self) -> None:
@@ -116,6 +125,7 @@ class Host:
         for serial in list(self._matches):
             await self._end(serial, SERVER_ENDED)
         await self.pool.close()
+        self._template.close()
         self._texts.close()
 
     async def reply(
@@ -124,6 +134,7 @@ class Host:
         peer: str = "",
         came_s: float | None = None,
         trip_s: float | None = None,
+        hung_up: asyncio.Future[None] | None = None,
     ) -> HostReply:
         """The reply to a text, as soon as it must be given.
 
@@ -134,6 +145,7 @@ class Host:
             peer: from where, for logs.
             came_s: when it began to come, on `time.monotonic`; now if None.
             trip_s: what the system takes for the round trip to that peer, if it says so.
+            hung_up: done when the client seems to be gone.
         """
         came_s = time.monotonic() if came_s is None else came_s
         read = await self._texts.read(text)
@@ -147,16 +159,19 @@ class Host:
         times = None if match is None else match.times
         if times is not None and ask is not None:
             times.heard(ask, trip_s)
-        reply = receipt.reply or "" if ask is None else await self._wait(ask)
+        reply = receipt.reply or "" if ask is None else await self._wait(ask, hung_up)
         turn = {"turn": ask.turn} if ask is not None and ask.wants_move else {}
         log.write("sent", text=reply, seconds=round(time.monotonic() - came_s, 4), **turn)
         _log.debug("%s > %s", peer, reply)
         if receipt.match in receipt.ended:
             why = "abort" if isinstance(receipt.message, Abort) else "stop"
             self._background.start(self._end(receipt.match, why))
-        if times is None or ask is None:
+        if ask is None:
             return HostReply(reply)
-        return HostReply(reply, on_sent=partial(times.sent, ask))
+        number, times_given = self._given.get(ask.match, (0, 0))
+        self._given[ask.match] = ask.number, times_given * (number == ask.number) + 1
+        on_sent = None if times is None else partial(times.sent, ask)
+        return HostReply(reply, on_sent=on_sent, on_lost=partial(self._lost, ask))
 
     # ---------------------------------------------------------------- private
 
@@ -217,6 +232,13 @@ class Host:
         log = self._logs.resume(restored.path, opening.start.match_id, restored.began_s)
         self._new_match(opening, log).resume(restored.ask, self._listens_since_s)
 
+    def _remember(self, restored: Restored) -> None:
+        """Go on with the log of a match without a place if there is room for it."""
+        match_id = restored.opening.start.match_id
+        log = self._logs.resume(restored.path, match_id, restored.began_s)
+        log.close()
+        self._left[match_id] = log
+
     def _new_match(self, opening: Opening, log: MatchLog, peer: str = "") -> HostedMatch:
         latency = self._latencies.of(peer) if self.options.margin_s is None else None
         match = HostedMatch(opening, self.options, self.pool, log, latency)
@@ -228,7 +250,7 @@ class Host:
         match = self._matches.get(receipt.match or 0)  # serial numbers begin with 1
         return match, _NO_LOG if match is None else match.log
 
-    async def _wait(self, ask: Ask) -> str:
+    async def _wait(self, ask: Ask, hung_up: asyncio.Future[None] | None = None) -> str:
         """The answer to a question, which may come for several connections."""
         task = self._answers.get(ask.number)
         if task is None:
@@ -236,17 +258,41 @@ class Host:
             task.add_done_callback(lambda _: self._answers.pop(ask.number, None))
         if self._waiting.get(ask.number, 0) >= self.options.limits.waiting:
             return BUSY
-        self._waiting[ask.number] = self._waiting.get(ask.number, 0) + 1
+        _add(self._waiting, ask.number, 1)
+        on_hung_up = partial(self._hang_up, ask)
+        if hung_up is not None:
+            hung_up.add_done_callback(on_hung_up)
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             if self._waiting[ask.number] == 1:
-                self.lobby.undelivered(ask)
+                self._undelivered(ask)
             raise
         finally:
-            self._waiting[ask.number] -= 1
-            if not self._waiting[ask.number]:
-                del self._waiting[ask.number]
+            _add(self._waiting, ask.number, -1)
+            if hung_up is not None and not hung_up.remove_done_callback(on_hung_up):
+                _add(self._hung_up, ask.number, -1)  # it was called
+
+    def _hang_up(self, ask: Ask, _: object) -> None:
+        """One of those that wait for an answer seems to be gone."""
+        _add(self._hung_up, ask.number, 1)
+        if self._hung_up.get(ask.number, 0) >= self._waiting.get(ask.number, 0):
+            self.lobby.abandoned(ask)
+
+    def _lost(self, ask: Ask) -> None:
+        """One of those that were sent an answer has not taken it."""
+        number, given = self._given.get(ask.match, (0, 0))
+        if number == ask.number:
+            self._given[ask.match] = number, given - 1
+            if given == 1:
+                self._undelivered(ask)
+
+    def _undelivered(self, ask: Ask) -> None:
+        """Nobody got the answer to a question, or will."""
+        self.lobby.undelivered(ask)
+        match = self._matches.get(ask.match)
+        if match is not None:
+            match.log.write("undelivered", **({"turn": ask.turn} if ask.wants_move else {}))
 
     async def _answer(self, ask: Ask) -> str:
         match = self._matches.get(ask.match)
@@ -254,12 +300,13 @@ class Host:
         return self.lobby.answer(ask, move, time.monotonic(), believed)
 
     async def _end(self, serial: int, why: str = "silent") -> None:
+        self._given.pop(serial, None)
         match = self._matches.pop(serial, None)
         if match is None:
             return
         self._left = {each: log for each, log in self._left.items() if self.lobby.is_waiting(each)}
         if why == "silent" and self.lobby.is_waiting(match.match_id):
-            why = "gave way"
+            why = GAVE_WAY
             self._left[match.match_id] = match.log
         await match.end(why)
 
@@ -268,3 +315,10 @@ class Host:
             await asyncio.sleep(FORGET_EVERY_S)
             for serial in self.lobby.forget(time.monotonic()):
                 await self._end(serial)
+
+
+def _add(counts: dict[int, int], key: int, number: int) -> None:
+    """Count; what is 0 is not kept."""
+    counts[key] = counts.get(key, 0) + number
+    if not counts[key]:
+        del counts[key]

@@ -9,41 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
-import os
 import signal
 import socket
 from collections.abc import Iterator
 
-from ggp.errors import ConfigError
 from ggp.server.addresses import is_heard
 from ggp.server.connection import Connection
 from ggp.server.custody import Custody, Kept
 from ggp.server.host import Host
+from ggp.server.listening import BACKLOG
 
 SHUTDOWN_S = 2.0
 """What those that wait for an answer may take to get it when the server ends."""
-
-_BACKLOG = 2048
-
-
-def listen(address: str, port: int) -> socket.socket:
-    """A socket bound to an address; port 0 for any that is free.
-
-    Raises:
-        ConfigError: the address cannot be used, or the port is taken.
-    """
-    try:
-        family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((address, port), family=family, backlog=128)
-    except (OSError, OverflowError, UnicodeError) as error:  # the last of names no host can have
-        said = getattr(error, "strerror", None) or str(error)
-        number = getattr(error, "errno", None)
-        if isinstance(number, int) and number in errno.errorcode:
-            said = os.strerror(number)  # what the socket module says repeats the address
-        raise ConfigError(
-            f"cannot listen on {address} port {port}: {said}; choose another with --port or --host"
-        ) from error
 
 
 class HttpServer:
@@ -77,8 +54,9 @@ class HttpServer:
         await self._host.open()
         for kept in self.custody.take_over():
             self._begin(*await asyncio.open_connection(sock=kept.socket), kept)
-        server = await asyncio.start_server(self._accept, sock=listening, backlog=_BACKLOG)
+        server = await asyncio.start_server(self._accept, sock=listening, backlog=BACKLOG)
         self.is_open = True
+        self.custody.tell_open()
         try:
             await self._stopped.wait()
             server.close()

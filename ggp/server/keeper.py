@@ -4,7 +4,8 @@ Game servers take a refused connection for an illegal move. While a socket is op
 connections wait in its queue until a process accepts them. So the process that opened it does
 nothing else: the server is its child, a fork of it that has all modules and the socket already
 and is there in a moment. With logs it goes on with its matches (`restore`). Connections that wait
-for an answer are kept too (`custody`), so that even those are answered.
+for an answer are kept too (`custody`), so that even those are answered, and so is the process that
+workers come from (`template`), with those that are ready.
 
     keeper:  listen, fork, keep ... the child died: fork, keep ... it ended: end
     child:           serve                          serve
@@ -26,7 +27,9 @@ from dataclasses import dataclass
 
 from ggp.children import die_with, how_it_ended
 from ggp.errors import GGPError
+from ggp.server import service
 from ggp.server.custody import Custody, Shelf
+from ggp.server.nursery import TemplateProcess
 
 MOST_DEATHS = 10
 WITHIN_S = 10.0
@@ -51,11 +54,14 @@ class Shift:
     custody: Custody
 
 
-def stay_up() -> Shift:
+def stay_up(template: TemplateProcess | None = None) -> Shift:
     """Go on in a child; this process starts another one whenever a child dies.
 
     Signals that end programs (SIGINT, SIGTERM) are blocked in the child until it has handlers for
     them: see `heed_signals`. Must be called while there is one thread.
+
+    Args:
+        template: where the workers of all children come from; None if each sees to that.
 
     Returns:
         In each child: what it begins with.
@@ -66,10 +72,11 @@ def stay_up() -> Shift:
         OSError: in this process, when the system starts none.
     """
     deaths: deque[float] = deque(maxlen=MOST_DEATHS)
-    keeper = _Keeper()
+    keeper = _Keeper(template)
     with keeper.passing_on():
         while isinstance(ended := keeper.run_child(), int):
             if ended == 0 or keeper.is_ending:
+                keeper.close()
                 raise SystemExit(0)
             how = how_it_ended(ended)
             deaths.append(time.monotonic())
@@ -94,8 +101,9 @@ class _Keeper:
         is_ending: whether it was told to end.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, template: TemplateProcess | None) -> None:
         self.is_ending = False
+        self._template = template
         self._child = 0
         self._shelf = Shelf()
 
@@ -107,6 +115,8 @@ class _Keeper:
         if self._child == 0:
             os.setsid()
             die_with(parent)
+            if self._template is not None:
+                self._template.forget()
             if channel is None:
                 return Custody()
             channel[1].close()
@@ -115,11 +125,17 @@ class _Keeper:
         if channel is not None:
             channel[0].close()
             with channel[1]:
-                self._shelf.follow(channel[1])
+                connect = None if self._template is None else self._template.connect
+                self._shelf.follow(channel[1], connect, lambda: service.tell(READY="1"))
         # Not waited for yet, the child keeps its number: no signal goes to another process.
         os.waitid(os.P_PID, self._child, os.WEXITED | os.WNOWAIT)
         child, self._child = self._child, 0
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    def close(self) -> None:
+        """End the process that workers come from."""
+        if self._template is not None:
+            self._template.close()
 
     @contextlib.contextmanager
     def passing_on(self) -> Iterator[None]:
@@ -137,5 +153,6 @@ class _Keeper:
 
     def _pass_on(self, number: int, _: object) -> None:
         self.is_ending = True
+        service.tell(STOPPING="1")
         if self._child:
             os.kill(self._child, number)

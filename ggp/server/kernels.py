@@ -21,12 +21,18 @@ from importlib import import_module
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import ggp.machine
 from ggp import children
+from ggp.errors import BackendUnavailableError
 from ggp.machine.kernel_version import kernels_version
 from ggp.machine.propnet.build.cache import user_cache
+from ggp.protocol.turns import History, PathTurn
 from ggp.server.orders import Setup, Think
+
+if TYPE_CHECKING:
+    from ggp.server.worker_match import WorkerMatch
 
 _EXAMPLE = """
 (role xplayer) (role random) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)
@@ -48,6 +54,14 @@ _OPEN_EXAMPLE = """
 (<= (goal xplayer 0) (not (true same))) (goal oplayer 50)
 """
 
+_FIRST_TURNS = {
+    _EXAMPLE: PathTurn("(guess 0)", ("(told 0)",), "(guess 0)", True),
+    _OPEN_EXAMPLE: PathTurn(
+        "(pick 0)", ("(did oplayer (pick 0))", "(did xplayer (pick 0))"), "(pick 0)", True
+    ),
+}
+"""What our role is told of the first turn: in those that follow, beliefs need other kernels."""
+
 _ENTRY = "ggp.server.kernels:compile_all"
 _GROUNDING_S = 60.0
 _MOST_TRIES, _THINK_S = 10, 0.1
@@ -63,11 +77,18 @@ def are_cached(player: str, backend: str) -> bool:
         player: its spec.
         backend: of the machine.
     """
-    for note in _notes(player, backend):
-        with suppress(OSError, ValueError, TypeError):
-            files = json.loads(note.read_text())
-            return bool(files) and all(Path(file).is_file() for file in files)
-    return False
+    files, _ = _noted(player, backend)
+    return bool(files) and all(Path(file).is_file() for file in files)
+
+
+def modules_of(player: str, backend: str) -> tuple[str, ...]:
+    """What such a player had imported once it had played, as far as that was noted.
+
+    Args:
+        player: its spec.
+        backend: of the machine.
+    """
+    return tuple(_noted(player, backend)[1])
 
 
 def fill_cache(player: str, backend: str) -> bool:
@@ -83,10 +104,10 @@ def fill_cache(player: str, backend: str) -> bool:
         child = children.start(_ENTRY, player, backend)
         try:
             assert child.stdout is not None
-            files = json.loads(child.stdout.read())
+            found = json.loads(child.stdout.read())
         finally:
             children.reap(child)
-        _keep_note(files, player, backend)
+        _keep_note(found, player, backend)
     except KeyboardInterrupt:
         return False
     except (OSError, ValueError) as error:
@@ -97,22 +118,35 @@ def fill_cache(player: str, backend: str) -> bool:
 
 
 def compile_all(player: str, backend: str) -> None:
-    """What the child does: it plays a turn of each example, and says what is in the cache now."""
+    """What the child does: it plays a turn of each example, and says what is in the cache now, and
+    what it has imported."""
     with children.own_answers() as answers:
         parse_spec = import_module("ggp.players").parse_spec
         # What a player lets play in its place depends on the game.
         specs = (player, *getattr(parse_spec(player).player, "PLAYS", ()))
-        for rules, spec in product((_EXAMPLE, _OPEN_EXAMPLE), specs):
+        for (rules, turn), spec in product(_FIRST_TURNS.items(), specs):
             setup = Setup(rules, "xplayer", spec, backend, 0, _GROUNDING_S, _MEMORY_BYTES)
             match = import_module("ggp.server.worker_match").WorkerMatch(_ignore, lambda: False)
             match.build(setup)
-            # A clock ends while something is compiled; what comes after that needs another.
-            for number in range(_MOST_TRIES):
-                before = _cached()
-                match.think(Think(number, 0, (), time.monotonic() + _THINK_S))
-                if _cached() == before:
-                    break
-        answers.write(json.dumps([str(file) for file in _cached() if file.is_file()]).encode())
+            with suppress(BackendUnavailableError):  # as in workers, no kernel is spared
+                import_module("ggp.machine.jit").prepare()
+            for history in ((), (turn,)):
+                _think_until_all_is_loaded(match, history)
+        files = [str(file) for file in _cached() if file.is_file()]
+        modules = [name for name, module in sys.modules.items() if _has_file(module)]
+        answers.write(json.dumps({"files": files, "modules": modules}).encode())
+
+
+def _think_until_all_is_loaded(match: WorkerMatch, history: History) -> None:
+    """A clock ends while something is compiled; what comes after that needs another."""
+    jit = import_module("ggp.machine.jit")
+    for number in range(_MOST_TRIES):
+        before = jit.num_loaded()
+        order = Think(number, 0, history, time.monotonic() + _THINK_S)
+        match.take_note(order)
+        match.think(order)
+        if jit.num_loaded() == before:
+            return
 
 
 def _cached() -> tuple[Path, ...]:
@@ -120,15 +154,29 @@ def _cached() -> tuple[Path, ...]:
     return () if jit is None else tuple(jit.cache_files())
 
 
+def _has_file(module: object) -> bool:
+    """Whether a module can be imported by its name again."""
+    return getattr(getattr(module, "__spec__", None), "has_location", False)
+
+
 def _ignore(_: object) -> None:
     """The moves do not matter."""
 
 
-def _keep_note(files: list[str], player: str, backend: str) -> None:
+def _noted(player: str, backend: str) -> tuple[list[str], list[str]]:
+    """Files of the cache and names of modules, as noted; none if there is no note."""
+    for note in _notes(player, backend):
+        with suppress(OSError, ValueError, TypeError, LookupError):
+            found = json.loads(note.read_text())
+            return [str(file) for file in found["files"]], [str(each) for each in found["modules"]]
+    return [], []
+
+
+def _keep_note(found: dict[str, list[str]], player: str, backend: str) -> None:
     for note in _notes(player, backend):
         with suppress(OSError):
             note.parent.mkdir(parents=True, exist_ok=True)
-            note.write_text(json.dumps(files))
+            note.write_text(json.dumps(found))
             return
     _log.info("nowhere can be noted that kernels are compiled; every start will look")
 
@@ -141,7 +189,10 @@ def _notes(player: str, backend: str) -> Iterator[Path]:
     if own := os.environ.get("NUMBA_CACHE_DIR"):
         yield Path(own) / name
         return
-    yield Path(ggp.machine.__file__).parent / "__pycache__" / name
+    beside = Path(ggp.machine.__file__).parent / "__pycache__"
+    # Where it cannot be written, what is compiled is looked for elsewhere, whoever filled this.
+    if not beside.is_dir() or os.access(beside, os.W_OK):
+        yield beside / name
     circuits = user_cache().folder
     if circuits is not None:
         yield circuits / name

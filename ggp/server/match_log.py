@@ -12,6 +12,7 @@ Every line has `t`, seconds since the log began, and `event`:
 | `worker` | `worker`: `thinker` or `understudy`; `what`: `started`, `runs`, `built`,    |
 | | `died`, `failed`, `gave up`; `pid`; `text`: how or why |
 | `said` | a line of a worker's own log: `worker`, `level`, `text` |
+| `undelivered` | nobody waits for an answer, or has taken it: `turn` if it is a move |
 | `note` | `text`: something odd about a message, or an error of the server |
 | `end` | `why`: `stop`, `abort`, `silent`, `gave way` (to another match, and may go on), |
 | | `replaced`, `server ended`, `log full` |

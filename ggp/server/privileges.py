@@ -37,13 +37,18 @@ def leave_network_alone(libc: ctypes.CDLL) -> bool:
     return bool(libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0)
 
 
+def count_alone(libc: ctypes.CDLL) -> bool:
+    """Enter a user namespace, in which limits count what is in it, and not all of the user's."""
+    return bool(libc.unshare(_CLONE_NEWUSER) == 0)
+
+
 def become_nobody(needed: Iterable[Path], writable: list[Path]) -> bool:
     """Become the user `nobody`, if this process is root's.
 
     Args:
         needed: what must stay readable; where something would not be, this process stays root's.
         writable: folders for circuits. Where nobody cannot write them, another takes their place,
-            here and in the environment, unless the environment names one.
+            unless the environment names a folder.
 
     Returns:
         whether this process is nobody's now.
@@ -57,12 +62,14 @@ def become_nobody(needed: Iterable[Path], writable: list[Path]) -> bool:
         with _acting_as(user, group):
             if not all(_may_read(path) for path in needed):
                 return False
+        for path in writable:
+            _give(path, user, group)
+        with _acting_as(user, group):
             may_write = all(_may(path, os.W_OK | os.X_OK) for path in writable)
         if not may_write and not os.environ.get(FOLDER_VARIABLE):
             with suppress(OSError):
                 CACHE_OF_NOBODY.mkdir(mode=0o700, exist_ok=True)
                 os.chown(CACHE_OF_NOBODY, user, group)
-                os.environ[FOLDER_VARIABLE] = str(CACHE_OF_NOBODY)
                 writable[:] = [CACHE_OF_NOBODY]
         os.setresgid(group, group, group)
         os.setresuid(user, user, user)
@@ -95,6 +102,17 @@ def _acting_as(user: int, group: int) -> Iterator[None]:
     finally:
         os.seteuid(0)
         os.setegid(0)
+
+
+def _give(path: Path, user: int, group: int) -> None:
+    """Give a folder of root's to a user; nothing that took its place meanwhile."""
+    with suppress(OSError):
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            if os.fstat(folder).st_uid == 0:
+                os.fchown(folder, user, group)
+        finally:
+            os.close(folder)
 
 
 def _may_read(path: Path) -> bool:

@@ -10,8 +10,8 @@ import json
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -24,8 +24,8 @@ from ggp.protocol.turns import History
 from ggp.server.addresses import address_of
 from ggp.server.match_log import FORMAT, SUFFIX
 
-SERVER_ENDED = "server ended"
-"""Why a log ends whose match may go on."""
+SERVER_ENDED, GAVE_WAY = "server ended", "gave way"
+"""Why a log ends whose match may go on: with a place at once, or once there is room."""
 
 MAX_AGE_S = 24 * 60 * 60.0
 """Older files are not looked at."""
@@ -45,12 +45,14 @@ class Restored:
         path: of its log.
         began_s: when the log began, on `time.monotonic`; before 0 if the system is younger.
         ask: the latest question.
+        has_place: whether it needs workers; else it is remembered, and may find room.
     """
 
     opening: Opening
     path: Path
     began_s: float
     ask: Ask | None
+    has_place: bool = True
 
 
 def restore(
@@ -74,8 +76,17 @@ def restore(
             found.append(restored)
     lobby.resume(now, listens_since_s)
     lobby.forget(now)
-    alive = {session.serial for session in lobby.live}
-    return tuple(each for each in found if each.opening.match in alive)
+    return tuple(_with_its_place(found, lobby))
+
+
+def _with_its_place(found: Iterable[Restored], lobby: Lobby) -> Iterator[Restored]:
+    """Those that are not over or forgotten."""
+    for each in found:
+        session = lobby.session(each.opening.match)
+        if session is not None and session.is_live:
+            yield each
+        elif session is not None and lobby.is_waiting(session.start.match_id):
+            yield replace(each, has_place=False)
 
 
 class Retelling:
@@ -123,6 +134,10 @@ class Retelling:
                 listens_at_s = event.get("listens_at")
                 if session is not None and listens_at_s is not None:
                     session.resume(at_s, at_s - float(event["t"]) + float(listens_at_s))
+            case "undelivered" if ask is not None and event.get("turn") in (None, ask.turn):
+                self._lobby.undelivered(ask)
+            case "end" if event["why"] == GAVE_WAY and self.opening is not None:
+                self._lobby.take_place(self.opening.match)
         return None
 
 
@@ -148,7 +163,7 @@ def _unfinished(folder: Path) -> Iterator[tuple[str, Path]]:
         except OSError as error:
             _log.info("%s is no log to resume: %s", path, error)
             continue
-        is_over = last.get("event") == "end" and last.get("why") != SERVER_ENDED
+        is_over = last.get("event") == "end" and last.get("why") not in (SERVER_ENDED, GAVE_WAY)
         if first.get("event") == "begin" and first.get("format") == FORMAT and not is_over:
             yield str(first.get("time")), path
 

@@ -1,17 +1,16 @@
 """A filter of system calls for this process and all that it starts: what no player needs.
 
-A list of what is refused, not of what is allowed: interpreters and libraries of many systems
-need many calls. What is refused fails with EPERM (`clone3` with ENOSYS, so that libraries take
-`clone`, whose flags can be read), and nothing is killed:
-
-- sockets of every kind, but pairs that are connected to each other only;
-- `io_uring`, which would do what a filter cannot see;
-- looking into other processes, and limiting them;
-- namespaces, file systems, kernel modules, keys, BPF, clocks, names;
-- modes, owners, attributes of files, and their times but "now".
+`calls` lists what is refused. It fails with EPERM, and nothing is killed. `clone3` fails with
+ENOSYS, so that libraries take `clone`, whose flags can be read. Leaving the session, or the group
+of processes, seems to succeed and does nothing.
 
 The filter is a program of classic BPF over `struct seccomp_data`: number of the call, machine,
-address, six arguments.
+address, six arguments. Arguments of 32 bits are in the lower half; the kernel drops the other.
+
+    what is another machine's: refuse
+    number in `REFUSED`: refuse
+    for each of `CONDITIONS`: if number and all arguments are as it says, refuse
+    allow
 """
 
 from __future__ import annotations
@@ -21,6 +20,8 @@ import errno
 import platform
 import struct
 import sys
+
+from ggp.server.calls import CLONE3, CONDITIONS, REFUSED, STAYING, Argument, Condition
 
 _PR_SET_SECCOMP = 22
 _MODE_FILTER = 2
@@ -33,50 +34,7 @@ _X32 = 0x40000000
 
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
 _NUMBER_AT, _MACHINE_AT, _ARGUMENTS_AT = 0, 4, 16
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-
-_NEW_NAMESPACES = 0x7E020000
-"""All CLONE_NEW* that `clone` takes."""
-
-_CALLS: dict[str, tuple[int | None, int | None]] = {
-    # sockets
-    **{"socket": (41, 198), "connect": (42, 203), "bind": (49, 200), "listen": (50, 201)},
-    **{"accept": (43, 202), "accept4": (288, 242)},
-    # what goes around the filter, and ways into the kernel
-    **{"io_uring_setup": (425, 425), "io_uring_enter": (426, 426)},
-    **{"io_uring_register": (427, 427), "bpf": (321, 280), "userfaultfd": (323, 282)},
-    **{"perf_event_open": (298, 241), "add_key": (248, 217), "request_key": (249, 218)},
-    **{"keyctl": (250, 219), "syslog": (103, 116)},
-    # other processes
-    **{"ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271)},
-    **{"process_madvise": (440, 440), "pidfd_getfd": (438, 438), "kcmp": (312, 272)},
-    **{"shmget": (29, 194), "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180)},
-    # namespaces and file systems
-    **{"unshare": (272, 97), "setns": (308, 268), "mount": (165, 40), "umount2": (166, 39)},
-    **{"pivot_root": (155, 41), "chroot": (161, 51), "fsopen": (430, 430)},
-    **{"fsconfig": (431, 431), "fsmount": (432, 432), "fspick": (433, 433)},
-    **{"move_mount": (429, 429), "open_tree": (428, 428), "mount_setattr": (442, 442)},
-    **{"name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265)},
-    **{"fanotify_init": (300, 262), "quotactl": (179, 60), "quotactl_fd": (443, 443)},
-    **{"acct": (163, 89), "swapon": (167, 224), "swapoff": (168, 225)},
-    # files
-    **{"chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452)},
-    **{"chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54)},
-    **{"utime": (132, None), "utimes": (235, None), "futimesat": (261, None)},
-    **{"setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7)},
-    **{"removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16)},
-    **{"setxattrat": (463, 463), "removexattrat": (466, 466)},
-    # the machine
-    **{"init_module": (175, 105), "finit_module": (313, 273), "delete_module": (176, 106)},
-    **{"kexec_load": (246, 104), "kexec_file_load": (320, 294), "reboot": (169, 142)},
-    **{"sethostname": (170, 161), "setdomainname": (171, 162), "settimeofday": (164, 170)},
-    **{"clock_settime": (227, 112), "clock_adjtime": (305, 266), "adjtimex": (159, 171)},
-    **{"iopl": (172, None), "ioperm": (173, None)},
-}
-"""Calls that are refused, with their numbers on x86_64 and aarch64 (asm/unistd.h)."""
-
-_CLONE, _CLONE3 = (56, 220), (435, 435)
-_PRLIMIT, _UTIMENSAT = (302, 261), (280, 88)
+_LOAD, _EQUAL, _ABOVE, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x35, 0x45, 0x06
 
 _MACHINES = {"x86_64": (0, _X86_64), "aarch64": (1, _AARCH64)}
 
@@ -104,25 +62,44 @@ def refuse_calls(libc: ctypes.CDLL) -> bool:
 def _program(column: int, machine: int) -> bytes:
     """The filter for a machine, whose numbers are in this column of the tables."""
     refuse = _step(_RETURN, _REFUSE | errno.EPERM)
-    allow = _step(_RETURN, _ALLOW)
     steps = [_load(_MACHINE_AT), _step(_EQUAL, machine, yes=1), refuse, _load(_NUMBER_AT)]
     if machine == _X86_64:
         steps += [_step(_AT_LEAST, _X32, no=1), refuse]
-    for numbers in _CALLS.values():
-        number = numbers[column]
-        if number is not None:
-            steps += [_step(_EQUAL, number, no=1), refuse]
-    absent = _step(_RETURN, _REFUSE | errno.ENOSYS)
-    steps += [_step(_EQUAL, _CLONE3[column], no=1), absent]
-    first, third = _ARGUMENTS_AT, _ARGUMENTS_AT + 16  # the lower halves: little endian
-    threads = [_load(first), _step(_ANY_BIT, _NEW_NAMESPACES, no=1), refuse, allow]
-    steps += [_step(_EQUAL, _CLONE[column], no=len(threads)), *threads]
-    own = [_load(first), _step(_EQUAL, 0, yes=1), refuse, allow]
-    steps += [_step(_EQUAL, _PRLIMIT[column], no=len(own)), *own]
-    now = [_load(third), _step(_EQUAL, 0, yes=1), refuse]
-    now += [_load(third + 4), _step(_EQUAL, 0, yes=1), refuse]
-    steps += [_step(_EQUAL, _UTIMENSAT[column], no=len(now)), *now]
-    return b"".join((*steps, allow))
+    answers = {**dict.fromkeys(REFUSED.values(), errno.EPERM), CLONE3: errno.ENOSYS}
+    answers |= dict.fromkeys(STAYING.values(), 0)
+    for numbers, error in answers.items():
+        if (number := numbers[column]) is not None:
+            steps += [_step(_EQUAL, number, no=1), _step(_RETURN, _REFUSE | error)]
+    for condition in CONDITIONS.values():
+        steps += _refused_if(condition, column)
+    return b"".join((*steps, _step(_RETURN, _ALLOW)))
+
+
+def _refused_if(condition: Condition, column: int) -> list[bytes]:
+    """Steps that refuse a call, or go on with its number loaded."""
+    number = condition.numbers[column]
+    if number is None:
+        return []
+    # From the last step to the first, since each test says how many steps to leave out.
+    steps = [_step(_RETURN, _REFUSE | errno.EPERM), _load(_NUMBER_AT)]
+    for argument in reversed(condition.arguments):
+        steps = [*_unless(argument, skip=len(steps) - 1), *steps]
+    return [_step(_EQUAL, number, no=len(steps)), *steps]
+
+
+def _unless(argument: Argument, skip: int) -> list[bytes]:
+    """Steps that leave out others if something does not hold of an argument."""
+    low, value = _ARGUMENTS_AT + 8 * argument.place, argument.value  # little endian
+    match argument.test:
+        case "bits":
+            return [_load(low), _step(_ANY_BIT, value, no=skip)]
+        case "is":
+            return [_load(low), _step(_EQUAL, value, no=skip)]
+        case "is not":
+            return [_load(low), _step(_EQUAL, value, yes=skip)]
+        case "above":
+            upper = [_load(low + 4), _step(_EQUAL, 0, no=2)]
+            return [*upper, _load(low), _step(_ABOVE, value, no=skip)]
 
 
 def _load(offset: int) -> bytes:

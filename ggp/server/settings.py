@@ -64,6 +64,8 @@ class HostOptions:
         threads: processors for a decision.
         seed: of all random choices.
         memory_bytes: of each worker.
+        spares: worker processes that are kept ready; None for as many as may play at once, and one
+            more.
         log_folder: for logs of matches; None for none.
         log_limit_bytes: of all files in that folder; matches that begin beyond have no log.
         confined: whether workers give up rights.
@@ -80,12 +82,22 @@ class HostOptions:
     threads: int = 1
     seed: int = 0
     memory_bytes: int = 4 << 30
+    spares: int | None = None
     log_folder: Path | None = None
     log_limit_bytes: float = DEFAULT_LOG_BYTES
     confined: bool = True
     quiet: bool = True
     allowed: tuple[Network, ...] | None = None
     limits: ServerLimits = field(default_factory=ServerLimits)
+
+
+WORKERS = 2
+"""Of each match."""
+
+
+def spares_of(spares: int | None, matches: int) -> int:
+    """How many workers are kept ready; None for as many as may play at once, and one more."""
+    return WORKERS * matches + 1 if spares is None else spares
 
 
 def margin_of(margin_s: float | None) -> Callable[[float], float]:

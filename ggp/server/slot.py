@@ -208,7 +208,7 @@ class WorkerSlot:
 
     def _kill_unless_heard(self, process: WorkerProcess, since_s: float) -> None:
         """Kill a worker that is silent; one that only starts, if there is one that runs."""
-        if process.heard_s < since_s and (process.is_up or self._pool.has_ready(light=True)):
+        if process.heard_s < since_s and (process.is_up or self._pool.has_ready):
             process.kill("it does not answer")
 
     def _hear(self, answer: Answer) -> None:

@@ -1,7 +1,8 @@
 """The process that a match thinks in: orders on standard input, answers on standard output.
 
-It gives up its rights before it hears of any rules, it has one match in its life, and whatever
-happens to it, the server has another one. It ends with its parent, and when its input ends.
+It is forked from `template`, which has loaded what takes long to load. It gives up its rights
+before it hears of any rules, it has one match in its life, and whatever happens to it, the server
+has another one. It ends with its parent, and when its input ends.
 
 One thread reads orders as they come, and says at once that the process is there; the main thread
 obeys them. So a newer order can break an older one off, and a search that takes long is told from
@@ -13,13 +14,10 @@ from __future__ import annotations
 import logging
 import os
 import queue
-import shutil
-import sys
 import threading
 import traceback
+from collections.abc import Iterator
 from contextlib import suppress
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
@@ -27,8 +25,8 @@ from typing import BinaryIO, NoReturn
 import ggp.machine.prolog.prolog_machine  # noqa: F401
 from ggp.children import die_with, own_answers
 from ggp.errors import BackendUnavailableError
-from ggp.machine.jit import prepare
 from ggp.machine.prolog.engine import engine, prolog_folders
+from ggp.machine.propnet.build.cache import STRANGERS, user_cache
 from ggp.server import orders
 from ggp.server.lines import read_order, to_line
 from ggp.server.orders import Answer, Setup, Think
@@ -40,34 +38,47 @@ _MOST_SAID = 500
 _log = logging.getLogger(__name__)
 
 
-def main(memory: str, light: str, *writable: str) -> NoReturn:
-    """Be a worker until the input ends.
+def serve(parent: int, memory_bytes: int) -> NoReturn:
+    """Be a worker until the input ends, in a process that `template` has just forked.
 
     Args:
-        memory: bytes that may be used; 0 to give up no right.
-        light: 1 for a worker that has no propositional network, if there is Prolog.
-        writable: folders that may be written.
+        parent: the process it was forked from.
+        memory_bytes: that may be used; 0 to give up no right.
     """
-    parent = os.getppid()
-    # All is imported before rights are given up, while there is one thread: numba wants to
-    # write to its cache, or would not even read it.
-    if not (int(light) and _may_have_prolog()):
-        import_module("ggp.machine.propnet.play.propnet_machine")
-        with suppress(BackendUnavailableError):
-            prepare()
+    die_with(parent)
     rights: tuple[str, ...] = ()
-    if int(memory):
-        rights = restrict(int(memory), [Path(folder) for folder in writable], prolog_folders())
-    die_with(parent)  # once more: a change of credentials has undone it
+    if memory_bytes:
+        rights = restrict(memory_bytes, [*_writable()], prolog_folders())
+        die_with(parent)  # once more: a change of credentials has undone it
     status = orders.EXIT_CRASHED
     try:
-        _Worker(sys.stdin.buffer, own_answers()).run(rights)
+        _Worker(os.fdopen(0, "rb"), own_answers()).run(rights)
     except MemoryError:
         status = orders.EXIT_OUT_OF_MEMORY
     except BaseException as error:
         _log.error("%s: %s", type(error).__name__, error)
         traceback.print_exc()
     os._exit(status)
+
+
+def start_prolog() -> bool:
+    """Start SWI-Prolog, which takes a while; whether it is installed."""
+    try:
+        engine()
+    except BackendUnavailableError as error:
+        _log.info("%s", error)
+        return False
+    return True
+
+
+def _writable() -> Iterator[Path]:
+    """Folders that a worker may write: for circuits that nobody else believes."""
+    known = user_cache().folder
+    if known is not None:
+        folder = known / STRANGERS
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            yield folder
 
 
 class _Worker:
@@ -87,7 +98,7 @@ class _Worker:
     def run(self, rights: tuple[str, ...]) -> NoReturn:
         """Obey; ends with the process."""
         _tell_logs(self)
-        _start_prolog()
+        start_prolog()
         self.send(orders.Up(rights))
         threading.Thread(target=self._read, name="ggp-orders", daemon=True).start()
         while True:
@@ -143,15 +154,3 @@ def _tell_logs(worker: _Worker) -> None:
     logger = logging.getLogger("ggp")
     logger.handlers = [_Teller(worker)]
     logger.propagate = False
-
-
-def _may_have_prolog() -> bool:
-    return find_spec("pyswip") is not None and shutil.which("swipl") is not None
-
-
-def _start_prolog() -> None:
-    """Start SWI-Prolog if it is installed: that takes a while."""
-    try:
-        engine()
-    except BackendUnavailableError as error:
-        _log.info("%s", error)

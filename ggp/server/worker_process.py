@@ -10,16 +10,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import time
 from collections.abc import Callable
 
 from ggp import children
-from ggp.errors import BackendUnavailableError, ProtocolError
-from ggp.machine.propnet.build.cache import user_cache
+from ggp.errors import ProtocolError
 from ggp.server import orders
 from ggp.server.lines import read_answer, to_line
+from ggp.server.nursery import Taken
 from ggp.server.orders import Answer, Order
-from ggp.server.sandbox import needed
 
 START_S = 60.0
 STILL_S = 10.0
@@ -28,17 +28,24 @@ STOPPED_S = 3.0
 processor for `STILL_S`, or that was stopped for `STOPPED_S`. A slow start alone is no fault:
 whoever waits for its turn on a busy machine advances within `STILL_S`."""
 
-_ENTRY = "ggp.server.worker_main:main"
-
 SILENT_S = 5.0
 """A worker that does not answer for so long that it is there is stopped, or worse."""
+
+TOLD_S = 1.0
+"""How it ended is told so soon, unless it is still there."""
 
 _STOPPED = "Tt"
 """States of a process in /proc that is stopped, by a signal or by a debugger."""
 
 
 class WorkerProcess:
-    """A child process that is told orders and answers.
+    """A process that is told orders and answers.
+
+    Args:
+        pid: its process id, which is its own until `status` is known.
+        answers: what it says.
+        orders: what it is told.
+        status: how it ended, see `ggp.children.how_it_ended`.
 
     Attributes:
         pid: its process id.
@@ -50,9 +57,15 @@ class WorkerProcess:
         started_s: when it was started.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
-        self.pid = process.pid
+    def __init__(
+        self,
+        pid: int,
+        answers: asyncio.StreamReader,
+        orders: asyncio.StreamWriter,
+        status: asyncio.Future[int],
+    ) -> None:
+        self.pid = pid
+        self._answers, self._orders, self._status = answers, orders, status
         self.rights: tuple[str, ...] = ()
         self.on_answer: Callable[[Answer], None] = _ignore
         self.on_end: Callable[[str], None] = _ignore
@@ -73,14 +86,13 @@ class WorkerProcess:
 
     def send(self, order: Order) -> None:
         """Give an order; one that is gone hears nothing."""
-        assert self._process.stdin is not None
         with contextlib.suppress(OSError, RuntimeError):
-            self._process.stdin.write(to_line(order))
+            self._orders.write(to_line(order))
 
     def kill(self, why: str) -> None:
         """End it at once, with what it has started; `on_end` is called."""
         self._why = self._why or why
-        if self._process.returncode is not None:
+        if self._status.done():
             return  # its number may be another's by now
         children.kill_group(self.pid)  # its own child, which grounds rules, dies with it
 
@@ -113,9 +125,8 @@ class WorkerProcess:
             self.kill("it does not start")
 
     async def _read(self) -> None:
-        assert self._process.stdout is not None
         try:
-            while line := await self._process.stdout.readline():
+            while line := await self._answers.readline():
                 answer = read_answer(line)
                 self._asked_s, self.heard_s = None, time.monotonic()
                 if isinstance(answer, orders.Up):
@@ -124,11 +135,19 @@ class WorkerProcess:
                     self.on_answer(answer)
         except (ProtocolError, ValueError, OSError) as error:
             self.kill(f"it answered nonsense: {error}")
-        status = await self._process.wait()
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        status = await self._how_it_ended()
+        self._orders.close()
         if not self._silent:
             self.on_end(self._why or _how(status))
+
+    async def _how_it_ended(self) -> int:
+        """Its status, once it says no more; it is killed unless that is known soon."""
+        with contextlib.suppress(TimeoutError):
+            return await asyncio.wait_for(asyncio.shield(self._status), TOLD_S)
+        self.kill("it closed its output")
+        with contextlib.suppress(TimeoutError):
+            return await asyncio.wait_for(asyncio.shield(self._status), TOLD_S)
+        return -signal.SIGKILL  # whoever should tell is stopped
 
 
 def _ignore(_: object) -> None:
@@ -139,37 +158,14 @@ def _how(status: int) -> str:
     return "out of memory" if status == orders.EXIT_OUT_OF_MEMORY else children.how_it_ended(status)
 
 
-async def start_worker(
-    memory_bytes: int, *, light: bool = False, confined: bool = True, quiet: bool = True
-) -> WorkerProcess:
-    """A new worker process.
-
-    Args:
-        memory_bytes: what it may use.
-        light: without the propositional network, if there is Prolog: there sooner, and smaller.
-        confined: whether it gives up rights it does not need.
-        quiet: whether what libraries print is dropped; else it goes to our standard error.
-
-    Raises:
-        BackendUnavailableError: the system starts no process.
-    """
-    folder = user_cache().folder
-    writable = []
-    if folder is not None:
-        with contextlib.suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
-            writable.append(str(folder))
-    memory = memory_bytes if confined else 0
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *children.command(_ENTRY, str(memory), str(int(light)), *writable),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL if quiet else None,
-            env=children.environment(needed(os.environ)),
-            start_new_session=True,
-            limit=orders.MAX_LINE_BYTES,
-        )
-    except OSError as error:
-        raise BackendUnavailableError("a worker process", str(error)) from error
-    return WorkerProcess(process)
+async def connected(taken: Taken) -> WorkerProcess:
+    """A worker that was taken, with its pipes connected to the running loop."""
+    loop = asyncio.get_running_loop()
+    answers = asyncio.StreamReader(orders.MAX_LINE_BYTES)
+    protocol = asyncio.StreamReaderProtocol(answers)
+    await loop.connect_read_pipe(lambda: protocol, os.fdopen(taken.answers, "rb", 0))
+    writing, flow = await loop.connect_write_pipe(
+        asyncio.streams.FlowControlMixin, os.fdopen(taken.orders, "wb", 0)
+    )
+    writer = asyncio.StreamWriter(writing, flow, None, loop)
+    return WorkerProcess(taken.pid, answers, writer, taken.ended)

@@ -7,15 +7,19 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ggp.server.host import Host
-from ggp.server.http_server import HttpServer, listen
+from ggp.server.http_server import HttpServer
+from ggp.server.listening import listen
+from ggp.server.nursery import Nursery, TemplateProcess
 from ggp.server.pool import WorkerPool
 from ggp.server.settings import HostOptions
+from ggp.server.worker_process import WorkerProcess, connected
 
 PATIENCE_S = 120.0
 """How long anything may take before a test fails: machines may be busy."""
@@ -44,8 +48,8 @@ def num_open(host: Host) -> int:
 
 
 def worker_pids(pool: WorkerPool) -> set[int]:
-    """Process ids of all workers, those that are ready too."""
-    return {worker.pid for worker in pool._workers if not worker.ended}
+    """Process ids of all workers that matches have."""
+    return {worker.pid for worker in pool._busy if not worker.ended}
 
 
 class LiveServer:
@@ -86,18 +90,35 @@ class LiveServer:
         return asyncio.run_coroutine_threadsafe(run(), self._loop).result(PATIENCE_S)
 
 
-@contextmanager
-def live_server(options: HostOptions, *, spares: bool = False) -> Iterator[LiveServer]:
-    """A server that is shut down in the end, as Ctrl-C does it.
+@cache
+def template(memory_bytes: int | None, quiet: bool = True) -> TemplateProcess:
+    """The process that workers come from in these tests: to start it takes a second.
 
     Args:
-        spares: whether it keeps workers ready, as servers do; a second of a processor for each
-            that is not used.
+        memory_bytes, quiet: see `TemplateProcess`.
     """
+    return TemplateProcess(memory_bytes, quiet=quiet)
+
+
+@asynccontextmanager
+async def worker(memory_bytes: int, confined: bool = True) -> AsyncIterator[WorkerProcess]:
+    """A worker without a server."""
+    nursery = Nursery(template(memory_bytes if confined else None).connect)
+    found = await connected(await nursery.take(light=False))
+    try:
+        yield found
+    finally:
+        await found.close()
+        nursery.close()
+
+
+@contextmanager
+def live_server(options: HostOptions) -> Iterator[LiveServer]:
+    """A server that is shut down in the end, as Ctrl-C does it."""
     listening = listen("127.0.0.1", 0)
-    host = Host(options)
-    if not spares:
-        host.pool._spares = 0
+    workers = template(options.memory_bytes if options.confined else None, options.quiet)
+    workers.start()  # here: it ends with the thread that starts it
+    host = Host(options, workers.connect)
     server = HttpServer(host)
     loop = asyncio.new_event_loop()
 

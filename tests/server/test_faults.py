@@ -58,7 +58,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[LiveServer]:
-    with live_server(HostOptions(THINKING, log_folder=folder, matches=2), spares=True) as running:
+    with live_server(HostOptions(THINKING, log_folder=folder, matches=2)) as running:
         yield running
 
 
@@ -128,7 +128,7 @@ def deaths(folder: Path, match: str) -> list[str]:
 
 @pytest.mark.verify
 def test_workers_that_died_between_turns_are_there_again(tmp_path: Path) -> None:
-    with live_server(HostOptions(QUICK, log_folder=tmp_path), spares=True) as server:
+    with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         referee = referee_of("m")
         assert server.post(opening_of(referee)) == "ready"
         while not referee.is_over:
@@ -237,7 +237,7 @@ def test_move_that_was_replaced_is_no_riddle(tmp_path: Path) -> None:
 
 @pytest.mark.verify
 def test_worker_that_keeps_dying_is_replaced_again_and_again(tmp_path: Path) -> None:
-    with live_server(HostOptions(QUICK, log_folder=tmp_path), spares=True) as server:
+    with live_server(HostOptions(QUICK, log_folder=tmp_path)) as server:
         assert server.post(start("m", clocks="60 60")) == "ready"
         for number in range(slot.MAX_LIVES):
             eventually(partial(_has_built, tmp_path, "thinker", number + 1))

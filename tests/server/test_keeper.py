@@ -29,15 +29,20 @@ needs_proc = pytest.mark.skipif(
 
 def serving(process: subprocess.Popen[str]) -> int:
     """The process that serves."""
-    (pid,) = children.started_by(process.pid)
+    (pid,) = servers(process)
     return pid
+
+
+def servers(process: subprocess.Popen[str]) -> list[int]:
+    """The process that serves, if there is one: all children but what workers are forked from."""
+    return [pid for pid in children.started_by(process.pid) if not children.entry_of(pid)]
 
 
 def kill_and_wait(process: subprocess.Popen[str]) -> None:
     """Kill the process that serves; there is another one afterwards."""
     server = serving(process)
     os.kill(server, signal.SIGKILL)
-    eventually(lambda: children.started_by(process.pid) not in ([], [server]))
+    eventually(lambda: servers(process) not in ([], [server]))
 
 
 def ask_once(port: int, body: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import ggp.machine
 from ggp.server import kernels
 from tests.support import commands
 
@@ -84,16 +86,34 @@ def test_what_was_compiled_is_noted_for_the_same_player(
     assert not kernels.are_cached("hyperplay2:n=2", "auto")
     assert kernels.fill_cache("hyperplay2:n=2", "auto")
     (note,) = tmp_path.iterdir()
-    files = [Path(file) for file in json.loads(note.read_text())]
+    files = [Path(file) for file in json.loads(note.read_text())["files"]]
     assert {"play", "query", "plan", "pick_best", "joint_of"} <= {
         file.name.split(".")[1].split("-")[0] for file in files
     }
     assert kernels.are_cached("hyperplay2:n=4", "auto")
     assert not kernels.are_cached("random", "auto")
-    note.write_text(json.dumps([*map(str, files), str(tmp_path / "removed.nbi")]))
+    assert {"ggp.server.worker_match", "ggp.search.trials"} <= {
+        *kernels.modules_of("hyperplay2:n=4", "auto")
+    }
+    removed = [*map(str, files), str(tmp_path / "removed.nbi")]
+    note.write_text(json.dumps({"files": removed, "modules": []}))
     assert not kernels.are_cached("hyperplay2:n=2", "auto")
     note.write_text("nonsense")
     assert not kernels.are_cached("hyperplay2:n=2", "auto")
+
+
+def test_what_another_user_compiled_is_not_taken_for_ones_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def folders() -> list[Path]:
+        return [note.parent for note in kernels._notes("random", "auto")]
+
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    beside = Path(ggp.machine.__file__).parent / "__pycache__"
+    assert beside in folders()
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    assert beside not in folders()
+    assert folders()
 
 
 @pytest.mark.verify
@@ -106,7 +126,10 @@ def test_kernels_of_players_that_play_in_its_place_are_compiled_too(
     )
     assert kernels.fill_cache("auto", "auto")
     (note,) = tmp_path.iterdir()
-    names = {Path(file).name.split(".")[1].split("-")[0] for file in json.loads(note.read_text())}
+    names = {
+        Path(file).name.split(".")[1].split("-")[0]
+        for file in json.loads(note.read_text())["files"]
+    }
     # Both examples are too small for `auto` to search by itself; `prove` is for open games only.
     assert {"walk", "prove", "play"} <= names
 

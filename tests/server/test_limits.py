@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ggp.cli.serve import serve
 from ggp.errors import LocalProtocolError
 from ggp.players.player import Decision
 from ggp.protocol.lobby import Lobby
@@ -18,7 +19,7 @@ from ggp.server.lines import read_answer, to_line
 from ggp.server.match_log import LogFolder, MatchLog
 from ggp.server.orders import MoveReport
 from ggp.server.restore import restore
-from ggp.server.settings import HostOptions
+from ggp.server.settings import HostOptions, ServerLimits
 from ggp.server.text_reader import LARGE_CHARS
 
 RULES = "(role a) (role random) (<= (sees a (p ?x)) (does random ?x)) (<= (legal a b) (true x))"
@@ -48,6 +49,27 @@ def test_long_texts_beyond_a_few_are_not_read() -> None:
     replies = asyncio.run(flood())
     read = [text for text in replies if text != "busy"]
     assert len(read) == HostOptions("random").limits.long_texts
+
+
+def test_connections_that_wait_for_the_same_answer_are_few() -> None:
+    async def ask() -> list[str]:
+        limits = ServerLimits(waiting=3)
+        host = Host(HostOptions("random", limits=limits, margin_s=0.0))
+        await host.open()
+        try:
+            start = f"(START m a ({RULES}) 1 1)"
+            return [
+                each.text for each in await asyncio.gather(*(host.reply(start) for _ in range(5)))
+            ]
+        finally:
+            await host.close()
+
+    assert sorted(asyncio.run(ask())) == ["busy"] * 2 + ["ready"] * 3
+
+
+def test_only_this_machine_is_heard_unless_somebody_says_otherwise() -> None:
+    (host,) = (option for option in serve.params if option.opts == ["--host"])
+    assert host.default == "127.0.0.1"
 
 
 def test_large_gaps_are_refused_and_the_match_goes_on() -> None:

@@ -11,6 +11,7 @@ from ggp.errors import BackendUnavailableError
 from ggp.protocol.questions import Ask
 from ggp.protocol.turns import PathTurn
 from ggp.server.match_log import MatchLog
+from ggp.server.nursery import Nursery
 from ggp.server.orders import Setup
 from ggp.server.pair import Choice, WorkerPair, last_resort
 from ggp.server.pool import WorkerPool
@@ -24,7 +25,7 @@ class NoPool(WorkerPool):
     """The system starts no process."""
 
     def __init__(self) -> None:
-        super().__init__(1 << 30)
+        super().__init__(Nursery(lambda channel, anew: None), 1 << 30)
         self.asked: list[bool] = []
 
     async def take(self, *, light: bool) -> WorkerProcess:

@@ -1,4 +1,4 @@
-"""Processes that do not start, and the spares that take the place of those that die."""
+"""Processes that do not start, and those that take the place of others that die."""
 
 from __future__ import annotations
 
@@ -16,21 +16,19 @@ from ggp import children
 from ggp.players import Decision
 from ggp.server import pool as pool_module
 from ggp.server import slot
-from ggp.server.host import Host
 from ggp.server.lines import to_line
 from ggp.server.match_log import MatchLog
+from ggp.server.nursery import Nursery
 from ggp.server.orders import MachineBuilt, MoveReport, Setup, Up
-from ggp.server.pool import MAX_SPARES, WorkerPool
-from ggp.server.settings import HostOptions
+from ggp.server.pool import WorkerPool
 from ggp.server.slot import WorkerSlot
 from ggp.server.worker_process import (
     START_S,
     STILL_S,
     STOPPED_S,
     WorkerProcess,
-    start_worker,
 )
-from tests.server.live import PATIENCE_S, worker_pids
+from tests.server.live import PATIENCE_S
 
 MEMORY = 1 << 30
 SETUP = Setup("(role a)", "a", "random", "prolog", 1, 1.0, MEMORY)
@@ -47,9 +45,6 @@ needs_proc = pytest.mark.skipif(
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "WATCH_EVERY_S", 0.01)
-    monkeypatch.setattr(pool_module, "SETTLE_MOST_S", 0.05)
-    monkeypatch.setattr(pool_module, "SETTLE_S", 0.01)
-    monkeypatch.setattr(pool_module, "SPARE_S", 0.0)
 
 
 async def shell(script: str) -> WorkerProcess:
@@ -58,14 +53,16 @@ async def shell(script: str) -> WorkerProcess:
     child = await asyncio.create_subprocess_exec(
         "sh", "-c", script, stdin=pipe, stdout=pipe, start_new_session=True
     )
-    return WorkerProcess(child)
+    assert child.stdin is not None
+    assert child.stdout is not None
+    return WorkerProcess(child.pid, child.stdout, child.stdin, asyncio.ensure_future(child.wait()))
 
 
 class ShellPool(WorkerPool):
     """Starts these scripts in turn, and the last of them for ever."""
 
-    def __init__(self, *scripts: str, spares: int = 1) -> None:
-        super().__init__(MEMORY, spares=spares)
+    def __init__(self, *scripts: str) -> None:
+        super().__init__(Nursery(lambda channel, anew: None), MEMORY)
         self.scripts = list(scripts)
         self.num_started = 0
 
@@ -73,10 +70,6 @@ class ShellPool(WorkerPool):
         script = self.scripts[min(self.num_started, len(self.scripts) - 1)]
         self.num_started += 1
         return await shell(script)
-
-    @property
-    def spares(self) -> list[WorkerProcess]:
-        return [*self._ready[True], *self._ready[False]]
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -140,7 +133,7 @@ def test_newborn_is_killed_when_it_will_never_run(
 def test_worker_that_is_stopped_while_it_starts_is_killed() -> None:
     async def run() -> None:
         ends: list[str] = []
-        worker = await start_worker(MEMORY, light=True)
+        worker = await shell(HANGS)
         os.kill(worker.pid, signal.SIGSTOP)
         worker.on_end = ends.append
         await until(lambda: children.state_and_cpu(worker.pid)[0] == "T")
@@ -150,57 +143,6 @@ def test_worker_that_is_stopped_while_it_starts_is_killed() -> None:
         assert ends == ["it does not start"]
 
     asyncio.run(run())
-
-
-def test_spare_that_dies_is_replaced_before_it_is_needed() -> None:
-    async def scenario(pool: ShellPool) -> None:
-        await until(lambda: len(pool.spares) == 2)
-        before = {worker.pid for worker in pool.spares}
-        for pid in before:
-            os.kill(pid, signal.SIGKILL)
-        await until(lambda: len(worker_pids(pool)) == 2 and not before & worker_pids(pool))
-
-    with_pool(ShellPool(RUNS), scenario)
-
-
-def test_spares_that_die_at_once_are_not_started_all_the_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(pool_module, "SPARE_S", 1000.0)
-
-    async def scenario(pool: ShellPool) -> None:
-        await until(lambda: len(pool.spares) == 2)
-        await until(lambda: not worker_pids(pool))
-        pool._bury(time.monotonic())
-        await asyncio.sleep(0.1)
-        assert pool.num_started == 2
-        assert (await pool.take(light=True)).pid not in {spare.pid for spare in pool.spares}
-
-    with_pool(ShellPool(DIES), scenario)
-
-
-def test_worker_that_hangs_does_not_keep_spares_from_starting() -> None:
-    async def scenario(pool: ShellPool) -> None:
-        await until(lambda: sum(worker.is_up for worker in pool.spares) == 3)
-        assert len(pool.spares) == 4
-
-    with_pool(ShellPool(HANGS, RUNS, spares=2), scenario)
-
-
-def test_spare_that_runs_is_taken_before_one_that_starts() -> None:
-    async def scenario(pool: ShellPool) -> None:
-        await until(lambda: pool.has_ready(light=True))
-        first, second = pool._ready[True]
-        assert not first.is_up
-        assert await pool.take(light=True) is second
-        assert await pool.take(light=True) is first
-
-    with_pool(ShellPool(HANGS, RUNS, spares=2), scenario)
-
-
-@pytest.mark.parametrize(("matches", "spares"), [(1, 1), (3, 3), (100, MAX_SPARES)])
-def test_spares_are_as_many_as_matches_up_to_a_limit(matches: int, spares: int) -> None:
-    assert Host(HostOptions("random", matches=matches)).pool._spares == spares
 
 
 @pytest.mark.parametrize(
@@ -215,7 +157,8 @@ def test_what_workers_gave_up_is_told_once(
     rights: tuple[str, ...], warned: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     async def scenario(pool: ShellPool) -> None:
-        await until(lambda: sum(worker.is_up for worker in pool.spares) == 2)
+        for _ in range(2):
+            await pool.take(light=True)
         await until(lambda: caplog.records)
         await asyncio.sleep(0.1)
 
@@ -272,11 +215,9 @@ def test_understudy_that_only_starts_gives_way_to_one_that_runs(
         assert starts is not None
         understudy._kill_unless_heard(starts, time.monotonic())
         assert starts._why is None  # there is no other
-        runs = await pool._start(True)
-        pool._ready[True].append(runs)
-        await until(lambda: runs.is_up)
+        pool._nursery.is_loaded = True
         understudy.think(1, (), time.monotonic() + PATIENCE_S)
-        await until(lambda: understudy._process is runs)
+        await until(lambda: understudy._process not in (None, starts))
         assert starts._why == "it does not answer"
         await understudy.close()
         await pool.close()
@@ -330,19 +271,3 @@ def test_time_on_processors_is_counted() -> None:
     after = children.processor_seconds(os.getpid())
     assert after is not None
     assert 0.02 <= after - before <= 1.0
-
-
-def test_workers_see_little_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOME_TOKEN", "secret")
-    monkeypatch.setenv("LC_TIME", "C")
-    seen: dict[str, str] = {}
-
-    async def record(*command: str, env: dict[str, str], **options: object) -> None:
-        seen.update(env)
-        raise OSError("enough")
-
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", record)
-    with pytest.raises(Exception, match="enough"):
-        asyncio.run(start_worker(MEMORY))
-    assert {"PATH", "LC_TIME", "OMP_NUM_THREADS"} <= seen.keys()
-    assert "SOME_TOKEN" not in seen

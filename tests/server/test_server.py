@@ -18,7 +18,7 @@ import pytest
 from ggp.errors import ConfigError
 from ggp.gdl import find_game
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.server.http_server import listen
+from ggp.server.listening import listen
 from ggp.server.match_log import MatchLog
 from ggp.server.settings import HostOptions, ServerLimits, margin_of
 from tests.protocol.doubles import Referee
@@ -54,13 +54,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(folder: Path) -> Iterator[LiveServer]:
     limits = ServerLimits(body_bytes=100_000, request_s=60.0)
     options = HostOptions(QUICK, name="tester", matches=MATCHES, log_folder=folder, limits=limits)
-    with live_server(options, spares=True) as running:
+    with live_server(options) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def first_legal() -> Iterator[LiveServer]:
-    with live_server(HostOptions("legal"), spares=True) as running:
+    with live_server(HostOptions("legal")) as running:
         yield running
 
 

@@ -42,8 +42,9 @@ from ggp.server.orders import (
     Think,
     Up,
 )
-from ggp.server.worker_process import WorkerProcess, start_worker
+from ggp.server.worker_process import WorkerProcess
 from tests.server.live import GUESSING, PATIENCE_S
+from tests.server.live import worker as a_worker
 from tests.support.programs import MANY_MOVES
 
 MEMORY = 2 << 30
@@ -121,11 +122,8 @@ def with_worker(
     """Run a scenario with a worker that is ended afterwards."""
 
     async def run() -> None:
-        worker = await start_worker(memory, confined=confined, quiet=True)
-        try:
+        async with a_worker(memory, confined) as worker:
             await scenario(Heard(worker))
-        finally:
-            await worker.close()
 
     asyncio.run(run())
 
@@ -395,8 +393,7 @@ def test_worker_gives_up_rights() -> None:
 def test_worker_ends_with_its_input(confined: bool) -> None:
     async def scenario(heard: Heard) -> None:
         await heard.until(lambda: heard.answers)
-        assert heard.worker._process.stdin is not None
-        heard.worker._process.stdin.close()
+        heard.worker._orders.close()
         await heard.until(lambda: heard.ends)
         assert heard.ends == ["exit status 0"]
 

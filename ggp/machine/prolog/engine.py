@@ -234,6 +234,10 @@ class Engine:
             with suppress(TimeoutError):
                 _helper().give(last).result(LAST_CALL_S)
 
+    def stop_threads(self) -> None:
+        """End the thread in which Prolog collects garbage; it comes back when it is needed."""
+        self._query("ggp_runtime:set_prolog_gc_thread(stop)")
+
     def _after_fork(self) -> None:
         """This process is a copy, in which there is no other thread."""
         self._lock, self._naming = threading.Lock(), threading.Lock()
@@ -314,6 +318,12 @@ def engine() -> Engine:
         if _engine is None:
             _engine = _lasting(_start)
         return _engine
+
+
+def stop_threads() -> None:
+    """Have Prolog, if it was started, run in this thread only: the process is to be forked."""
+    if _engine is not None:
+        _engine.stop_threads()
 
 
 def _helper() -> Helper:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import signal
 import threading
 import time
@@ -17,7 +18,8 @@ class Watchdog:
 
     Limits of inferences do not see everything: building ever deeper terms can take minutes
     within few of them. A thread looks at the clock and raises a signal inside Prolog, which
-    runtime.pl turns into an error.
+    runtime.pl turns into an error. It starts with the first call, and in a copy of the process
+    with the first call there.
     """
 
     def __init__(self, core: Any) -> None:
@@ -27,10 +29,13 @@ class Watchdog:
         self._lock = threading.Lock()
         self._at_s: float | None = None
         self._fired = False
-        threading.Thread(target=self._watch, name="ggp-prolog-watchdog", daemon=True).start()
+        self._process = 0
 
     def start(self, thread: int, seconds: float) -> None:
         """A call begins in a thread of Prolog that may take so long."""
+        if self._process != os.getpid():
+            self._process, self._lock = os.getpid(), threading.Lock()
+            threading.Thread(target=self._watch, name="ggp-prolog-watchdog", daemon=True).start()
         self._thread = thread
         self._at_s = time.monotonic() + seconds
 

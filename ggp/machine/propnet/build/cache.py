@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from platformdirs import user_cache_path
@@ -18,6 +19,13 @@ MAX_BYTES = 256 << 20
 FOLDER_VARIABLE = "GGP_CACHE_DIR"
 """Environment variable with another folder to use; empty is as good as unset."""
 
+STRANGERS = "strangers"
+"""Folder below the user's, for processes that read rules of strangers and gave up their rights."""
+
+STORE_VARIABLE = "GGP_CACHE_STORE"
+"""Environment variable with the folder to store in, if it is not the one to read: set in processes
+that may not write what others believe."""
+
 _SUFFIX = ".circuit"
 
 
@@ -29,11 +37,15 @@ class DiskCache:
     Args:
         folder: made when something is stored; None stores nothing.
         max_bytes: see `MAX_BYTES`.
+        known: another folder that is read first, and never written.
     """
 
-    def __init__(self, folder: Path | None, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self, folder: Path | None, max_bytes: int = MAX_BYTES, known: Path | None = None
+    ) -> None:
         self._folder = folder
         self._max_bytes = max_bytes
+        self._known = known
 
     @property
     def folder(self) -> Path | None:
@@ -42,9 +54,16 @@ class DiskCache:
 
     def get(self, key: str) -> bytes | None:
         """What is stored under a key, None if nothing can be read."""
-        if self._folder is None:
-            return None
-        path = self._path(self._folder, key)
+        return next(self.each(key), None)
+
+    def each(self, key: str) -> Iterator[bytes]:
+        """What is stored under a key in either folder."""
+        for folder in (self._known, self._folder):
+            if folder is not None and (data := self._read(folder, key)) is not None:
+                yield data
+
+    def _read(self, folder: Path, key: str) -> bytes | None:
+        path = self._path(folder, key)
         try:
             data = path.read_bytes()
         except FileNotFoundError:
@@ -100,13 +119,13 @@ class DiskCache:
 def user_cache() -> DiskCache:
     """The cache of this user: in the folder `FOLDER_VARIABLE` names, or where the system keeps it.
 
-    `~` in the name is the user's home; a relative name is relative to the current folder.
+    `~` in the name is the user's home; a relative name is relative to the current folder. What is
+    made is stored elsewhere if `STORE_VARIABLE` says so.
     """
-    folder = os.environ.get(FOLDER_VARIABLE)
+    folder, store = os.environ.get(FOLDER_VARIABLE), os.environ.get(STORE_VARIABLE)
     try:
-        if folder:
-            return DiskCache(Path(folder).expanduser())
-        return DiskCache(user_cache_path("ggp") / "circuits")
+        usual = Path(folder).expanduser() if folder else user_cache_path("ggp") / "circuits"
+        return DiskCache(Path(store), known=usual) if store else DiskCache(usual)
     except (RuntimeError, OSError) as error:  # a user without a home
         _log.info("there is no folder for circuits: %s", error)
         return DiskCache(None)

@@ -91,18 +91,22 @@ def build(
 
 def _stored(key: str, program: Program, cache: DiskCache) -> Built | Refusal | None:
     """What the cache has, if it can be used."""
-    data = cache.get(key)
-    if data is None:
-        return None
-    try:
-        found = from_bytes(data, key)
-        if isinstance(found, Built) and found.circuit.roles != program.roles:
-            raise MachineError("not the circuit of these rules: it has other roles")
-        return found
-    except MachineError as error:
-        _log.info("the cached circuit of %s is ignored: %s", program.source.name, error)
+    best: Built | Refusal | None = None
+    for data in cache.each(key):
+        try:
+            found = from_bytes(data, key)
+            if isinstance(found, Built) and found.circuit.roles != program.roles:
+                raise MachineError("not the circuit of these rules: it has other roles")
+        except MachineError as error:
+            _log.info("the cached circuit of %s is ignored: %s", program.source.name, error)
+            continue
+        if isinstance(found, Built) or best is None:
+            best = found
+        if isinstance(best, Built) and best.complete:
+            break
+    if best is None:
         cache.discard(key)
-        return None
+    return best
 
 
 def _worth_another_try(built: Built, key: str, limits: Limits) -> bool:

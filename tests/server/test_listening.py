@@ -1,0 +1,224 @@
+"""The socket comes first, may be handed over, and outlives everything else: systemd's part."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ggp.server
+from ggp import children
+from ggp.errors import ConfigError
+from ggp.server import listening, service
+from tests.server.live import read_reply, request, start
+from tests.support import commands
+
+UNITS = Path(ggp.server.__file__).parent / "systemd"
+LISTENS = """
+import sys
+from ggp.server.listening import listen_early
+listen_early(["-v", "serve", "--player", "random", "--port={port}"])
+print(*sys.modules)
+"""
+
+HANDS_OVER = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS="1")
+os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
+"""
+
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="only Linux tells of a process"
+)
+
+
+class Manager:
+    """Plays the part of systemd: holds the socket, is told how things are, kills, starts again.
+
+    Attributes:
+        port: where the socket listens.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._listening = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self._listening.getsockname()[1]
+        self._notified = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._notified.bind(str(folder / "notify"))
+        self._notified.settimeout(60)
+
+    def start(self, *options: str) -> subprocess.Popen[str]:
+        """`ggp serve` with the socket; returns at once."""
+        number = self._listening.fileno()
+        command = ["-m", "ggp", "serve", "--player", "random", *options]
+        return subprocess.Popen(
+            [
+                *(sys.executable, "-c", HANDS_OVER, str(number)),
+                *(*command, "--log", str(self._folder / "logs")),
+            ],
+            env={**os.environ, "NOTIFY_SOCKET": str(self._folder / "notify")},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(number,),
+            text=True,
+        )
+
+    def told(self) -> str:
+        """What it is told next."""
+        return self._notified.recv(1000).decode()
+
+    def send(self, body: str) -> socket.socket:
+        """A connection on which a message was sent; who answers it may come later."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        connection.sendall(request(body))
+        return connection
+
+    def close(self) -> None:
+        self._listening.close()
+        self._notified.close()
+
+
+@pytest.fixture
+def manager(tmp_path: Path) -> Iterator[Manager]:
+    made = Manager(tmp_path)
+    yield made
+    made.close()
+
+
+def kill_tree(process: subprocess.Popen[str]) -> None:
+    """Kill a process and all its descendants, all at once."""
+    found = [process.pid]
+    for pid in found:
+        found += children.started_by(pid)
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in found:
+            os.kill(pid, number)
+    process.communicate(timeout=30)
+
+
+def answer(connection: socket.socket) -> str:
+    with connection:
+        status, text = read_reply(connection)
+        assert status == 200
+        return text
+
+
+@needs_proc
+def test_nobody_is_refused_while_all_processes_are_killed_and_started_again(
+    manager: Manager,
+) -> None:
+    first = manager.start()
+    assert answer(manager.send(start("m"))) == "ready"
+    assert manager.told() == "READY=1"
+    kill_tree(first)
+    waits = manager.send("(PLAY m 0 NIL NIL)")  # nobody is there
+    second = manager.start()
+    assert answer(waits) in ("(guess 0)", "(guess 1)")
+    assert manager.told() == "READY=1"
+    assert second.stdout is not None
+    assert second.stdout.readline().endswith(f"listens on http://127.0.0.1:{manager.port}\n")
+    second.terminate()
+    second.communicate(timeout=30)
+    assert (second.returncode, manager.told()) == (0, "STOPPING=1")
+
+
+def test_socket_listens_before_anything_slow_is_imported() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    process = commands.start("-c", LISTENS.format(port=port))
+    said, errors = process.communicate(timeout=30)
+    assert errors == ""
+    slow = {"click", "numpy", "asyncio", "lark", "ggp.cli", "ggp.gdl", "ggp.errors"}
+    assert "ggp.server.listening" in said.split()
+    assert not slow & {*said.split()}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        (["serve"], ("127.0.0.1", 9147)),
+        (["-v", "serve", "--port", "80", "--host=::1"], ("::1", 80)),
+        (["serve", "--port=1", "--port", "2"], ("127.0.0.1", 2)),
+        (["serve", "--port", "many"], None),
+        (["serve", "--port"], None),
+        (["serve", "--help"], None),
+        (["info", "serve"], None),
+        ([], None),
+    ],
+)
+def test_command_line_says_where_to_listen(
+    arguments: list[str], where: tuple[str, int] | None
+) -> None:
+    assert listening._address(arguments) == where
+
+
+def test_socket_that_was_opened_early_is_used_where_it_is_the_one_that_is_wanted() -> None:
+    listening.listen_early(["serve", "--port", "0"])
+    (early,) = listening._early.values()
+    with listening.listening_on("127.0.0.1", 0) as found:
+        assert found is early
+    listening.listen_early(["serve", "--port", "0"])
+    (early,) = listening._early.values()
+    with listening.listening_on("localhost", 0) as found:
+        assert found is not early
+        assert early.fileno() == -1
+    assert not listening._early
+
+
+@pytest.mark.parametrize("number", ["1", "2", "none"])
+def test_what_is_handed_over_must_be_one_socket_that_listens(
+    monkeypatch: pytest.MonkeyPatch, number: str
+) -> None:
+    with socket.socket() as other:
+        monkeypatch.setattr(service, "_FIRST", os.dup(other.fileno()))
+        monkeypatch.setenv("LISTEN_PID", str(os.getpid()))
+        monkeypatch.setenv("LISTEN_FDS", number)
+        with pytest.raises(ConfigError, match=f"LISTEN_FDS={number} promises one TCP socket"):
+            listening.listening_on("127.0.0.1", 0)
+
+
+def test_sockets_of_another_process_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LISTEN_PID", "1")
+    monkeypatch.setenv("LISTEN_FDS", "1")
+    assert service.socket_handed_over() is None
+
+
+def test_manager_that_is_gone_costs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("/nowhere/at/all", "@nobody-listens-here", "x" * 500):
+        monkeypatch.setenv("NOTIFY_SOCKET", name)
+        service.tell(READY="1")
+
+
+def test_units_are_understood_by_systemd(tmp_path: Path) -> None:
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("there is no systemd")
+    for unit in UNITS.iterdir():
+        text = unit.read_text().replace("/opt/ggp/bin/ggp", sys.executable)
+        (tmp_path / unit.name).write_text(text)
+    files = sorted(map(str, tmp_path.iterdir()))
+    assert [Path(each).name for each in files] == ["ggp.service", "ggp.socket"]
+    checked = subprocess.run([analyze, "verify", *files], capture_output=True, text=True)
+    ours = [line for line in checked.stderr.splitlines() if "ggp." in line]
+    assert (checked.returncode, ours) == (0, [])
+
+
+def test_units_start_what_the_package_has() -> None:
+    service_text = (UNITS / "ggp.service").read_text()
+    (command,) = re.findall(r"^ExecStart=(.*)$", service_text, re.MULTILINE)
+    program, subcommand, *_ = command.split()
+    assert (Path(program).name, subcommand) == ("ggp", listening.COMMAND)
+    port = re.search(r"^ListenStream=(\d+)$", (UNITS / "ggp.socket").read_text(), re.MULTILINE)
+    assert port is not None
+    assert int(port.group(1)) == listening.DEFAULT_PORT
+    for setting in ("Type=notify", "Restart=always", "NoNewPrivileges=yes"):
+        assert f"\n{setting}\n" in service_text

@@ -1,0 +1,208 @@
+"""The process that workers are forked from: what it gives, what outlives what, what nobody sees."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ggp import children
+from ggp.errors import BackendUnavailableError
+from ggp.protocol.turns import PathTurn
+from ggp.server import nursery as nursery_module
+from ggp.server.nursery import Nursery, Taken, TemplateProcess, template_for
+from ggp.server.orders import MachineBuilt, MoveReport, Setup, Think
+from ggp.server.settings import HostOptions, spares_of
+from ggp.server.worker_process import connected
+from tests.server.live import GUESSING, PATIENCE_S, eventually
+from tests.server.test_server import is_alive
+
+MEMORY = 1 << 30
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="only Linux tells of a process"
+)
+pytestmark = needs_proc
+
+
+@pytest.fixture(scope="module")
+def template() -> Iterator[TemplateProcess]:
+    """One with two spares."""
+    process = TemplateProcess(MEMORY, spares=2, player="hyperplay")
+    process.start()
+    yield process
+    process.close()
+
+
+def pid_of(template: TemplateProcess) -> int:
+    assert template._process is not None
+    return template._process.pid
+
+
+def with_nursery(template: TemplateProcess, scenario: Callable[[Nursery], Awaitable[None]]) -> None:
+    """Run a scenario as a server would that begins now."""
+
+    async def run() -> None:
+        nursery = Nursery(template.connect)
+        try:
+            await scenario(nursery)
+        finally:
+            nursery.close()
+
+    asyncio.run(run())
+
+
+def let_go(taken: Taken) -> None:
+    """Close the pipes of a worker, which ends it."""
+    os.close(taken.orders)
+    os.close(taken.answers)
+
+
+def ready(template: TemplateProcess) -> set[int]:
+    """Workers there are, when all is quiet as many as are kept ready."""
+    return set(children.started_by(pid_of(template)))
+
+
+def test_worker_is_there_at_once_and_has_all_it_needs(template: TemplateProcess) -> None:
+    eventually(lambda: len(ready(template)) == 2)
+    before = ready(template)
+    told: list[object] = []
+
+    async def scenario(nursery: Nursery) -> None:
+        worker = await connected(await nursery.take(light=False))
+        assert worker.pid in before
+        assert nursery.num_threads == 1
+        worker.on_answer = told.append
+        worker.send(Setup(GUESSING, "guesser", "hyperplay:n=2,states=500", "auto", 1, 20.0, MEMORY))
+        turn = PathTurn("(guess 0)", ("(hint 1)",), "(guess 0)", True)
+        worker.send(Think(1, 0, (turn,), asyncio.get_running_loop().time() + PATIENCE_S))
+        async with asyncio.timeout(PATIENCE_S):
+            while not any(isinstance(each, MoveReport) and each.final for each in told):
+                await asyncio.sleep(0.01)
+        await worker.close()
+
+    with_nursery(template, scenario)
+    assert any(isinstance(each, MachineBuilt) and each.backend == "propnet" for each in told)
+
+
+def test_processes_that_are_ready_outlive_the_server_and_those_it_took_do_not(
+    template: TemplateProcess,
+) -> None:
+    eventually(lambda: len(ready(template)) == 2)
+    before, took = ready(template), []
+
+    async def scenario(nursery: Nursery) -> None:
+        taken = await nursery.take(light=True)
+        took.append(taken.pid)
+        let_go(taken)
+
+    with_nursery(template, scenario)
+    eventually(lambda: not is_alive(took[0]))
+    eventually(lambda: len(ready(template)) == 2)
+    assert before - ready(template) == {*took}
+
+
+def test_ready_process_that_dies_or_is_stopped_is_never_taken(template: TemplateProcess) -> None:
+    eventually(lambda: len(ready(template)) == 2)
+    dies, stops = ready(template)
+    os.kill(stops, signal.SIGSTOP)
+    os.kill(dies, signal.SIGKILL)
+    eventually(lambda: not is_alive(dies) and children.state_and_cpu(stops)[0] == "T")
+
+    async def scenario(nursery: Nursery) -> None:
+        taken = await nursery.take(light=True)
+        assert taken.pid not in (dies, stops)
+        let_go(taken)
+
+    with_nursery(template, scenario)
+    eventually(lambda: not is_alive(stops))
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGTERM, -15)])
+def test_how_a_worker_ended_is_told(template: TemplateProcess, number: int, status: int) -> None:
+    async def scenario(nursery: Nursery) -> None:
+        taken = await nursery.take(light=True)
+        os.kill(taken.pid, number)
+        assert await taken.ended == status
+        let_go(taken)
+
+    with_nursery(template, scenario)
+
+
+def test_another_process_takes_the_place_of_one_that_died() -> None:
+    template = TemplateProcess(MEMORY)
+
+    async def scenario(nursery: Nursery) -> None:
+        first = await nursery.take(light=True)
+        os.kill(pid_of(template), signal.SIGKILL)
+        assert await first.ended == -signal.SIGKILL
+        eventually(lambda: not is_alive(first.pid))  # it dies with what it came from
+        second = await nursery.take(light=True)
+        for each in (first, second):
+            let_go(each)
+
+    with_nursery(template, scenario)
+    template.close()
+
+
+def test_process_that_gives_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nursery_module, "ANSWER_S", 0.2)
+    template = TemplateProcess(MEMORY)
+
+    async def scenario(nursery: Nursery) -> None:
+        let_go(await nursery.take(light=True))
+        while not nursery.is_loaded:
+            await asyncio.sleep(0.01)
+        stopped = pid_of(template)
+        os.kill(stopped, signal.SIGSTOP)
+        with pytest.raises(BackendUnavailableError, match="none is given"):
+            await nursery.take(light=True)
+        let_go(await nursery.take(light=True))
+        assert pid_of(template) != stopped
+        assert not is_alive(stopped)
+
+    with_nursery(template, scenario)
+    template.close()
+
+
+def test_server_that_asks_one_that_cannot_be_started_is_told() -> None:
+    def connect(channel: socket.socket, anew: bool) -> None:
+        channel.close()
+        raise FileNotFoundError("there is no Python interpreter to start")
+
+    async def run() -> None:
+        with pytest.raises(BackendUnavailableError, match="no Python interpreter"):
+            await Nursery(connect).take(light=True)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(("spares", "matches", "kept"), [(None, 1, 3), (None, 4, 9), (0, 4, 0)])
+def test_as_many_are_ready_as_may_play_at_once_and_one_more(
+    spares: int | None, matches: int, kept: int
+) -> None:
+    assert spares_of(spares, matches) == kept
+    options = HostOptions("random", matches=matches, spares=spares)
+    assert str(kept) in template_for(options)._arguments
+
+
+def test_workers_see_little_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "secret")
+    monkeypatch.setenv("NOTIFY_SOCKET", "/run/systemd/notify")
+    monkeypatch.setenv("LC_TIME", "C")
+    seen: dict[str, str] = {}
+
+    def record(*command: object, env: dict[str, str], **options: object) -> None:
+        seen.update(env)
+        raise OSError("enough")
+
+    monkeypatch.setattr(subprocess, "Popen", record)
+    with pytest.raises(OSError, match="enough"):
+        TemplateProcess(MEMORY).start()
+    assert {"PATH", "LC_TIME", "OMP_NUM_THREADS"} <= seen.keys()
+    assert not {"SOME_TOKEN", "NOTIFY_SOCKET"} & seen.keys()
