@@ -96,8 +96,9 @@ def kill_group(pid: int) -> None:
 
     Only for a child that nobody has waited for yet: its number may be another's afterwards.
     """
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
+    for end in (os.killpg, os.kill):  # one that was just forked has no group yet
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            end(pid, signal.SIGKILL)
 
 
 def interrupt(*children: subprocess.Popen[bytes], last_words_s: float) -> None:
