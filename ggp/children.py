@@ -96,7 +96,8 @@ def kill_group(pid: int) -> None:
 
     Only for a child that nobody has waited for yet: its number may be another's afterwards.
     """
-    for end in (os.killpg, os.kill):  # a confined process cannot give its children a group
+    # A confined process cannot give its children a group, and one just forked has none yet.
+    for end in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             end(pid, signal.SIGKILL)
 

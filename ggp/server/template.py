@@ -155,7 +155,7 @@ class _Template:
         gc.freeze()  # what children share is not looked through, which would copy it
         self._is_loaded = True
         for client in self._clients.values():
-            self._say(client, {"loaded": len(os.listdir(_TASKS)) if _TASKS else 1})
+            self._say_loaded(client)
         self._turn(0.0)  # whoever waited for that
         while True:
             self._turn(self._patience_s())
@@ -203,7 +203,7 @@ class _Template:
             self._clients[fd] = client
             self._selector.register(fd, selectors.EVENT_READ)
             if self._is_loaded:
-                self._say(client, {"loaded": 1})
+                self._say_loaded(client)
 
     def _hear(self, client: _Client) -> None:
         try:
@@ -229,6 +229,10 @@ class _Template:
         for born in client.taken.values():
             children.kill_group(born.pid)
             self._dying.append(born)
+
+    def _say_loaded(self, client: _Client) -> None:
+        """That all is loaded, and how many threads there are: one, or workers would lack others."""
+        self._say(client, {"loaded": len(os.listdir(_TASKS)) if _TASKS else 1})
 
     def _say(self, client: _Client, said: dict[str, int], *fds: int) -> None:
         line = json.dumps(said).encode() + b"\n"

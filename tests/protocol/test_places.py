@@ -320,3 +320,53 @@ def test_history_of_a_match_that_was_refused_begins_at_its_first_turn() -> None:
     assert ask is not None
     percepts = ("(did black b)", "(did white a)")
     assert ask.history == (PathTurn("a", percepts, "a", True),)
+
+
+# ---------------------------------------------------------------- nobody waits any more
+
+
+def test_match_whose_answer_nobody_took_gives_way_at_once() -> None:
+    lobby = Lobby("ggp", matches=2)
+    ready(lobby, "silent")
+    ready(lobby, "ghost")
+    ask = lobby.receive("(PLAY ghost NIL)", 1).ask
+    assert ask is not None
+    lobby.answer(ask, "move", 2)
+    lobby.undelivered(ask)
+    receipt = lobby.receive(start("next"), 3)
+    assert receipt.began is not None
+    assert live(lobby) == ["silent", "next"]
+    assert lobby.is_waiting("ghost")
+
+
+def test_match_that_is_thought_for_gives_way_if_nobody_waits_for_the_move() -> None:
+    lobby = Lobby("ggp")
+    ready(lobby, "ghost")
+    ask = lobby.receive("(PLAY ghost NIL)", 1).ask
+    assert ask is not None
+    assert lobby.receive(start("early"), 2).reply == "busy"
+    lobby.abandoned(ask)
+    assert lobby.receive(start("next"), 3).began is not None
+
+
+def test_match_whose_start_nobody_waits_for_gives_way() -> None:
+    lobby = Lobby("ggp")
+    ask = lobby.receive(start("ghost"), 0).ask
+    assert ask is not None
+    lobby.undelivered(ask)
+    assert lobby.receive(start("next"), 1).began is not None
+
+
+def test_match_that_is_heard_of_again_keeps_its_place() -> None:
+    lobby = Lobby("ggp")
+    ready(lobby, "m")
+    first = lobby.receive("(PLAY m NIL)", 1).ask
+    assert first is not None
+    lobby.undelivered(first)
+    assert lobby.receive("(PLAY m NIL)", 2).ask == first  # the same message again
+    assert lobby.receive(start("next"), 3).reply == "busy"
+    lobby.answer(first, "move", 4)
+    second = lobby.receive("(PLAY m (move other))", 5).ask
+    assert second is not None
+    lobby.abandoned(first)  # an older question says nothing
+    assert lobby.receive(start("next"), 6).reply == "busy"

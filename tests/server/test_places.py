@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
@@ -11,13 +13,17 @@ import pytest
 from ggp.errors import ConfigError
 from ggp.protocol import places
 from ggp.protocol.lobby import Lobby
+from ggp.server import connection
 from ggp.server.addresses import address_of, is_heard, parse_network
+from ggp.server.match_log import LogFolder
 from ggp.server.restore import restore
 from ggp.server.settings import HostOptions
 from tests.server.live import (
     events,
     eventually,
     live_server,
+    num_open,
+    read_reply,
     request,
     start,
 )
@@ -151,3 +157,79 @@ def test_address_of_a_peer_is_told_without_its_port() -> None:
     assert address_of("10.0.0.1:9147") == "10.0.0.1"
     assert address_of("::1:9147") == "::1"
     assert address_of("?") == ""
+
+
+# ---------------------------------------------------------------- controllers that are killed
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells what was taken")
+def test_match_whose_answer_is_refused_gives_its_place_up_at_once(tmp_path: Path) -> None:
+    with live_server(HostOptions("legal", log_folder=tmp_path)) as server:
+        assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
+        with server.connect() as asking:
+            asking.sendall(request("(PLAY ghost 0 NIL NIL)"))
+        eventually(lambda: "undelivered" in kinds(tmp_path, "ghost"))
+        assert server.post(start("next", clocks=CLOCKS)) == "ready"
+        eventually(lambda: kinds(tmp_path, "ghost")[-1] == "end: gave way")
+
+
+def test_match_of_a_controller_that_was_killed_while_it_waited_gives_its_place_up_at_once(
+    tmp_path: Path,
+) -> None:
+    with live_server(HostOptions("hyperplay:n=2", log_folder=tmp_path)) as server:
+        assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
+        with server.connect() as asking:
+            asking.sendall(request("(PLAY ghost 0 NIL NIL)"))
+            eventually(lambda: server.call(lambda: num_open(server.host)))
+            time.sleep(2 * connection.AT_ONCE_S)
+        eventually(lambda: server.call(lambda: server.host.lobby.live[0].is_abandoned))
+        assert server.post(start("next", clocks="1 60")) == "ready"
+        eventually(lambda: kinds(tmp_path, "ghost")[-1] == "end: gave way")
+
+
+def test_answer_that_is_taken_keeps_the_place(tmp_path: Path) -> None:
+    with live_server(HostOptions("legal", log_folder=tmp_path)) as server:
+        assert server.post(start("m", clocks=CLOCKS)) == "ready"
+        with server.connect() as asking:
+            asking.sendall(request("(PLAY m 0 NIL NIL)"))
+            asking.shutdown(socket.SHUT_WR)  # says that this is all
+            assert read_reply(asking)[1] in GUESSES
+        assert server.post(start("next", clocks="1 1")) == "busy"
+    assert "undelivered" not in kinds(tmp_path, "m")
+
+
+def test_match_that_gave_way_is_known_after_a_restart(tmp_path: Path) -> None:
+    log = LogFolder(tmp_path).begin("m")
+    log.begin(match="m")
+    log.write("received", text=start("m", clocks=CLOCKS), peer="10.0.0.1:80")
+    log.write("sent", text="ready")
+    log.write("received", text="(PLAY m 0 NIL NIL)", peer="10.0.0.1:80")
+    log.write("sent", text="(guess 0)", turn=0)
+    log.write("resumed")
+    log.write("end", why="gave way")
+    log.close()
+    for _ in range(2):  # after the next one, too
+        lobby = Lobby("ggp")
+        (restored,) = restore(tmp_path, lobby, time.monotonic())
+        assert (restored.has_place, lobby.live) == (False, ())
+        assert lobby.is_waiting("m")
+    receipt = lobby.receive("(PLAY m 1 (guess 0) ((hint 1)))", time.monotonic() + 1.0)
+    assert receipt.began is not None
+    assert receipt.ask is not None
+    assert receipt.ask.turn == 1
+
+
+def test_match_that_gave_way_goes_on_in_its_log_after_a_restart(tmp_path: Path) -> None:
+    options = HostOptions("legal", log_folder=tmp_path)
+    with live_server(options) as server:
+        assert server.post(start("m", clocks=CLOCKS)) == "ready"
+        assert server.post("(PLAY m 0 NIL NIL)") in GUESSES
+    (path,) = tmp_path.iterdir()
+    path.write_text(path.read_text().replace("server ended", "gave way"))
+    with live_server(options) as server:
+        assert server.post("(INFO)").startswith("((name ggp) (status available)")
+        assert server.post("(PLAY m 1 (guess 0) ((hint 1)))") in {*GUESSES, "pass"}
+    after = kinds(tmp_path, "m")[kinds(tmp_path, "m").index("end: gave way") :]
+    assert [each for each in after if each != "note"] == [
+        *("end: gave way", "resumed", "received", "sent", "end: server ended")
+    ]
