@@ -146,6 +146,11 @@ def serve(
     from ggp.server.nursery import template_for
     from ggp.server.settings import HostOptions
 
+    if risk is not None:
+        preload("ggp.players")
+        from ggp.players.spec import with_option
+
+        player = with_option(player, f"risk={risk}")
     options = HostOptions(
         player=player,
         name=name,
@@ -186,7 +191,8 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
     if options.log_folder is not None:
         check_folder(options.log_folder)
     Host(options)  # what is wrong with its name is said now
-    with listening_on(address, port) as listening:
+    listening, since_s = listening_on(address, port)
+    with listening:
         where = listening.getsockname()
         shown = f"[{where[0]}]" if ":" in where[0] else where[0]
         if not are_cached(player, options.backend):
@@ -200,7 +206,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
         gc.freeze()
         shift = stay_up(template)
         custody = shift.custody
-        host = Host(options, custody.connect if custody.can_connect else None)
+        host = Host(options, custody.connect if custody.can_connect else None, since_s)
         server = HttpServer(host, custody)
         with server.stopped_by_signals():
             heed_signals()

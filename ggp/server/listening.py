@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import time
 from collections.abc import Sequence
 
 from ggp.server import service
@@ -26,7 +27,10 @@ DEFAULT_ADDRESS = "127.0.0.1"
 BACKLOG = 2048
 """Connections that may wait; the system may allow fewer."""
 
-_early: dict[tuple[str, int], socket.socket] = {}
+ALWAYS_S = 0.0
+"""When the system started, on `time.monotonic`: a socket that was handed over may be as old."""
+
+_early: dict[tuple[str, int], tuple[socket.socket, float]] = {}
 
 
 def listen(address: str, port: int) -> socket.socket:
@@ -52,23 +56,28 @@ def listen_early(arguments: Sequence[str]) -> None:
     if where is None or service.hands_over():
         return
     try:
-        _early[where] = listen(*where)
+        _early[where] = listen(*where), time.monotonic()
     except Exception:  # who opens it again says what is wrong
         return
 
 
-def listening_on(address: str, port: int) -> socket.socket:
+def listening_on(address: str, port: int) -> tuple[socket.socket, float]:
     """The socket to listen on: one that was handed over, one opened early, or a new one.
+
+    Returns:
+        The socket, and since when messages come to it, on `time.monotonic`.
 
     Raises:
         ConfigError: see `listen`, or what was handed over is not such a socket.
     """
     handed_over = service.socket_handed_over()
     found = _early.pop((address, port), None)
-    for other in _early.values():
+    for other, _ in _early.values():
         other.close()
     _early.clear()
-    return handed_over or found or listen(address, port)
+    if handed_over is not None:
+        return handed_over, ALWAYS_S
+    return found or (listen(address, port), time.monotonic())
 
 
 def _address(arguments: Sequence[str]) -> tuple[str, int] | None:

@@ -163,13 +163,16 @@ def test_command_line_says_where_to_listen(
 
 def test_socket_that_was_opened_early_is_used_where_it_is_the_one_that_is_wanted() -> None:
     listening.listen_early(["serve", "--port", "0"])
-    (early,) = listening._early.values()
-    with listening.listening_on("127.0.0.1", 0) as found:
-        assert found is early
+    ((early, since_s),) = listening._early.values()
+    found, heard_since_s = listening.listening_on("127.0.0.1", 0)
+    with found:
+        assert (found, heard_since_s) == (early, since_s)
     listening.listen_early(["serve", "--port", "0"])
-    (early,) = listening._early.values()
-    with listening.listening_on("localhost", 0) as found:
+    ((early, since_s),) = listening._early.values()
+    found, heard_since_s = listening.listening_on("localhost", 0)
+    with found:
         assert found is not early
+        assert heard_since_s >= since_s
         assert early.fileno() == -1
     assert not listening._early
 
