@@ -292,7 +292,9 @@ class BeliefPlayer(ABC):
         self.probabilities = shares
         if move in risky.sure:
             return move
-        drawn = self.rng.choice(len(shares), p=np.array(list(shares.values())))
+        # What is drawn later stays what it is without this.
+        rng = self.rng.spawn(1)[0]
+        drawn = rng.choice(len(shares), p=np.array(list(shares.values())))
         return sure[list(shares)[int(drawn)]]
 
     def _spare_bag(self, deadline: Deadline | None) -> Bags | None:

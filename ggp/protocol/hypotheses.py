@@ -41,6 +41,7 @@ class Hypotheses:
         self.history: History = ()
         self.lost: tuple[History, ...] = ()
         self._missed: tuple[History, ...] = ()
+        self._began_anew = False
 
     @property
     def missed(self) -> tuple[History, ...]:
@@ -50,6 +51,14 @@ class Hypotheses:
     def rewrite(self, history: History) -> None:
         """Take what is told now for certain."""
         self.history, self.lost, self._missed = history, (), ()
+        self._began_anew = False
+
+    def begin_anew(self) -> None:
+        """Take the first message for that of another match with the same id, though both it and
+        the start message may have been late copies."""
+        self.lost = (self.history, *self.lost)[: MAX_HYPOTHESES - 1]
+        self.history, self._missed = (), ()
+        self._began_anew = True
 
     def extend(self, last: PathTurn, deaf: int | None = None) -> None:
         """Another turn was told.
@@ -59,8 +68,11 @@ class Hypotheses:
             deaf: how many turns were probably lost before it while we were down; None if we
                 were not.
         """
+        # What we answered to the first message was no answer in a match that goes on.
+        told = _told(last) if self._began_anew else last
+        self._began_anew = False
         if deaf is None:
-            self.lost = tuple((*each, last) for each in self.lost)
+            self.lost = tuple((*each, told) for each in self.lost)
             # Those of earlier turns are here only if nobody could tell what fits.
             earlier = tuple((*each, last) for each in self._missed)
             missed = tuple(with_lost(self.history, last, num) for num in range(1, MAX_LOST + 1))
@@ -104,8 +116,12 @@ def with_lost(before: History, last: PathTurn, num: int) -> History:
         return (*before, last)
     move = last.submitted if last.in_time else None
     answered = PathTurn(move, None, last.submitted, last.in_time, assumed=move is not None)
-    told = PathTurn(None if last.assumed else last.move, last.percepts)
-    return (*before, answered, *[PathTurn()] * (num - 1), told)
+    return (*before, answered, *[PathTurn()] * (num - 1), _told(last))
+
+
+def _told(turn: PathTurn) -> PathTurn:
+    """A turn without what we answered in it."""
+    return PathTurn(None if turn.assumed else turn.move, turn.percepts)
 
 
 def turns_within(deaf_s: float, first_s: float, turn_s: float) -> int:

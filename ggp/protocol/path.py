@@ -85,6 +85,7 @@ class Path:
         self._outline, self._role = outline, role
         self._first_number = 0
         self._texts: dict[int, tuple[str, ...] | None] = {}
+        self._old_texts: set[tuple[str, ...] | None] = set()  # before all began anew
         self._missing: set[int] = set()
         self.num_chars = 0
 
@@ -152,7 +153,11 @@ class Path:
             self._texts[turn] = heard
             return
         if reading.event is Event.PLAY_REVISED:
-            self._hypotheses.rewrite(self.history[: max(turn - 1, 0)])
+            if turn == 0 and message.turn is None:
+                self._hypotheses.begin_anew()
+                self._old_texts = set(self._texts.values())
+            else:
+                self._hypotheses.rewrite(self.history[: max(turn - 1, 0)])
             self._missing = {each for each in self._missing if each < turn - 1}
             self._texts = {each: text for each, text in self._texts.items() if each < turn}
         if self.turn is None and message.turn is not None:
@@ -178,7 +183,7 @@ class Path:
         in time, were not; that turns were lost although we seem to have heard all.
         """
         doubts = list(self._hypotheses.lost)
-        told_before = (self._texts.get(turn) for turn in range(self.turn or 0))
+        told_before = {self._texts.get(turn) for turn in range(self.turn or 0)} | self._old_texts
         if message.turn is None and message.told in told_before:
             doubts.append(self.history[:-1])
         doubts.append(without_assumptions(self.history))
