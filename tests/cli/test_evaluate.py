@@ -302,7 +302,7 @@ def test_unknown_role_lists_the_roles() -> None:
         ("hyperplay:m=1", "options: n, particles, playouts, exact"),
         ("hyperplay:n=many", "whole number"),
         ("hyperplay2:n=0", "from 1 to"),
-        ("legal:n=1", "options: none"),
+        ("legal:n=1", "options: risk"),
     ],
 )
 def test_bad_player_says_what_is_possible(player: str, expected: str) -> None:

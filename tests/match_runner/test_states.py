@@ -87,7 +87,7 @@ def test_a_clock_ends_a_search_before_its_budget_does(name: str) -> None:
         ("hyperplay:states", "option 'states' of player hyperplay needs a whole number"),
         ("hyperplay:states=5,states=6", "option 'states' of player hyperplay is given twice"),
         ("hyperplay:states=5,playouts=6", "player hyperplay: give either playouts or states"),
-        ("legal:states=5", "unknown option 'states' of player legal; options: none"),
+        ("legal:states=5", "unknown option 'states' of player legal; options: risk"),
     ],
 )
 def test_bad_budgets_are_refused(spec: str, message: str) -> None:
