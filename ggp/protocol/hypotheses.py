@@ -23,10 +23,7 @@ MAX_ESTIMATED = 12
 """Turns in a row that are taken for lost at most, however long we were down: what follows more
 unknown turns than these tells next to nothing."""
 
-AROUND = 3
-"""So far from the likeliest number of lost turns others are thought of."""
-
-MAX_HYPOTHESES = 9
+MAX_HYPOTHESES = MAX_ESTIMATED + 1
 
 
 class Hypotheses:
@@ -99,12 +96,14 @@ class Hypotheses:
 
 
 def likely_numbers(deaf: int) -> list[int]:
-    """Numbers of lost turns, likeliest first: those near an estimate, and none.
+    """Numbers of lost turns, likeliest first: an estimate, none, and those near the estimate.
 
-    Servers go on faster without us than with us, so that more is likelier than fewer.
+    That none was lost is refuted soonest if it is wrong. Servers go on faster without us than with
+    us, so that more is likelier than fewer.
     """
-    near = range(max(0, deaf - AROUND), deaf + AROUND + 1)
-    return sorted({0, *near}, key=lambda num: (abs(num - deaf), -num))
+    rest = (num for num in range(1, MAX_ESTIMATED + 1) if num != deaf)
+    near = sorted(rest, key=lambda num: (abs(num - deaf), -num))
+    return [deaf, *([0] if deaf else []), *near]
 
 
 def with_lost(before: History, last: PathTurn, num: int) -> History:

@@ -40,6 +40,10 @@ NUM_TURN_TIMES = 8
 MIN_TURN_S = 0.05
 """A turn of which somebody else is asked takes that long."""
 
+WAIT_S = 1.5
+"""How long after the end of a clock the next message may come: servers in the field wait a second
+for answers that are late."""
+
 _NO_RULES = Outline()
 
 
@@ -280,11 +284,19 @@ class Session:
         None if somebody did."""
         if self.listens_since_s is None:
             return None
-        times = sorted(self._turn_times) or [float(self.start.play_clock_s)]
+        clock_s = float(self.start.play_clock_s)
+        times = sorted(self._turn_times) or [clock_s]
         turn_s = max(times[len(times) // 2], MIN_TURN_S)
-        first_s = self.start.start_clock_s if self.dialect is None else turn_s
-        deaf_s = min(self.listens_since_s, now) - self.heard_at_s
-        return turns_within(deaf_s, first_s, turn_s)
+        if self.dialect is None:
+            first_s = self.start.start_clock_s + turn_s
+        elif self._questions.open is not None:
+            # Who did not notice that the connection broke has waited for the clock.
+            first_s = clock_s
+            if now - self.heard_at_s <= clock_s + WAIT_S:
+                return 0
+        else:
+            first_s = turn_s
+        return turns_within(min(self.listens_since_s, now) - self.heard_at_s, first_s, turn_s)
 
     def _receive_late(self, play: Play) -> Receipt:
         """What to do about a turn of a match that is over: it may be the last that comes twice."""
