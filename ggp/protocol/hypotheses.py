@@ -26,6 +26,10 @@ unknown turns than these tells next to nothing."""
 MAX_HYPOTHESES = MAX_ESTIMATED + 1
 
 
+ENOUGH_FITS = 20
+"""A history that has fitted in so many turns in a row is not doubted any more."""
+
+
 class Hypotheses:
     """What may have happened in a match so far.
 
@@ -39,6 +43,13 @@ class Hypotheses:
         self.lost: tuple[History, ...] = ()
         self._missed: tuple[History, ...] = ()
         self._began_anew = False
+        self._is_settled = True
+        self._num_fits = 0
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether turns may have been lost, and nobody has found out since then what fits."""
+        return bool(self.lost) and not self._is_settled
 
     @property
     def missed(self) -> tuple[History, ...]:
@@ -65,6 +76,7 @@ class Hypotheses:
             deaf: how many turns were probably lost before it while we were down; None if we
                 were not.
         """
+        self._is_settled = False
         # What we answered to the first message was no answer in a match that goes on.
         told = _told(last) if self._began_anew else last
         self._began_anew = False
@@ -82,6 +94,7 @@ class Hypotheses:
             for rank, each in enumerate(before)
             for place, num in enumerate(likely_numbers(deaf))
         ]
+        self._num_fits = 0
         ranked.sort(key=lambda each: each[0])
         self.history, *others = dict.fromkeys(history for _, history in ranked[:MAX_HYPOTHESES])
         self.lost, self._missed = tuple(others), ()
@@ -92,7 +105,11 @@ class Hypotheses:
         if history != self.history:
             place = self.lost.index(history) if history in self.lost else len(self.lost)
             self.history, self.lost = history, self.lost[place + 1 :]
-        self._missed = ()
+            self._num_fits = 0
+        self._num_fits += 1
+        if self._num_fits > ENOUGH_FITS:
+            self.lost = ()
+        self._missed, self._is_settled = (), True
 
 
 def likely_numbers(deaf: int) -> list[int]:

@@ -109,7 +109,7 @@ class Path:
             RemoteProtocolError: this would be turn `MAX_TURN` + 1, or too many are missing.
         """
         told = read_heard(message.last_move, message.told, self._outline, self._role)
-        is_doubtful = was_deaf or bool(self._hypotheses.lost)
+        is_doubtful = was_deaf or self._hypotheses.is_doubtful
         turn = self._turn_of(message, told, answers, is_doubtful=is_doubtful)
         if turn > MAX_TURN:
             raise RemoteProtocolError(

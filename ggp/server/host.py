@@ -169,7 +169,8 @@ class Host:
         if ask is None:
             return HostReply(reply)
         number, times_given = self._given.get(ask.match, (0, 0))
-        self._given[ask.match] = ask.number, times_given * (number == ask.number) + 1
+        if ask.match in self._matches:
+            self._given[ask.match] = ask.number, times_given * (number == ask.number) + 1
         on_sent = None if times is None else partial(times.sent, ask)
         return HostReply(reply, on_sent=on_sent, on_lost=partial(self._lost, ask))
 

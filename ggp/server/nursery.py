@@ -29,6 +29,9 @@ START_S = 60.0
 ANSWER_S = 5.0
 """One that has loaded all and does not give a worker for so long is stopped, or worse."""
 
+MOST_SILENT = 2
+"""So often in a row no worker may be given in time; then another process is started."""
+
 AGAIN_S = 1.0
 """It is started again at most so often."""
 
@@ -163,6 +166,7 @@ class Nursery:
         self._alive: dict[int, asyncio.Future[int]] = {}
         self._began_s = float("-inf")
         self._anew = False
+        self._num_silent = 0
         self.is_loaded = False
         self.num_threads = 1
 
@@ -187,8 +191,11 @@ class Nursery:
             finally:
                 self._wanted.pop(number, None)
         except TimeoutError:
-            self._anew = True
-            self.close()
+            # Once it may be starved, and others play on its workers.
+            self._num_silent += 1
+            if self._num_silent >= MOST_SILENT or not self.is_loaded:
+                self._anew = True
+                self.close()
             raise BackendUnavailableError("a worker process", "none is given") from None
         except OSError as error:
             raise BackendUnavailableError("a worker process", str(error)) from error
@@ -251,7 +258,13 @@ class Nursery:
     def _follow(self, said: dict[str, int]) -> None:
         if "loaded" in said:
             self.is_loaded, self.num_threads = True, said["loaded"]
+        elif "refused" in said:
+            self._num_silent = 0
+            refused = self._wanted.get(said["refused"])
+            if refused is not None and not refused.done():
+                refused.set_exception(OSError("the system starts no process"))
         elif "taken" in said:
+            self._num_silent = 0
             ended = self._alive[said["pid"]] = asyncio.get_running_loop().create_future()
             taken = Taken(said["pid"], self._fds.popleft(), self._fds.popleft(), ended)
             wanted = self._wanted.get(said["taken"])

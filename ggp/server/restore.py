@@ -134,11 +134,16 @@ class Retelling:
                 listens_at_s = event.get("listens_at")
                 if session is not None and listens_at_s is not None:
                     session.resume(at_s, at_s - float(event["t"]) + float(listens_at_s))
-            case "undelivered" if ask is not None and event.get("turn") in (None, ask.turn):
+            case "undelivered" if ask is not None and event.get("turn") == _turn_of(ask):
                 self._lobby.undelivered(ask)
             case "end" if event["why"] == GAVE_WAY and self.opening is not None:
                 self._lobby.take_place(self.opening.match)
         return None
+
+
+def _turn_of(ask: Ask) -> int | None:
+    """What a line says of a question: its turn, or nothing if it was to get ready."""
+    return ask.turn if ask.wants_move else None
 
 
 def reading_of(ask: Ask, reading: int | None) -> History | None:

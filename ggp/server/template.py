@@ -180,8 +180,15 @@ class _Template:
                     client.wanted.remove((number, light))
                     self._give(client, number)
         if self._is_loaded and not events and self._wants_spare():
-            self._spares.append(self._fork())
+            self._keep_another()
         return bool(events)
+
+    def _keep_another(self) -> None:
+        """Fork a worker that is ready; where the system gives none now, later."""
+        try:
+            self._spares.append(self._fork())
+        except OSError:
+            self._refill_at_s = time.monotonic() + LIFE_S
 
     def _wants_spare(self) -> bool:
         return len(self._spares) < self._num_spares and time.monotonic() >= self._refill_at_s
@@ -253,7 +260,11 @@ class _Template:
                 self._kill(born)
                 born = None
         if born is None:
-            born = self._fork()
+            try:
+                born = self._fork()
+            except OSError:  # the workers there are must not die of it
+                self._say(client, {"refused": number})
+                return
         client.taken[born.pid] = born
         self._say(client, {"taken": number, "pid": born.pid}, born.orders, born.answers)
         _close(born)
@@ -286,10 +297,17 @@ class _Template:
     def _fork(self) -> _Born:
         engine = import_module("ggp.machine.prolog.engine")
         engine.stop_threads()
-        orders_in, orders_out = os.pipe()
-        answers_in, answers_out = os.pipe()
+        pipes: list[int] = []
         parent = os.getpid()
-        pid = os.fork()
+        try:
+            pipes += os.pipe()
+            pipes += os.pipe()
+            pid = os.fork()
+        except OSError:
+            for fd in pipes:
+                os.close(fd)
+            raise
+        orders_in, orders_out, answers_in, answers_out = pipes
         if pid == 0:
             self._become_worker(parent, orders_in, answers_out, (orders_out, answers_in))
         os.close(orders_in)

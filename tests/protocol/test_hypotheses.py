@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ggp.gdl import find_game
-from ggp.protocol.hypotheses import Hypotheses, likely_numbers, turns_within, with_lost
+from ggp.protocol.hypotheses import ENOUGH_FITS, Hypotheses, likely_numbers, turns_within, with_lost
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import WIRE_STYLES, Play
 from ggp.protocol.transitions import Event
@@ -94,6 +94,33 @@ def test_joint_move_that_comes_again_after_lost_turns_is_a_new_turn() -> None:
     assert following.ask.history[:1] in following.ask.doubts  # or it came once more
     wire.answer("noop")
     assert wire.send(told("move", "noop")).event is Event.PLAY_NEXT  # still nobody knows
+
+
+def test_message_is_a_copy_again_once_it_is_known_what_fits() -> None:
+    wire = Wire()
+    wire.turn(Play("m"), "move")
+    wire.session.resume(wire.now + 0.5, wire.now + 0.5)
+    for _ in range(2):
+        ask = wire.send(told("move", "noop")).ask
+        assert ask is not None
+        wire.now += 1
+        wire.session.answer(ask, "noop", wire.now, believed=ask.history)
+        wire.turn(told("noop", "move"), "noop")
+    assert wire.session.history
+    ask = wire.send(told("noop", "x")).ask
+    assert ask is not None
+    wire.session.answer(ask, "move", wire.now, believed=ask.history)
+    assert wire.send(told("noop", "x")).event is Event.PLAY_AGAIN
+
+
+def test_history_that_fits_for_long_is_not_doubted_any_more() -> None:
+    paths = Hypotheses()
+    paths.extend(PathTurn("m", ()), deaf=1)
+    for number in range(ENOUGH_FITS + 1):
+        assert paths.lost
+        assert paths.is_doubtful is (number == 0)
+        paths.settle(paths.history)
+    assert not paths.lost
 
 
 def test_socket_that_outlived_the_server_loses_no_turn() -> None:

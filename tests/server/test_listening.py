@@ -220,7 +220,9 @@ def test_units_start_what_the_package_has() -> None:
     (command,) = re.findall(r"^ExecStart=(.*)$", service_text, re.MULTILINE)
     program, subcommand, *_ = command.split()
     assert (Path(program).name, subcommand) == ("ggp", listening.COMMAND)
-    port = re.search(r"^ListenStream=(\d+)$", (UNITS / "ggp.socket").read_text(), re.MULTILINE)
+    port = re.search(
+        r"^ListenStream=127\.0\.0\.1:(\d+)$", (UNITS / "ggp.socket").read_text(), re.MULTILINE
+    )
     assert port is not None
     assert int(port.group(1)) == listening.DEFAULT_PORT
     for setting in ("Type=notify", "Restart=always", "NoNewPrivileges=yes"):

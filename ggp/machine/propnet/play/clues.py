@@ -25,8 +25,8 @@ from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
 from ggp.machine.propnet.play.cones import cone, touched_by
 from ggp.machine.propnet.play.packed import Packed, pack
 
-MOST_BITS = 1 << 30
-"""Of gates times moves; of more nothing is found out."""
+MOST_GATES, MOST_BITS = 20_000, 1 << 29
+"""Gates, and gates times moves; of more nothing is found out. So many take a second and 128 MB."""
 
 MOST_CLUES = 64
 """Different percepts of one batch that are looked into."""
@@ -114,7 +114,7 @@ class Clues:
         moves = np.zeros(len(reached), dtype=np.bool_)
         moves[first:end] = True
         gates = np.flatnonzero((reached & touched_by(circuit, moves))[self._first_gate :])
-        if len(gates) * (end - first) > MOST_BITS:
+        if len(gates) > MOST_GATES or len(gates) * (end - first) > MOST_BITS:
             return None
         slots = np.full(circuit.num_gates, -1, dtype=np.int64)
         slots[gates] = np.arange(len(gates))
