@@ -16,6 +16,7 @@ from ggp import children
 from ggp.errors import BackendUnavailableError
 from ggp.protocol.turns import PathTurn
 from ggp.server import nursery as nursery_module
+from ggp.server import template as template_module
 from ggp.server.nursery import Nursery, Taken, TemplateProcess, template_for
 from ggp.server.orders import MachineBuilt, MoveReport, Setup, Think
 from ggp.server.settings import HostOptions, spares_of
@@ -208,3 +209,35 @@ def test_workers_see_little_of_the_environment(monkeypatch: pytest.MonkeyPatch) 
         TemplateProcess(MEMORY).start()
     assert {"PATH", "LC_TIME", "OMP_NUM_THREADS"} <= seen.keys()
     assert not {"SOME_TOKEN", "NOTIFY_SOCKET"} & seen.keys()
+
+
+def test_template_that_cannot_fork_says_so_and_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_more() -> int:
+        raise BlockingIOError("Resource temporarily unavailable")
+
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else None
+    monkeypatch.setattr(os, "fork", no_more)
+    ours, control = socket.socketpair()
+    server, channel = socket.socketpair()
+    template = template_module._Template(control, 0, 1)
+    client = template_module._Client(channel)
+    template._give(client, 7)
+    template._keep_another()  # nor is a spare worth the end of the others
+    assert server.recv(1 << 10) == b'{"refused": 7}\n'
+    assert not client.taken
+    assert not template._wants_spare()
+    template._selector.close()
+    for each in (ours, control, server, channel, template._woken, template._waking):
+        each.close()
+    assert before is None or len(os.listdir("/proc/self/fd")) == before
+
+
+def test_server_whose_worker_is_refused_is_told() -> None:
+    async def scenario() -> None:
+        nursery = Nursery(lambda channel, anew: channel.close())
+        wanted = nursery._wanted[7] = asyncio.get_running_loop().create_future()
+        nursery._follow({"refused": 7})
+        with pytest.raises(OSError, match="starts no process"):
+            await wanted
+
+    asyncio.run(scenario())
