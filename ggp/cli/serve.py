@@ -180,6 +180,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
     import asyncio
 
     from ggp.players import parse_spec
+    from ggp.protocol.lobby import Lobby
     from ggp.server.host import Host
     from ggp.server.http_server import HttpServer
     from ggp.server.keeper import heed_signals, stay_up
@@ -190,7 +191,7 @@ def _serve(options: HostOptions, template: TemplateProcess, address: str, port: 
     parse_spec(player)
     if options.log_folder is not None:
         check_folder(options.log_folder)
-    Host(options)  # what is wrong with its name is said now
+    Lobby(options.name)  # what is wrong with the name is said now
     listening, since_s = listening_on(address, port)
     with listening:
         where = listening.getsockname()

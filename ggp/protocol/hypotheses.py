@@ -25,7 +25,6 @@ unknown turns than these tells next to nothing."""
 
 MAX_HYPOTHESES = MAX_ESTIMATED + 1
 
-
 ENOUGH_FITS = 20
 """A history that has fitted in so many turns in a row is not doubted any more."""
 
@@ -36,12 +35,13 @@ class Hypotheses:
     Attributes:
         history: the likeliest.
         lost: the others since turns may have been lost while we were down, likeliest first.
+        missed: others, of turns that were lost although we seem to have heard all.
     """
 
     def __init__(self) -> None:
         self.history: History = ()
         self.lost: tuple[History, ...] = ()
-        self._missed: tuple[History, ...] = ()
+        self.missed: tuple[History, ...] = ()
         self._began_anew = False
         self._is_settled = True
         self._num_fits = 0
@@ -51,21 +51,16 @@ class Hypotheses:
         """Whether turns may have been lost, and nobody has found out since then what fits."""
         return bool(self.lost) and not self._is_settled
 
-    @property
-    def missed(self) -> tuple[History, ...]:
-        """Others, of turns that were lost although we seem to have heard all."""
-        return self._missed
-
     def rewrite(self, history: History) -> None:
         """Take what is told now for certain."""
-        self.history, self.lost, self._missed = history, (), ()
+        self.history, self.lost, self.missed = history, (), ()
         self._began_anew = False
 
     def begin_anew(self) -> None:
         """Take the first message for that of another match with the same id, though both it and
         the start message may have been late copies."""
         self.lost = (self.history, *self.lost)[: MAX_HYPOTHESES - 1]
-        self.history, self._missed = (), ()
+        self.history, self.missed = (), ()
         self._began_anew = True
 
     def extend(self, last: PathTurn, deaf: int | None = None) -> None:
@@ -83,12 +78,12 @@ class Hypotheses:
         if deaf is None:
             self.lost = tuple((*each, told) for each in self.lost)
             # Those of earlier turns are here only if nobody could tell what fits.
-            earlier = tuple((*each, last) for each in self._missed)
+            earlier = tuple((*each, last) for each in self.missed)
             missed = tuple(with_lost(self.history, last, num) for num in range(1, MAX_LOST + 1))
             self.history = (*self.history, last)
-            self._missed = (*missed, *earlier)[: MAX_HYPOTHESES - 1]
+            self.missed = (*missed, *earlier)[: MAX_HYPOTHESES - 1]
             return
-        before = (self.history, *self.lost, *self._missed)
+        before = (self.history, *self.lost, *self.missed)
         ranked = [
             (rank + place, with_lost(each, last, num))
             for rank, each in enumerate(before)
@@ -97,7 +92,7 @@ class Hypotheses:
         self._num_fits = 0
         ranked.sort(key=lambda each: each[0])
         self.history, *others = dict.fromkeys(history for _, history in ranked[:MAX_HYPOTHESES])
-        self.lost, self._missed = tuple(others), ()
+        self.lost, self.missed = tuple(others), ()
 
     def settle(self, history: History) -> None:
         """Take note that a history fits, and none before it in the order they are asked in:
@@ -109,7 +104,7 @@ class Hypotheses:
         self._num_fits += 1
         if self._num_fits > ENOUGH_FITS:
             self.lost = ()
-        self._missed, self._is_settled = (), True
+        self.missed, self._is_settled = (), True
 
 
 def likely_numbers(deaf: int) -> list[int]:
