@@ -14,6 +14,8 @@ tried and are dropped, those after it wait for the day when it is refuted too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ggp.protocol.turns import History, PathTurn
 
 MAX_LOST = 3
@@ -94,6 +96,12 @@ class Hypotheses:
         self.history, *others = dict.fromkeys(history for _, history in ranked[:MAX_HYPOTHESES])
         self.lost, self.missed = tuple(others), ()
 
+    def read_anew(self, read: Callable[[History], History | None]) -> None:
+        """Take all that was told for something else, where it can be that."""
+        self.history = read(self.history) or self.history
+        self.lost = tuple(read(each) or each for each in self.lost)
+        self.missed = tuple(read(each) or each for each in self.missed)
+
     def settle(self, history: History) -> None:
         """Take note that a history fits, and none before it in the order they are asked in:
         `history`, `lost`, any other."""
@@ -132,7 +140,7 @@ def with_lost(before: History, last: PathTurn, num: int) -> History:
 
 def _told(turn: PathTurn) -> PathTurn:
     """A turn without what we answered in it."""
-    return PathTurn(None if turn.assumed else turn.move, turn.percepts)
+    return PathTurn(None if turn.assumed else turn.move, turn.percepts, joint=turn.joint)
 
 
 def turns_within(deaf_s: float, first_s: float, turn_s: float) -> int:

@@ -22,7 +22,14 @@ from ggp.protocol.hypotheses import Hypotheses
 from ggp.protocol.messages import MAX_TURN, Play
 from ggp.protocol.spelling import Outline
 from ggp.protocol.transitions import Event
-from ggp.protocol.turns import Heard, History, PathTurn, read_heard, without_assumptions
+from ggp.protocol.turns import (
+    Heard,
+    History,
+    PathTurn,
+    read_heard,
+    told_as_moves,
+    without_assumptions,
+)
 
 MAX_GAP = 200
 """Turns in a row that may be missing where they have numbers."""
@@ -87,6 +94,7 @@ class Path:
         self._texts: dict[int, tuple[str, ...] | None] = {}
         self._old_texts: set[tuple[str, ...] | None] = set()  # before all began anew
         self._missing: set[int] = set()
+        self._tells_moves = False
         self.num_chars = 0
 
     @property
@@ -108,7 +116,10 @@ class Path:
         Raises:
             RemoteProtocolError: this would be turn `MAX_TURN` + 1, or too many are missing.
         """
-        told = read_heard(message.last_move, message.told, self._outline, self._role)
+        told = read_heard(
+            *(message.last_move, message.told, self._outline, self._role),
+            tells_moves=self._tells_moves,
+        )
         is_doubtful = was_deaf or self._hypotheses.is_doubtful
         turn = self._turn_of(message, told, answers, is_doubtful=is_doubtful)
         if turn > MAX_TURN:
@@ -145,6 +156,8 @@ class Path:
             self.num_chars += sum(map(len, told.percepts or ()))
             if self.num_chars > MAX_CHARS:
                 told, heard = replace(told, percepts=None), None
+        if told is not None and told.tells_moves and not self._tells_moves:
+            self._take_for_moves()
         if reading.event is Event.PLAY_LATE and told is not None:
             self._missing.discard(turn - 1)
             before, after = self.history[: turn - 1], self.history[turn:]
@@ -178,11 +191,14 @@ class Path:
     def doubts(self, message: Play) -> tuple[History, ...]:
         """Other readings of what was told, likeliest first, if no particle fits the history.
 
-        They are: that other turns were lost while we were down; that the latest message, where
-        it has no number, came twice; that moves which were only assumed, and answers taken to be
-        in time, were not; that turns were lost although we seem to have heard all.
+        They are: that joint moves are told and not percepts, where all may be either; that other
+        turns were lost while we were down; that the latest message, where it has no number, came
+        twice; that moves which were only assumed, and answers taken to be in time, were not; that
+        turns were lost although we seem to have heard all.
         """
-        doubts = list(self._hypotheses.lost)
+        # Percepts that look like moves, turn after turn, are rare.
+        as_moves = self._as_moves(self.history) if message.turn is None else None
+        doubts = [*([] if as_moves is None else [as_moves]), *self._hypotheses.lost]
         told_before = {self._texts.get(turn) for turn in range(self.turn or 0)} | self._old_texts
         if message.turn is None and message.told in told_before:
             doubts.append(self.history[:-1])
@@ -192,11 +208,21 @@ class Path:
 
     def believe(self, history: History) -> None:
         """Take the history, or one of the `doubts`, for what fits."""
+        if history == self._as_moves(self.history):
+            self._take_for_moves()
         self._hypotheses.settle(history)
         if self.turn is not None and len(history) != self.turn:
             text = self._texts.pop(self.turn)
             self.turn = len(history)
             self._texts.setdefault(self.turn, text)
+
+    def _take_for_moves(self) -> None:
+        """Read what may be percepts or a joint move as the latter from now on, and so far."""
+        self._tells_moves = True
+        self._hypotheses.read_anew(self._as_moves)
+
+    def _as_moves(self, history: History) -> History | None:
+        return told_as_moves(history, self._outline.roles, self._role)
 
     def _event(self, turn: int, told: Heard, *, has_number: bool) -> Event:
         current = self.turn
@@ -257,7 +283,7 @@ class Path:
 
 def _turn(told: Heard, answer: Answered) -> PathTurn:
     """A turn of the history; a move that was not told is assumed to be ours, if in time."""
-    turn = PathTurn(told.move, told.percepts, answer.submitted, answer.in_time)
+    turn = PathTurn(*(told.move, told.percepts, answer.submitted, answer.in_time), joint=told.joint)
     if told.move is None and answer.in_time:
         return replace(turn, move=answer.submitted, assumed=True)
     return turn

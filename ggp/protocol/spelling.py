@@ -9,7 +9,7 @@ renamed `sees` and `random` too, which have a meaning, the names are exchanged: 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ggp.gdl.program import LEGAL, RANDOM, SEES, unify
@@ -67,14 +67,9 @@ class Outline:
         """Whether each of these canonical terms can be a move of its role, in role order."""
         return all(map(self._may_be_move, self.roles, moves))
 
-    def must_be_moves(self, terms: Sequence[str]) -> bool:
-        """Whether these canonical terms can be a joint move, and cannot be percepts.
-
-        Servers of plain GDL that know `random` tell joint moves, whatever the rules say of `sees`.
-        """
-        if not self.moves or len(terms) != len(self.roles) or not self.may_be_moves(terms):
-            return False
-        return not all(map(self._may_be_percept, terms))
+    def may_be_percepts(self, terms: Iterable[str]) -> bool:
+        """Whether each of these canonical terms can be a percept."""
+        return all(map(self._may_be_percept, terms))
 
     def _may_be_percept(self, percept: str) -> bool:
         term = quick_term(percept)

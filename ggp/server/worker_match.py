@@ -69,6 +69,7 @@ class WorkerMatch:
         self._machine: Machine | None = None
         self._player: Player | None = None
         self._is_told_moves = False
+        self._other_machine: Machine | None = None  # for the other reading of what is told
         self._turns: list[PathTurn] = []
         self._followed = 0  # turns that the player knows
         self._guesser: Guesser | None = None
@@ -146,22 +147,26 @@ class WorkerMatch:
             self._send(orders.MoveReport(order.number, True, found))
 
     def _heed_moves(self, setup: Setup) -> None:
-        """Change to a machine that tells joint moves if the server does, though the rules do not.
+        """Change to a machine that tells joint moves if the server does, though the rules do not,
+        and back if that reading of its messages was wrong.
 
         Servers of plain GDL may know `random`, so that they play games of chance, but not `sees`.
         """
         program, machine = self._program, self._machine
-        if self._is_told_moves or program is None or machine is None or not never_tells(program):
+        if program is None or machine is None or not never_tells(program) or told_by(program):
             return
-        if not any(tells_moves(turn, program.roles) for turn in self._turns):
+        is_told = any(tells_moves(turn, program.roles) for turn in self._turns)
+        if is_told == self._is_told_moves:
             return
-        _log.info("the server tells joint moves, as in plain GDL")
-        try:
-            self._machine = tell_moves(machine, program, _limits(setup))
-        except GGPError as error:
-            _log.warning("joint moves are told, and cannot be used: %s", one_line(str(error)))
-            return
-        self._is_told_moves, self._player, self._followed = True, None, 0
+        if self._other_machine is None:
+            _log.info("the server tells joint moves, as in plain GDL")
+            try:
+                self._other_machine = tell_moves(machine, program, _limits(setup))
+            except GGPError as error:
+                _log.warning("joint moves are told, and cannot be used: %s", one_line(str(error)))
+                return
+        self._machine, self._other_machine = self._other_machine, machine
+        self._is_told_moves, self._player, self._followed = is_told, None, 0
         self._guesser, self._guessed = None, 0
 
     def _guess(self, deadline: Deadline) -> Decision | None:
