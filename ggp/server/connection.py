@@ -47,9 +47,10 @@ _HEADERS = {
 _WELCOME = "ggp: a general game player; send it messages of the GGP protocol with POST\n"
 _CHUNK = 1 << 18
 
-_TCP_INFO_RTT, _TCP_INFO_ACKED = 68, 120
-"""Where in Linux's `struct tcp_info` there are `tcpi_rtt`, the round trip in microseconds, and
-`tcpi_bytes_acked`, how many bytes the peer's system has taken."""
+_TCP_INFO_LAST_CAME, _TCP_INFO_RTT, _TCP_INFO_ACKED = 52, 68, 120
+"""Where in Linux's `struct tcp_info` there are `tcpi_last_data_recv`, how many milliseconds ago
+something came, `tcpi_rtt`, the round trip in microseconds, and `tcpi_bytes_acked`, how many bytes
+the peer's system has taken."""
 
 AT_ONCE_S = 0.25
 """A client that closes its writing side because it has said everything does so at once."""
@@ -234,7 +235,8 @@ class Connection:
         data = await self._reader.read(_CHUNK)
         if data:
             if self._began_s is None:
-                self._began_s = time.monotonic()
+                # It may have waited in the system, where a server before this one was killed.
+                self._began_s = time.monotonic() - waited_s(self._writer.get_extra_info("socket"))
             self.num_bytes += len(data)
             self._server.received(self)
         return data
@@ -260,6 +262,12 @@ def _round_trip_s(writer: asyncio.StreamWriter) -> float | None:
     """What the system takes for the round trip to the peer; None where it does not say."""
     microseconds = _told(writer.get_extra_info("socket"), "I", _TCP_INFO_RTT)
     return None if microseconds is None else microseconds * 1e-6
+
+
+def waited_s(own: socket.socket) -> float:
+    """How long ago the system got what it gives us now, at least; 0 where it does not tell."""
+    milliseconds = _told(own, "I", _TCP_INFO_LAST_CAME)
+    return 0.0 if milliseconds is None else milliseconds * 1e-3
 
 
 def _is_taken(own: socket.socket, num_bytes: int) -> bool:

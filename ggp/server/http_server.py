@@ -19,6 +19,10 @@ from ggp.server.custody import Custody, Kept
 from ggp.server.host import Host
 from ggp.server.listening import BACKLOG
 
+AT_ONCE = 16
+"""Connections that are accepted before any is read: many may have waited for a server, and one that
+has sent its request must not make room for others because that is not read yet."""
+
 SHUTDOWN_S = 2.0
 """What those that wait for an answer may take to get it when the server ends."""
 
@@ -54,7 +58,8 @@ class HttpServer:
         await self._host.open()
         for kept in self.custody.take_over():
             self._begin(*await asyncio.open_connection(sock=kept.socket), kept)
-        server = await asyncio.start_server(self._accept, sock=listening, backlog=BACKLOG)
+        server = await asyncio.start_server(self._accept, sock=listening, backlog=AT_ONCE)
+        listening.listen(BACKLOG)  # so many may wait; `asyncio` has one number for both
         self.is_open = True
         self.custody.tell_open()
         try:

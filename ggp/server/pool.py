@@ -80,7 +80,13 @@ class WorkerPool:
         self._nursery.close()
 
     async def _start(self, light: bool) -> WorkerProcess:
-        return await connected(await self._nursery.take(light=light))
+        taken = await self._nursery.take(light=light)
+        try:
+            return await connected(taken)
+        except asyncio.CancelledError:
+            if not taken.ended.done():
+                children.kill_group(taken.pid)
+            raise
 
     async def _watch(self) -> None:
         while True:

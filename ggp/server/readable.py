@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from importlib.machinery import all_suffixes
 from pathlib import Path
 from typing import NamedTuple
@@ -92,7 +93,7 @@ def readable(libraries: Iterable[Path] = ()) -> Readable:
             listed.append(folder)
             code += _modules(folder)
     # Where they cannot be beside the modules.
-    kernels = [user_cache_path("numba", appauthor=False), *_named("NUMBA_CACHE_DIR")]
+    kernels = [*_numbas_own(), *_named("NUMBA_CACHE_DIR")]
     circuits = user_cache().folder
     return Readable(
         [path for path in dict.fromkeys(code) if not _holds(path, homes) and path.exists()],
@@ -101,6 +102,12 @@ def readable(libraries: Iterable[Path] = ()) -> Readable:
         [*map(Path, SYSTEM)],
         listed,
     )
+
+
+def _numbas_own() -> Iterator[Path]:
+    """Where numba keeps kernels unless told otherwise; nowhere for a user without a home."""
+    with suppress(RuntimeError):
+        yield user_cache_path("numba", appauthor=False)
 
 
 def _interpreter() -> Iterator[Path]:

@@ -130,6 +130,7 @@ class WorkerSlot:
         self._closing.set()
         self._calm()
         if self._starting is not None:
+            self._starting.cancel()  # it may wait until the template has loaded
             await asyncio.gather(self._starting, return_exceptions=True)
         if self._process is not None:
             await self._pool.give_back(self._process)

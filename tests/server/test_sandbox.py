@@ -10,6 +10,7 @@ import inspect
 import json
 import os
 import platform
+import pwd
 import re
 import shutil
 import socket
@@ -245,6 +246,19 @@ def test_what_is_read_is_code_and_nothing_beside_it(
     assert own - caches == {imports / "package", imports / "module.py"}
     assert imports in found.listed
     assert home not in found.listed
+
+
+def test_user_without_a_home_reads_no_kernels_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GGP_CACHE_DIR", "/tmp/circuits")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/tmp/kernels")
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", _nobody_is_known)
+    assert readable().kernels == [Path("/tmp/kernels")]
+
+
+def _nobody_is_known(uid: int) -> None:
+    raise KeyError(uid)
 
 
 def test_machine_without_a_table_has_no_filter(monkeypatch: pytest.MonkeyPatch) -> None:
