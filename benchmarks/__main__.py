@@ -18,6 +18,7 @@ from benchmarks.circuits import measure_circuits, show_circuits
 from benchmarks.decisions import GAMES as DECISIONS
 from benchmarks.decisions import measure_decision
 from benchmarks.evaluation import measure_evaluation
+from benchmarks.loading import measure_loading, show_loading
 from benchmarks.operations import measure_operations
 from benchmarks.profile import measure_profile, vector_limit
 from benchmarks.scale import GAMES as SHARED
@@ -27,7 +28,10 @@ from benchmarks.start import measure_start
 from benchmarks.system import describe_system
 from ggp.console import print_rich, spinner, table_of
 
-PARTS = ("speed", "profile", "decisions", "operations", "evaluation", "start", "scale", "circuits")
+PARTS = (
+    *("speed", "profile", "decisions", "operations", "evaluation", "start", "scale", "circuits"),
+    "loading",
+)
 
 
 @click.command()
@@ -95,6 +99,9 @@ def main(
         found = measure_circuits(rulesheets, seconds=seconds, rounds=rounds)
         results["circuits"] = found["now"]
         show_circuits(found)
+    if "loading" in wanted:
+        results["loading"] = measure_loading(rulesheets)
+        show_loading(results["loading"])
     if out is not None:
         out.write_text(json.dumps(results, indent=1) + "\n")
 

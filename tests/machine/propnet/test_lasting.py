@@ -62,7 +62,7 @@ def test_after_so_many_turns_it_gives_up(monkeypatch: pytest.MonkeyPatch) -> Non
 
     def run(text: str) -> Control:
         grounded.append(text)
-        return grounding._run_clingo(text)
+        return grounding._Clingo().ground(text)
 
     monkeypatch.setattr(lasting, "MOST_LETTERS", 100_000)
     endless = normalize(parse(ROLES + "(<= terminal (true (step 8)))"))
@@ -83,7 +83,7 @@ def test_many_fluents_are_not_asked_one_by_one() -> None:
 
     def run(text: str) -> Control:
         grounded.append(text)
-        return grounding._run_clingo(text)
+        return grounding._Clingo().ground(text)
 
     found = lasting_fluents(translate(rules.roles, rules.rules), run)
     assert found is not None

@@ -275,7 +275,9 @@ def test_many_lanes_are_evaluated_like_one(game: str) -> None:
     words = rng.integers(0, 1 << 63, size=(1 + circuit.num_inputs + circuit.num_gates, 2))
     nets = words.astype(np.uint64)
     nets[0] = 0
-    Evaluator(circuit).evaluate(nets)
+    evaluator = Evaluator(circuit)
+    evaluator.look(nets)
+    evaluator.act(nets)
     bits = np.unpackbits(nets.view(np.uint8), axis=1, bitorder="little").astype(np.bool_).T
     num_fluents = len(circuit.fluents)
     inputs = bits[:, 1 : 1 + circuit.num_inputs]

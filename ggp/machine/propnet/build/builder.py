@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ggp.gdl.dependencies import strong_components
+from ggp.machine.arrays import offsets_of, take_segments
 from ggp.machine.base import IntArray
 from ggp.machine.propnet.circuit import FALSE, TRUE, Literals, Loop
 
@@ -93,13 +94,15 @@ class Builder:
         made[np.concatenate(never)] = FALSE
         several = np.flatnonzero(counts > 1)
         values = literals.tolist()
-        nets = self._nets
+        nets, gates = self._nets, self.gates
+        next_net = self.first_net + len(gates)
         found = []
         for end, count in zip(ends[several].tolist(), counts[several].tolist(), strict=True):
             gate = tuple(values[end - count : end])
-            net = nets.get(gate)
-            if net is None:
-                net = nets[gate] = self._append(gate)
+            net = nets.setdefault(gate, next_net)
+            if net == next_net:
+                gates.append(gate)
+                next_net += 1
             found.append(2 * net)
         made[several] = found
         return made
@@ -150,40 +153,51 @@ class Builder:
 
     def needed(self, roots: Iterable[int]) -> Gates:
         """The gates that `roots` depend on."""
-        live = [False] * (self.first_net + len(self.gates))
-        for root in roots:
-            live[root >> 1] = True
-        loops = {loop.end - 1: loop for loop in self.loops}
-        for place in range(len(self.gates) - 1, -1, -1):
-            loop = loops.get(place)
-            if loop is not None:
-                nets = slice(self.first_net + loop.start, self.first_net + loop.end)
-                if any(live[nets]):
-                    live[nets] = [True] * (loop.end - loop.start)
-            if live[self.first_net + place]:
-                for literal in self.gates[place]:
-                    live[literal >> 1] = True
-        net_of = list(range(self.first_net)) + [0] * len(self.gates)
-        num_kept = 0
-        for place in range(len(self.gates)):
-            if live[self.first_net + place]:
-                net_of[self.first_net + place] = self.first_net + num_kept
-                num_kept += 1
-        kept = [
-            [2 * net_of[literal >> 1] + (literal & 1) for literal in gate]
-            for place, gate in enumerate(self.gates)
-            if live[self.first_net + place]
-        ]
+        first = self.first_net
+        sizes = np.fromiter(map(len, self.gates), dtype=np.int64, count=len(self.gates))
+        offsets = offsets_of(sizes)
+        flat = chain.from_iterable(self.gates)
+        literals = np.fromiter(flat, dtype=np.int32, count=int(offsets[-1]))
+        live = self._live(np.fromiter(roots, dtype=np.int64) >> 1, offsets, literals >> 1)
+        kept = np.flatnonzero(live[first:])
+        net_of = np.zeros(first + len(self.gates), dtype=np.int32)
+        net_of[:first] = np.arange(first)
+        net_of[first + kept] = first + np.arange(len(kept))
+        kept_offsets, places = take_segments(offsets, kept)
+        literals = literals[places]
         return Gates(
-            offsets=np.cumsum([0, *map(len, kept)], dtype=np.int64),
-            literals=np.array([literal for gate in kept for literal in gate], dtype=np.int32),
+            offsets=kept_offsets,
+            literals=2 * net_of[literals >> 1] + (literals & 1),
             loops=tuple(
-                _moved(loop, net_of[self.first_net + loop.start] - self.first_net)
+                _moved(loop, int(net_of[first + loop.start]) - first)
                 for loop in self.loops
-                if live[self.first_net + loop.start]
+                if live[first + loop.start]
             ),
-            net_of=net_of,
+            net_of=net_of.tolist(),
         )
+
+    def _live(
+        self, roots: IntArray, offsets: IntArray, inputs: NDArray[np.int32]
+    ) -> NDArray[np.bool_]:
+        """Which nets some nets depend on, from those to what they need, and so on."""
+        first = self.first_net
+        live = np.zeros(first + len(self.gates), dtype=np.bool_)
+        loop_of = np.full(len(self.gates), -1, dtype=np.int64)
+        for number, loop in enumerate(self.loops):
+            loop_of[loop.start : loop.end] = number
+        new = np.unique(roots)
+        while len(new):
+            live[new] = True
+            gates = new[new >= first] - first
+            # Gates of a loop are needed together.
+            for number in np.unique(loop_of[gates]).tolist() if self.loops else ():
+                if number >= 0:
+                    loop = self.loops[number]
+                    live[first + loop.start : first + loop.end] = True
+                    gates = np.union1d(gates, np.arange(loop.start, loop.end))
+            found = inputs[take_segments(offsets, gates)[1]]
+            new = np.unique(found[~live[found]])
+        return live
 
     def _append(self, gate: Gate) -> int:
         self.gates.append(gate)

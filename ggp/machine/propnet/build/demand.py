@@ -71,9 +71,10 @@ def _possible(
     fluent, move = Variable("fluent"), Variable("move")
     true = Compound(_MAY + TRUE[0], (fluent,))
     yield NormalRule(true, (Literal(Compound("init", (fluent,))),))
-    yield NormalRule(true, (Literal(Compound(_MAY + NEXT[0], (fluent,))),))
+    yield NormalRule(true, (plans.may(Literal(Compound(NEXT[0], (fluent,)))),))
     for role in map(Symbol, roles):
-        legal = Literal(Compound(_MAY + LEGAL[0], (role, move)))
+        # Where moves are legal whatever the state is, they need no rules of what may hold.
+        legal = plans.may(Literal(Compound(LEGAL[0], (role, move))))
         yield NormalRule(Compound(_MAY + DOES[0], (role, move)), (legal,))
     rules: dict[Signature, list[NormalRule]] = {}
     for rule in plans.rules:
@@ -140,7 +141,7 @@ class _Plans:
 
     def possible(self, rule: NormalRule) -> NormalRule:
         """The rule that says what may hold."""
-        body = (self._may(x) for x in _conditions(rule) if self._is_sure(x))
+        body = (self.may(x) for x in _conditions(rule) if self._is_sure(x))
         return NormalRule(_renamed(rule.head, _MAY), (*self._question(rule.head), *body))
 
     def questions(self, rule: NormalRule) -> Iterator[NormalRule]:
@@ -148,7 +149,7 @@ class _Plans:
         given = self._question(rule.head)
         for step in self._steps(rule):
             for question in self._question(step.literal.atom):
-                before = (*given, *map(self._may, step.before))
+                before = (*given, *map(self.may, step.before))
                 body = _connected(question.atom, before)
                 if question not in body:
                     yield NormalRule(question.atom, body)
@@ -162,7 +163,7 @@ class _Plans:
         name = f"{_ASKED}{relation[0]};{relation[1]}"
         return (Literal(Compound(name, tuple(atom.args[i] for i in sorted(known)))),)
 
-    def _may(self, literal: Literal) -> Literal:
+    def may(self, literal: Literal) -> Literal:
         """A condition, as one of what may hold."""
         if literal.is_distinct or signature(literal.atom) in self._static:
             return literal

@@ -76,31 +76,36 @@ def ground(program: Program, *, split: bool = True) -> GroundProgram:
     rules = with_ranks(program.rules, program.goal_ranks)
     kept = unchanging(rules)
     rules = project_locals([*with_unchanging(rules, kept), *always_true(kept)])
+    fixed = _Fixed()
     if split:
         # Where `goal` leads back to itself, it does so through its rules with ranks.
         recursive = program.recursive | ({RANKED} if GOAL in program.recursive else set())
-        rules = _split(program.roles, rules, recursive)
+        rules = _split(program.roles, rules, recursive, fixed)
     translation = translate(program.roles, rules)
-    text, may_grow = translation.text, terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
-    if may_grow:
+    if terms_grow(program.rules, MAX_UNCHECKED_DEPTH):
         endless = what_grows(program.rules, surely=True) is not None
         fluents = lasting_fluents(
-            translation, lambda part: _run_clingo(part, _TermSizes()), endless=endless
+            translation, lambda part: _Clingo(_TermSizes()).ground(part), endless=endless
         )
-        if fluents is not None:
-            text = translation.of_states((), fluents)
-    return _ground_program(program.roles, translation, _ground(text, may_grow=may_grow))
+        states = translation.text if fluents is None else translation.of_states((), fluents)
+        found = _ground(states, may_grow=True)
+    else:
+        found = fixed.with_rest(translation) or _ground(translation.text, may_grow=False)
+    return _ground_program(program.roles, translation, found)
 
 
 def _split(
-    roles: Sequence[str], rules: Sequence[NormalRule], recursive: frozenset[Signature]
+    roles: Sequence[str],
+    rules: Sequence[NormalRule],
+    recursive: frozenset[Signature],
+    known: _Fixed,
 ) -> list[NormalRule]:
     """Rules with fewer instances; first those that become facts, which can then be counted."""
     static = static_relations(rules)
     fixed = [rule for rule in rules if signature(rule.head) in static]
     moving = [rule for rule in rules if signature(rule.head) not in static]
     fixed = decompose(fixed, Extents(rules, static, {}), prefix="fixed")
-    counted = _count(fixed)
+    counted = known.count(roles, fixed)
     extents = Extents(rules, static, counted)
     parts = decompose(moving, extents, recursive)
     if cost(parts, extents) <= LARGE:
@@ -112,21 +117,45 @@ def _split(
     return restricted(roles, [*fixed, *asked], static, extents) or [*fixed, *parts]
 
 
-def _count(rules: Sequence[NormalRule]) -> dict[Signature, Table]:
-    """How many atoms relations have that depend on nothing."""
-    if not any(rule.body for rule in rules):
-        return {}
-    translation = translate((), rules)
-    control = _run_clingo(translation.text)
-    tables = {}
-    for name, arity, _ in control.symbolic_atoms.signatures:
-        relation = translation.relation(name)
-        if relation is not None and arity:
-            atoms = islice(control.symbolic_atoms.by_signature(name, arity), MAX_COUNTED)
-            rows = [atom.symbol.arguments for atom in atoms]
-            if rows:
-                tables[relation, arity] = table_of(rows)
-    return tables
+class _Fixed:
+    """The rules that depend on nothing: they are ground to count atoms, and not again."""
+
+    def __init__(self) -> None:
+        self._translation: Translation | None = None
+        self._reader: AspifReader | None = None
+        self._clingo: _Clingo | None = None
+
+    def count(self, roles: Sequence[str], rules: Sequence[NormalRule]) -> dict[Signature, Table]:
+        """How many atoms relations have."""
+        if not any(rule.body for rule in rules):
+            return {}
+        translation = self._translation = translate(roles, rules)
+        self._reader = AspifReader()
+        with self._reader as reader:
+            self._clingo = _Clingo(path=reader.path)
+            control = self._clingo.ground(translation.fixed)
+        tables = {}
+        for name, arity, _ in control.symbolic_atoms.signatures:
+            relation = translation.relation(name)
+            if relation is not None and arity:
+                atoms = islice(control.symbolic_atoms.by_signature(name, arity), MAX_COUNTED)
+                rows = [atom.symbol.arguments for atom in atoms]
+                if rows:
+                    tables[relation, arity] = table_of(rows)
+        return tables
+
+    def with_rest(self, whole: Translation) -> Ground | None:
+        """What all rules of a game become; None if they do not begin with those that are ground."""
+        clingo_, self._clingo = self._clingo, None
+        if clingo_ is None or self._translation is None or self._reader is None:
+            return None
+        rest = whole.after(self._translation)
+        if rest is None:
+            return None
+        clingo_.ground(rest)
+        # Clingo closes the file when nobody knows of the program any more.
+        del clingo_
+        return self._reader.result()
 
 
 class _TermTooLarge(Exception):
@@ -178,16 +207,21 @@ _FUNCTION = clingo.SymbolType.Function
 def _ground(text: str, *, may_grow: bool) -> Ground:
     """What a translated game becomes."""
     with AspifReader() as reader:
-        _run_clingo(text, _TermSizes() if may_grow else None, reader.path)
+        _Clingo(_TermSizes() if may_grow else None, reader.path).ground(text)
     return reader.result()
 
 
-def _run_clingo(
-    text: str, observer: clingo.Observer | None = None, path: str | None = None
-) -> clingo.Control:
-    """A program that has been ground: looked at by an observer first, and written to a file."""
-    messages: list[str] = []
-    try:
+class _Clingo:
+    """A program that is ground part by part.
+
+    Args:
+        observer: is told all atoms first.
+        path: what is ground is written to this file, or nowhere.
+    """
+
+    def __init__(self, observer: clingo.Observer | None = None, path: str | None = None) -> None:
+        self._messages: list[str] = []
+        messages = self._messages
         control = clingo.Control(["--warn=none"], lambda _, message: messages.append(message))
         if path is None:
             control.register_observer(clingo.Observer(), replace=True)
@@ -196,16 +230,24 @@ def _run_clingo(
         if observer is not None:
             # The last one is told first.
             control.register_observer(observer)
-        control.add("base", [], text)
-        control.ground([("base", [])])
-    except _TermTooLarge as error:
-        raise ReasonerLimitError(
-            "functions in one term", MAX_TERM_SIZE, "grounding the rules"
-        ) from error
-    except RuntimeError as error:
-        said = "; ".join([str(error), *messages[:3]])
-        raise MachineError(f"clingo cannot ground the rules: {said}") from error
-    return control
+        self.control = control
+        self._num_parts = 0
+
+    def ground(self, text: str) -> clingo.Control:
+        """Ground some more rules, on which no earlier ones depend."""
+        part = f"part{self._num_parts}"
+        self._num_parts += 1
+        try:
+            self.control.add(part, [], text)
+            self.control.ground([(part, [])])
+        except _TermTooLarge as error:
+            raise ReasonerLimitError(
+                "functions in one term", MAX_TERM_SIZE, "grounding the rules"
+            ) from error
+        except RuntimeError as error:
+            said = "; ".join([str(error), *self._messages[:3]])
+            raise MachineError(f"clingo cannot ground the rules: {said}") from error
+        return self.control
 
 
 def _ground_program(

@@ -46,10 +46,11 @@ _FROM_START = """\
 {true(F)} :- next(F).
 """
 
+_SHOW = " ".join(f"#show {shown}." for shown in SHOWN) + "\n"
+
 _ANY_MOVE = f"""\
 {{does(R,M)}} :- legal(R,M), player(R).
-{" ".join(f"#show {shown}." for shown in SHOWN)}
-"""
+{_SHOW}"""
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,20 @@ class Translation:
     def text(self) -> str:
         """The program whose ground instances are all propositions of the game."""
         return _FROM_START + _ANY_MOVE + self.rules
+
+    @property
+    def fixed(self) -> str:
+        """The program of rules that depend on no state, to be followed by the rest of the game."""
+        return _SHOW + self.rules
+
+    def after(self, fixed: Translation) -> str | None:
+        """What is left of `text` where a program of some of the rules has been ground.
+
+        None if that does not begin with the same rules.
+        """
+        if not self.rules.startswith(fixed.rules):
+            return None
+        return _FROM_START + _ANY_MOVE + self.rules.removeprefix(fixed.rules)
 
     def of_states(self, certain: Iterable[str], possible: Iterable[str]) -> str:
         """The program of states with some fluents, whatever came before or comes after.

@@ -8,7 +8,7 @@ from ggp.machine.propnet.circuit import FALSE, Circuit
 from ggp.machine.propnet.optimise.draft import Draft
 from ggp.machine.propnet.optimise.induction import assume_legal_moves
 from ggp.machine.propnet.optimise.knowledge import Knowledge
-from ggp.machine.propnet.optimise.sampling import Words, sample
+from ggp.machine.propnet.optimise.sampling import Words, moves_matter, sample
 from ggp.machine.propnet.optimise.solver import Example, Limit, Solver
 
 NUM_WORDS = 8
@@ -49,7 +49,7 @@ class Evidence:
         samples = sample(circuit, range(num_nets), num_words=NUM_WORDS, num_steps=steps, seed=1)
         self.values: Words = samples.values.reshape(num_nets, -1)
         self.running: Words = samples.running.reshape(-1)
-        self.moves_matter = _moves_matter(draft)
+        self.moves_matter = moves_matter(circuit)
         self._limit = Limit(CONFLICTS, until)
         self._solvers = [_solver(circuit, knowledge, running) for running in (False, True)]
         self._num_examples = 0
@@ -98,19 +98,6 @@ class Evidence:
         self.values[:, 0] |= np.where(np.array(held), bit, _NONE)
         if running:
             self.running[0] |= bit
-
-
-def _moves_matter(draft: Draft) -> list[bool]:
-    """Whether each net depends on moves; all gates of a loop alike."""
-    num_fluents = len(draft.circuit.fluents)
-    matter = [num_fluents < net < draft.first_net for net in range(draft.first_net)]
-    for gate in draft.gates:
-        loop = draft.loop_of(len(matter))
-        gates = [gate] if loop is None else draft.gates[loop.start : loop.end]
-        # Within a loop, gates that come later are not known yet, but what comes in is.
-        known = [x >> 1 for each in gates for x in each if x >> 1 < len(matter)]
-        matter.append(any(matter[net] for net in known))
-    return matter
 
 
 def _solver(circuit: Circuit, knowledge: Knowledge, running: bool) -> Solver:

@@ -25,9 +25,12 @@ from ggp.machine.propnet.optimise.solver import Additions, Example, Limit, Solve
 from ggp.machine.propnet.optimise.work import Work
 
 REFUTE_CONFLICTS = 1_000
-PROVE_CONFLICTS = 5_000
-PROVE_SOME_CONFLICTS = 2_000
-"""How hard to look for failing guesses: at first, at last, and at last for some of them."""
+TOGETHER_CONFLICTS = 300
+ALONE_CONFLICTS = 1_000
+"""How hard to look for failing guesses: at first, then for many at once, and for one of them."""
+
+MAX_MISSES = 3
+"""Guesses of a chunk that are too hard to prove, before all of it that is left is dropped."""
 
 STEPS_A_GUESS = 2
 """Work: steps to look up one guess in an example."""
@@ -55,7 +58,7 @@ def prove(
     left = [guess for guess in guesses if guess.may_be(circuit.initial)]
     # Assumptions that can be taken back save rounds, but make proofs long.
     step = _Step(circuit, left, known, work, retractable=True)
-    step.drop_refuted(Limit(REFUTE_CONFLICTS, until))
+    step.drop_refuted(until)
     while step.guesses() and work.spent < until:
         left = step.guesses()
         step = _Step(circuit, left, known, work, retractable=False)
@@ -119,23 +122,27 @@ class _Step:
         """Those that are left."""
         return [self._guesses[place] for place in self._left]
 
-    def drop_refuted(self, limit: Limit) -> None:
+    def drop_refuted(self, until: int) -> None:
         """Drop guesses that are easily seen to fail."""
-        self._drop(self._some_fail, limit)
+        self._drop(self._some_fail, Limit(REFUTE_CONFLICTS, until))
 
     def drop_unproved(self, until: int) -> bool:
         """Drop guesses that fail, or may; whether there was work for all of them."""
-        if self._drop(self._some_fail, Limit(PROVE_CONFLICTS, until)):
+        together, alone = Limit(TOGETHER_CONFLICTS, until), Limit(ALONE_CONFLICTS, until)
+        if self._drop(self._some_fail, together):
             return True
-        limit = Limit(PROVE_SOME_CONFLICTS, until)
         for chunk, fails in zip(self._chunks, self._chunk_fails, strict=True):
-            if self._drop(fails, limit):
+            if self._drop(fails, together):
                 continue
+            misses = 0
             for place in chunk:
                 if self._work.spent >= until:
                     return False
-                if place in self._left and not self._drop(self._fails[place], limit):
+                if place not in self._left:
+                    continue
+                if misses == MAX_MISSES or not self._drop(self._fails[place], alone):
                     self._left.pop(place, None)
+                    misses += 1
         return True
 
     def _drop(self, fails: int, limit: Limit) -> bool:

@@ -21,11 +21,17 @@ from ggp.machine.propnet.optimise.sampling import sample
 NUM_WORDS = 4
 """Random matches to guess from, 64 a word."""
 
+MIN_QUESTIONS = 250
+"""Where fewer could be asked of a solver for what may go into proofs, nothing is guessed at all: a
+question costs as many steps as there are nets, and hardly anything is proved with so few."""
+
 MAX_STEPS = 250
 MIN_STEPS = 40
 SHARE = 0.5
+MAX_WORK = 3_000_000
 REST_SHARE = 0.2
-"""How much of the work that is left may go into proofs."""
+MAX_REST_WORK = 500_000
+"""How much of the work that is left may go into proofs, and how much at most."""
 
 SAMPLED_WORDS = 40_000_000
 """Literals times words times steps to spend on them."""
@@ -37,7 +43,9 @@ WORDS_A_STEP = 160
 def use_invariants(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     """Fluents that are constant or equal to others become that; groups go to `knowledge`."""
     work = knowledge.work
-    until = work.until(SHARE)
+    until = work.until(SHARE, MAX_WORK)
+    if (until - work.spent) // (1 + circuit.num_inputs + circuit.num_gates) < MIN_QUESTIONS:
+        return circuit
     affordable = SAMPLED_WORDS // (NUM_WORDS * (1 + circuit.num_literals))
     steps = max(MIN_STEPS, min(MAX_STEPS, affordable))
     fluents = range(1, 1 + len(circuit.fluents))
@@ -49,8 +57,10 @@ def use_invariants(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     groups = exclusive_fluents(circuit, values)
     first = strongest(groups)
     proved = dict.fromkeys(prove(circuit, guesses + first, [], work, until))
+    if not proved:
+        return circuit
     # Fewer of the rest are true, and less follows from them.
-    until = work.until(REST_SHARE)
+    until = work.until(REST_SHARE, MAX_REST_WORK)
     tried = frozenset(first)
     rest = strongest(guess for guess in groups if guess in proved or guess not in tried)
     pairs = never_together(circuit, values)

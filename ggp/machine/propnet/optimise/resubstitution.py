@@ -44,6 +44,9 @@ SHARE = 0.4
 MAX_STEPS = 2_000_000
 """How much of the work that is left may be done here, and how much at most."""
 
+PATIENCE = 700_000
+"""Steps without any gain after which no more is looked for."""
+
 MAX_ATTEMPTS = 3
 """Guesses for one gate; a wrong one makes the next one better."""
 
@@ -69,12 +72,15 @@ def resubstitute(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     if circuit.num_gates > MAX_GATES:
         return circuit
     draft = Draft(circuit)
-    until = knowledge.work.until(SHARE, MAX_STEPS)
-    search = _Search(draft, Evidence(draft, knowledge, until, MAX_WORDS), knowledge.work)
+    work = knowledge.work
+    until = work.until(SHARE, MAX_STEPS)
+    search = _Search(draft, Evidence(draft, knowledge, until, MAX_WORDS), work)
+    gained_at = work.spent
     for net in sorted(draft.free_gates(), key=lambda net: -search.ranks[net]):
-        if knowledge.work.spent > until:
+        if work.spent > min(until, gained_at + PATIENCE):
             break
-        search.make_anew(net)
+        if search.make_anew(net):
+            gained_at = work.spent
     return draft.finish()
 
 
@@ -93,10 +99,10 @@ class _Search:
         self.ranks = np.empty(len(levels), dtype=np.int64)
         self.ranks[np.argsort(levels, kind="stable")] = np.arange(len(levels))
 
-    def make_anew(self, net: int) -> None:
-        """Replace a gate if that is worth it."""
+    def make_anew(self, net: int) -> bool:
+        """Replace a gate if that is worth it; whether it was."""
         if not self._uses[net]:
-            return
+            return False
         freed = self._release(net)
         price = sum(len(self._gates[each]) + GATE_COST for each in freed)
         made = self._find(net, price) if len(freed) > 1 else None
@@ -108,6 +114,7 @@ class _Search:
             else:
                 self._draft.change(net, literals)
         self._acquire(net)
+        return made is not None
 
     def _release(self, net: int) -> list[int]:
         """Take back a gate's uses of others; the gate, and those nothing else uses."""

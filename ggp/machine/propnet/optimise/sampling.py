@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,20 +36,27 @@ class Evaluator:
         self._circuit = circuit
         self._first_net = 1 + circuit.num_inputs
         self.num_nets = self._first_net + circuit.num_gates
-        self._steps = [
-            (level, None) if isinstance(level, _Level) else (None, level)
-            for level in _levels(circuit)
-        ]
+        matter = moves_matter(circuit)
+        self._of_states, self._of_moves = (
+            _levels(circuit, [each == late for each in matter]) for late in (False, True)
+        )
 
-    def evaluate(self, nets: Words) -> None:
-        """Set the gates of `nets[P, W]` from its inputs."""
-        for level, loop in self._steps:
-            if level is not None:
+    def look(self, nets: Words) -> None:
+        """Set the gates of `nets[P, W]` that do not depend on moves, from its fluents."""
+        self._settle(self._of_states, nets)
+
+    def act(self, nets: Words) -> None:
+        """Set those that depend on moves, after `look`, from its inputs."""
+        self._settle(self._of_moves, nets)
+
+    def _settle(self, levels: Sequence[_Level | Loop], nets: Words) -> None:
+        for level in levels:
+            if isinstance(level, _Level):
                 level.settle(nets)
-            elif loop is not None:
-                self._settle(loop, nets)
+            else:
+                self._iterate(level, nets)
 
-    def _settle(self, loop: Loop, nets: Words) -> None:
+    def _iterate(self, loop: Loop, nets: Words) -> None:
         first_net, circuit = self._first_net, self._circuit
         gates = nets[first_net + loop.start : first_net + loop.end]
         gates[:] = np.where(loop.initial, _ONES, np.uint64(0))[:, None]
@@ -62,14 +70,23 @@ class Evaluator:
 
 
 class _Level(NamedTuple):
-    """Gates that do not depend on each other."""
+    """Gates that do not depend on each other.
+
+    Attributes:
+        nets: `[G]` of the gates.
+        offsets: `[G]` where the inputs of each begin.
+        inputs: `[E]` nets of the inputs.
+        inverted: `[E, 1]` all bits of a word for inputs that are inverted.
+    """
 
     nets: NDArray[np.int64]
     offsets: NDArray[np.int64]
-    literals: Literals
+    inputs: NDArray[np.int32]
+    inverted: Words
 
     def settle(self, nets: Words) -> None:
-        values = read_words(nets, self.literals)
+        values = nets[self.inputs]
+        values ^= self.inverted
         nets[self.nets] = np.bitwise_and.reduceat(values, self.offsets, axis=0)
 
 
@@ -97,8 +114,26 @@ def net_levels(circuit: Circuit) -> list[int]:
     return levels
 
 
-def _levels(circuit: Circuit) -> list[_Level | Loop]:
-    """Levels and loops in an order in which they can be evaluated."""
+def moves_matter(circuit: Circuit) -> list[bool]:
+    """Whether each net depends on moves; all gates of a loop alike."""
+    first_net = 1 + circuit.num_inputs
+    gates = gates_of(circuit)
+    loops = {loop.start: loop for loop in circuit.loops}
+    matter = [net > len(circuit.fluents) for net in range(first_net)]
+    while len(matter) < first_net + len(gates):
+        place = len(matter) - first_net
+        loop = loops.get(place)
+        end = place + 1 if loop is None else loop.end
+        inner = gates[place:end]
+        # Within a loop, gates that come later are not known yet, but what comes in is.
+        known = len(matter)
+        late = any(matter[x >> 1] for each in inner for x in each if x >> 1 < known)
+        matter += [late] * len(inner)
+    return matter
+
+
+def _levels(circuit: Circuit, wanted: Sequence[bool]) -> list[_Level | Loop]:
+    """Levels and loops of some nets in an order in which they can be evaluated."""
     first_net = 1 + circuit.num_inputs
     gates = gates_of(circuit)
     in_loop = {gate: loop for loop in circuit.loops for gate in range(loop.start, loop.end)}
@@ -106,6 +141,8 @@ def _levels(circuit: Circuit) -> list[_Level | Loop]:
     loops: dict[int, list[Loop]] = {}
     for place, level in enumerate(net_levels(circuit)[first_net:]):
         loop = in_loop.get(place)
+        if not wanted[first_net + place]:
+            continue
         if loop is None:
             members.setdefault(level, []).append(place)
         elif place == loop.start:
@@ -116,11 +153,13 @@ def _levels(circuit: Circuit) -> list[_Level | Loop]:
         places = members.get(level)
         if places:
             sizes = [len(gates[place]) for place in places]
+            literals = np.array([x for place in places for x in gates[place]], dtype=np.int32)
             ordered.append(
                 _Level(
                     first_net + np.array(places, dtype=np.int64),
                     np.cumsum([0, *sizes[:-1]], dtype=np.int64),
-                    np.array([x for place in places for x in gates[place]], dtype=np.int32),
+                    literals >> 1,
+                    np.where(literals & 1, _ONES, np.uint64(0))[:, None],
                 )
             )
     return ordered
@@ -141,8 +180,8 @@ def sample(
     nets = np.zeros((evaluator.num_nets, num_words), dtype=np.uint64)
     for step in range(num_steps):
         nets[1 : 1 + num_fluents] = states
-        nets[1 + num_fluents : 1 + circuit.num_inputs] = 0
-        evaluator.evaluate(nets)
+        # What is legal has to be known to choose moves, and does not depend on them.
+        evaluator.look(nets)
         going = ~read_words(nets, terminal)[0]
         first = 1 + num_fluents
         for outputs in circuit.legal:
@@ -151,8 +190,7 @@ def sample(
             going &= np.bitwise_or.reduce(chosen, axis=0) if len(chosen) else np.uint64(0)
             first += len(chosen)
         nets[1 + num_fluents : first] &= going
-        # Again, now that moves are made: what is legal had to be known to choose them.
-        evaluator.evaluate(nets)
+        evaluator.act(nets)
         values[:, step] = nets[nets_wanted.start : nets_wanted.stop]
         running[step] = going
         # Lanes that are over or stuck begin anew, so that all lanes go on telling something.
@@ -162,13 +200,16 @@ def sample(
 
 def _choose(legal: Words, rng: np.random.Generator) -> Words:
     """One of the legal moves `[M, W]` in every lane that has any."""
-    num_moves, num_words = legal.shape
+    num_moves = len(legal)
     if not num_moves:
         return legal
     bits = np.unpackbits(legal.view(np.uint8), axis=1, bitorder="little").reshape(num_moves, -1)
-    pick = (rng.random(bits.shape, dtype=np.float32) * bits).argmax(axis=0)
+    counts = bits.sum(axis=0, dtype=np.int64)
+    # The legal moves of one lane after the other, of which each lane takes one by its number.
+    moves = np.flatnonzero(bits.T.copy()) % num_moves
+    lanes = np.flatnonzero(counts)
+    picked = (rng.random(len(lanes)) * counts[lanes]).astype(np.int64)
     chosen = np.zeros_like(bits)
-    lanes = np.arange(num_words * 64)
-    chosen[pick, lanes] = bits[pick, lanes]
+    chosen[moves[(np.cumsum(counts) - counts)[lanes] + picked], lanes] = 1
     packed: Words = np.packbits(chosen, axis=1, bitorder="little").view(np.uint64)
     return packed

@@ -30,6 +30,9 @@ SHARE = 0.3
 MAX_STEPS = 2_000_000
 """How much of the work that is left may be done here, and how much at most."""
 
+PATIENCE = 700_000
+"""Steps without any gain after which no more literals are tried."""
+
 
 def sweep(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     """Merge nets that agree in every reachable state, and drop literals that others imply.
@@ -86,10 +89,11 @@ def _alike(draft: Draft, evidence: Evidence) -> Iterator[tuple[int, int]]:
 
 def _drop_literals(draft: Draft, evidence: Evidence, work: Work, until: int) -> None:
     """Drop literals that hold wherever the others of a gate do."""
+    gained_at = work.spent
     for net in draft.free_gates():
         if net in draft.becomes:
             continue
-        if work.spent > until:
+        if work.spent > min(until, gained_at + PATIENCE):
             break
         gate = draft.gates[net - draft.first_net]
         kept = list(gate)
@@ -102,6 +106,7 @@ def _drop_literals(draft: Draft, evidence: Evidence, work: Work, until: int) -> 
                 kept = others
         if len(kept) < len(gate):
             draft.change(net, kept)
+            gained_at = work.spent
 
 
 def _efforts(draft: Draft) -> list[int]:

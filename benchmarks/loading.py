@@ -1,0 +1,157 @@
+"""`python -m benchmarks.loading`: CPU seconds from rules to a circuit that can be played, by phase.
+
+python -m benchmarks.loading --rulesheets FOLDER --out now.json
+python -m benchmarks.loading --rulesheets FOLDER --against ../before
+
+Every sheet has a process of its own, in which nothing has been loaded before and no circuit is
+cached. `--against` names the folder of another version; both take turns, sheet by sheet.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+import click
+
+from benchmarks.system import describe_system
+from ggp.console import print_rich, spinner, table_of
+
+SHOWN = 20
+"""The slowest sheets, which are shown."""
+
+PHASES = ("import", "read", "split", "translate", "ground", "simplify", "build", "passes", "bytes")
+"""And `layout`; *ground* is gringo, and reading what it writes."""
+
+_SHEETS = Path(__file__).resolve().parent / "sheets"
+_HOME = Path(__file__).resolve().parents[1]
+_SUFFIXES = (".gdl", ".kif")
+
+# `benchmarks` comes from here, `ggp` from the version that is measured.
+_CHILD = """
+import sys
+home, version, path = sys.argv[1:]
+sys.path.insert(0, home)
+import benchmarks
+sys.path[0] = version
+from benchmarks.load_phases import main
+main(path)
+"""
+
+
+def sheets_in(*folders: Path) -> list[Path]:
+    """The rulesheets in some folders and those inside them; folders may be missing."""
+    found = (path for folder in folders for path in folder.rglob("*") if path.suffix in _SUFFIXES)
+    return sorted(found)
+
+
+def measure_loading(rulesheets: Path | None, version: Path = _HOME) -> list[dict[str, Any]]:
+    """One row for each rulesheet in a folder, and for the project's own benchmark sheets."""
+    rows = []
+    for path in sheets_in(_SHEETS, *([rulesheets] if rulesheets else [])):
+        with spinner(f"loading {path.stem}"):
+            rows.append(measure_sheet(path, version))
+    return rows
+
+
+def measure_sheet(path: Path, version: Path = _HOME) -> dict[str, Any]:
+    """What `load_phases` says of a sheet, or that it failed."""
+    done = subprocess.run(
+        [sys.executable, "-c", _CHILD, str(_HOME), str(version), str(path.resolve())],
+        capture_output=True,
+        text=True,
+        cwd=version,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
+    if done.returncode:
+        said = done.stderr.strip().splitlines()[-1:] or ["it was killed"]
+        return {"sheet": path.stem, "failed": said[0]}
+    return {"sheet": path.stem, **json.loads(done.stdout)}
+
+
+def show_loading(rows: Sequence[dict[str, Any]]) -> None:
+    """Print how long loading takes, the slowest sheets by phase, and what passes are worth."""
+    good = [row for row in rows if "failed" not in row]
+    for row in rows:
+        if "failed" in row:
+            print(f"{row['sheet']}: {row['failed']}")
+    if not good:
+        return
+    print(_summary(row["cpu_s"] for row in good))
+    good.sort(key=lambda row: -row["cpu_s"])
+    titles = ["sheet", "#CPU s", *(f"#{phase}" for phase in (*PHASES, "layout")), "#literals"]
+    table = [
+        [
+            row["sheet"],
+            f"{row['cpu_s']:.2f}",
+            *(f"{row['phases'].get(phase, 0.0):.2f}" for phase in (*PHASES, "layout")),
+            f"{row['literals']:,}",
+        ]
+        for row in good[:SHOWN]
+    ]
+    print_rich(table_of(titles, table))
+    print_rich(table_of(["pass", "#CPU s", "#literals saved", "#helped"], _passes(good)))
+
+
+def _summary(seconds: Iterable[float]) -> str:
+    values = sorted(seconds)
+    slow = quantiles(values, n=10, method="inclusive")[-1] if len(values) > 1 else values[0]
+    return (
+        f"{len(values)} sheets, CPU seconds: median {median(values):.2f}, "
+        f"90th percentile {slow:.2f}, worst {values[-1]:.2f}"
+    )
+
+
+def _passes(rows: Sequence[dict[str, Any]]) -> list[list[str]]:
+    """Seconds, literals saved and circuits made smaller, pass by pass in their order."""
+    most: list[Any] = max((row["passes"] for row in rows), key=len, default=[])
+    table = []
+    for place, (name, _, _) in enumerate(most):
+        ran = [row["passes"][place] for row in rows if len(row["passes"]) > place]
+        saved = [literals for _, literals, _ in ran]
+        table.append(
+            [
+                name,
+                f"{sum(seconds for _, _, seconds in ran):.1f}",
+                f"{sum(saved):,}",
+                str(sum(literals > 0 for literals in saved)),
+            ]
+        )
+    return table
+
+
+@click.command()
+@click.option(
+    "--rulesheets",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder with rulesheets, folders inside it included.",
+)
+@click.option(
+    "--against",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of another version of the project, to measure as well.",
+)
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="JSON file to write.")
+def main(rulesheets: Path | None, against: Path | None, out: Path | None) -> None:
+    """Measure how long it takes from rules to a circuit that can be played."""
+    versions = {"now": _HOME} | ({"against": against.resolve()} if against else {})
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name in versions}
+    for path in sheets_in(_SHEETS, *([rulesheets] if rulesheets else [])):
+        for name, version in versions.items():
+            with spinner(f"loading {path.stem}, {name}"):
+                found[name].append(measure_sheet(path, version))
+        if out is not None:
+            out.write_text(json.dumps({"system": describe_system(), **found}, indent=1) + "\n")
+    for name, rows in found.items():
+        print(name)
+        show_loading(rows)
+
+
+if __name__ == "__main__":
+    main()
