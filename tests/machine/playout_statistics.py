@@ -1,6 +1,7 @@
 """Playouts inside kernels against matches played step by step: the same distributions.
 
     python -m tests.machine.playout_statistics [FOLDER_OR_FILE]... [--matches 2000] [--seed 0]
+    python -m tests.machine.playout_statistics --others
 
 Random playouts run inside kernels, on circuits from which what cannot matter is left out, in
 blocks whose lanes come and go. What they do with a seed cannot be repeated by steps, so both are
@@ -32,7 +33,7 @@ from ggp.machine.base import FloatArray, IntArray, Playouts, player_roles
 from ggp.machine.games import load_program
 from tests.support.batches import live, mixed_states
 from tests.support.by_steps import play_by_steps, take_lanes
-from tests.support.games import GAMES, rulesheets_in
+from tests.support.games import GAMES, SHARED, rulesheets_in
 from tests.support.two_samples import Summary, summarize, table_p, z_score
 
 CHANCE = 1e-4
@@ -161,17 +162,19 @@ def _labels(first: Playouts, second: Playouts, roles: list[int]) -> IntArray:
 
 @click.command()
 @click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option("--others", is_flag=True, help="Also rulesheets by others, if their folder is there.")
 @click.option("--matches", type=click.IntRange(min=20), default=_USUAL.matches, show_default=True)
 @click.option("--starts", type=click.IntRange(min=1), default=_USUAL.starts, show_default=True)
 @click.option(
     "--max-steps", type=click.IntRange(min=1), default=_USUAL.max_steps, show_default=True
 )
 @click.option("--seed", type=click.IntRange(min=0), default=_USUAL.seed, show_default=True)
-@click.option("--only", multiple=True, help="Rulesheets with this in their names.")
+@click.option("--only", multiple=True, help="Rulesheets with this in their names or paths.")
 @click.option("--seconds", default=Limits().grounding_seconds, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
 def main(
     paths: tuple[Path, ...],
+    others: bool,
     matches: int,
     starts: int,
     max_steps: int,
@@ -186,8 +189,7 @@ def main(
     a rulesheet. The exit code is 1 if something stands out.
     """
     plan = Plan(matches, starts, max_steps, seed)
-    games = [str(path) for given in paths for path in rulesheets_in(given)] if paths else GAMES
-    games = [game for game in games if not only or any(each in _name(game) for each in only)]
+    games = [game for game in _games(paths, others) if not only or any(o in game for o in only)]
     found: dict[str, list[Start]] = {}
     failed: dict[str, str] = {}
     with bar_of(len(games), "rulesheets") as advance:
@@ -206,6 +208,13 @@ def main(
     elif summary is not None:
         click.echo(_told(summary, out))
     raise SystemExit(1 if out else 0)
+
+
+def _games(paths: tuple[Path, ...], others: bool) -> list[str]:
+    """Rulesheets in folders, or our own games, and those by others."""
+    given = [*paths, *([SHARED] if others else [])]
+    sheets = [str(path) for each in given for path in rulesheets_in(each) if path.exists()]
+    return sheets if paths else [*GAMES, *sheets]
 
 
 def _name(game: str) -> str:

@@ -103,6 +103,9 @@ def table_p(first: IntArray, second: IntArray, rng: np.random.Generator) -> floa
 def summarize(groups: Sequence[Sequence[float]], tables: Sequence[float]) -> Summary:
     """All comparisons together.
 
+    Errors are told by how groups differ, but are at least those of independent z-scores: a few
+    groups may be alike by accident.
+
     Args:
         groups: z-scores; those of a group are of the same matches, and may depend on each other.
         tables: p-values of tables, independent of each other.
@@ -111,15 +114,16 @@ def summarize(groups: Sequence[Sequence[float]], tables: Sequence[float]) -> Sum
     size = len(scores)
     square = float(np.mean(scores**2))
     mean = float(scores.mean())
+    mean_error = _error([sum(group) - len(group) * mean for group in groups], size)
     square_error = _error([sum(z * z - square for z in group) for group in groups], size)
     largest = float(scores[np.abs(scores).argmax()])
     smallest = float(min(tables, default=1.0))
     return Summary(
         num_scores=size,
         mean=mean,
-        mean_error=_error([sum(group) - len(group) * mean for group in groups], size),
+        mean_error=max(mean_error, size**-0.5),
         deviation=square**0.5,
-        deviation_error=square_error / (2 * square**0.5),
+        deviation_error=max(square_error / (2 * square**0.5), (2 * size) ** -0.5),
         largest=largest,
         largest_p=_among(size, 2 * float(stats.norm.sf(abs(largest)))),
         num_tables=len(tables),
@@ -149,8 +153,8 @@ def _error(sums: Sequence[float], size: int) -> float:
 
 def _among(size: int, p: float) -> float:
     """How probable it is that the smallest of so many p-values is as small."""
-    return float(-np.expm1(size * np.log1p(-min(p, 1 - 1e-12))))
+    return float(-np.expm1(size * np.log1p(-min(p, 1 - 1e-12)))) if size else 1.0
 
 
 def _two_sided(value: float, error: float) -> float:
-    return 2 * float(stats.norm.sf(abs(value) / error)) if error > 0 else float(value == 0)
+    return 2 * float(stats.norm.sf(abs(value) / error))
