@@ -73,7 +73,7 @@ class Plan:
         matches: from each start, on each side.
         starts: states of random matches to start in, besides the initial one.
         max_steps: joint moves after which a match is cut off.
-        seed: the same seed gives the same numbers.
+        seed: the same seed gives the same starts, and with as many matches the same numbers.
     """
 
     matches: int = 2000
@@ -87,11 +87,12 @@ _USUAL = Plan()
 
 def compare_playouts(machine: Machine, name: str, plan: Plan) -> list[Start]:
     """All starts of a game; the first is the initial state, alone in its batch."""
-    rng = np.random.default_rng([plan.seed, crc32(name.encode())])
-    alone = machine.initial()
-    starts = [*_of_batch(machine, alone, ["alone"], plan, rng)]
-    mixed, names = _starts(machine, plan, rng)
-    return [*starts, *_of_batch(machine, mixed, names, plan, rng)]
+    number = crc32(name.encode())
+    # Drawn apart, so that more matches begin in the same states.
+    mixed, names = _starts(machine, plan, np.random.default_rng([plan.seed, number, 1]))
+    rng = np.random.default_rng([plan.seed, number, plan.matches])
+    alone = _of_batch(machine, machine.initial(), ["alone"], plan, rng)
+    return [*alone, *_of_batch(machine, mixed, names, plan, rng)]
 
 
 def _starts(machine: Machine, plan: Plan, rng: np.random.Generator) -> tuple[States, list[str]]:
@@ -100,8 +101,8 @@ def _starts(machine: Machine, plan: Plan, rng: np.random.Generator) -> tuple[Sta
     visited = mixed_states(machine, seed, lanes=_MATCHES_BEFORE, depth=plan.max_steps)
     over = np.flatnonzero(machine.terminal(visited))[-1:]
     running = live(machine, visited)
-    places = np.unique(np.linspace(_MATCHES_BEFORE, len(running) - 1, plan.starts).astype(np.int64))
-    middle = running.take(places[places >= _MATCHES_BEFORE])
+    later = np.arange(_MATCHES_BEFORE, len(running))
+    middle = running.take(later[:: max(1, -(-len(later) // plan.starts))])
     names = ["initial", *(f"state {k + 1}" for k in range(len(middle))), *("over" for _ in over)]
     return machine.concatenate([machine.initial(), middle, visited.take(over)]), names
 

@@ -52,6 +52,14 @@ def test_playouts_come_to_what_steps_come_to() -> None:
     assert summary.stands_out(CHANCE) == []
 
 
+def test_a_match_of_one_move_has_no_states_in_the_middle() -> None:
+    rules = "(role a) (init p) (legal a 1) (legal a 2) (<= terminal (not (true p)))"
+    rules += "(<= (next (got ?x)) (does a ?x)) (<= (goal a ?x) (true (got ?x)))"
+    starts = compare_playouts(machine_of_rules(rules, "propnet"), "one", PLAN)
+    assert [start.name for start in starts] == ["alone", "initial", "over"]
+    assert [len(start.differences) for start in starts] == [1, 1, 0]
+
+
 def test_lanes_that_are_mixed_up_stand_out(monkeypatch: pytest.MonkeyPatch) -> None:
     machine = machine_of_game("tic_tac_toe", "propnet")
     play = machine.playout
