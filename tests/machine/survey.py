@@ -20,6 +20,7 @@ from ggp.gdl.normalize import load
 from ggp.machine import Limits, Machine, build_machine
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from tests.support.agreement import play_both
+from tests.support.games import rulesheets_in
 
 HEADER = (
     "| rulesheet | processor s | memory, GB | gates | literals | moves compared |\n|" + "---|" * 6
@@ -39,15 +40,11 @@ def main() -> None:
         return
     print(HEADER, flush=True)
     numbers = [f"--{n}={getattr(options, n)}" for n in ("matches", "steps", "seconds")]
-    for path in (each for given in options.paths for each in _files(given)):
+    for path in (each for given in options.paths for each in rulesheets_in(given)):
         # In a process of its own: the largest child of a process is all that the system counts.
         command = [sys.executable, "-m", "tests.machine.survey", str(path), *numbers, "--one"]
         if subprocess.run(command, check=False).returncode:
             print(f"| {path.stem} | | | | | crashed |", flush=True)
-
-
-def _files(path: Path) -> list[Path]:
-    return sorted(each for each in path.rglob("*.*") if each.is_file()) if path.is_dir() else [path]
 
 
 def _row(path: Path, matches: int, steps: int, seconds: float) -> str:

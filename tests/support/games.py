@@ -87,6 +87,13 @@ def machine_of_game(name: str, backend: str = "prolog") -> Machine:
     return build_here(load_program(name), backend)
 
 
+def rulesheets_in(path: Path) -> list[Path]:
+    """The file, or all rulesheets of a folder."""
+    if not path.is_dir():
+        return [path]
+    return sorted(each for each in path.rglob("*") if each.suffix in (".gdl", ".kif"))
+
+
 def backend_for_search(name: str) -> str:
     """The backend on which tests search a game of ours."""
     return "propnet" if name in LARGE_GAMES else "prolog"

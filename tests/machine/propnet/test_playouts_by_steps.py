@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ggp.machine.base import FloatArray, IntArray, States
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Outputs
 from ggp.machine.propnet.play import order, phases, reach, updates
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from tests.machine.propnet.circuits import random_circuit
+from tests.support.by_steps import play_by_steps
 
 LANES, STEPS = 200, 12
 
@@ -39,24 +39,6 @@ def one_move(seed: int) -> Circuit:
     return replace(circuit, next=following, legal=(only, only))
 
 
-def by_steps(machine: PropnetMachine, bits: np.ndarray) -> tuple[IntArray, FloatArray]:
-    """`[L]` steps to the end, -1 where there is none, and `[L, R]` goals."""
-    steps = np.full(LANES, -1)
-    goals = np.zeros((LANES, 2))
-    states: States = machine.from_fluent_bits(bits)
-    lanes = np.arange(LANES)
-    move = machine.move_id("m0")
-    for step in range(STEPS + 1):
-        over = machine.terminal(states)
-        steps[lanes[over]] = step
-        goals[lanes[over]] = machine.goals(states.take(np.flatnonzero(over)))
-        states, lanes = states.take(np.flatnonzero(~over)), lanes[~over]
-        if not len(lanes):
-            break
-        states = machine.step(states, np.full((len(lanes), 2), move)).states
-    return steps, goals
-
-
 @pytest.mark.parametrize("leaving_out", [False, True], ids=["whole", "leaving out"])
 @pytest.mark.parametrize("piece", [order.SMALL_PIECE, 4])
 @pytest.mark.filterwarnings("ignore")
@@ -74,10 +56,9 @@ def test_playouts_end_where_steps_do(
     for seed in CIRCUITS:
         machine = PropnetMachine(one_move(seed), is_gdl2=True)
         bits = np.random.default_rng(seed).random((LANES, len(machine.circuit.fluents))) < 0.5
-        steps, goals = by_steps(machine, bits)
-        found = machine.playout(machine.from_fluent_bits(bits), np.random.default_rng(0), STEPS)
-        assert np.array_equal(found.finished, steps >= 0), seed
-        assert np.array_equal(found.steps[steps >= 0], steps[steps >= 0]), seed
-        assert np.array_equal(found.goals[steps >= 0], goals[steps >= 0]), seed
-        ended += int(np.count_nonzero(steps > 0))
+        states, rng = machine.from_fluent_bits(bits), np.random.default_rng(0)
+        expected = play_by_steps(machine, states, rng, STEPS)
+        for found, each in zip(machine.playout(states, rng, STEPS), expected, strict=True):
+            assert np.array_equal(found, each), seed
+        ended += int(np.count_nonzero(expected.finished & (expected.steps > 0)))
     assert ended > 500

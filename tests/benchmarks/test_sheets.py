@@ -1,0 +1,39 @@
+"""Rulesheets that come with the benchmarks are games, and the same game on both backends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.sheets import SHEETS
+from ggp.gdl.normalize import load
+from ggp.machine import Limits, build_machine
+from ggp.study.rehearsal import rehearse
+from tests.support.agreement import play_both
+from tests.support.effort import rarely
+
+NAMES = [sheet.stem for sheet in SHEETS]
+
+QUICK = {"blackjack"}
+"""The circuits of the others take seconds to make, or their states to be evaluated by Prolog."""
+
+MATCHES, STEPS = 3, 40
+
+
+@pytest.mark.parametrize("sheet", SHEETS, ids=NAMES)
+def test_the_rules_need_no_repair_and_say_what_they_are(sheet: Path) -> None:
+    assert sheet.read_text(encoding="utf-8").startswith("; ")
+    assert load(str(sheet), strict=True).diagnostics == ()
+
+
+@pytest.mark.parametrize("name", rarely(NAMES, {*NAMES} - QUICK))
+def test_matches_end_and_both_backends_play_the_same(name: str) -> None:
+    program = load(str(SHEETS[NAMES.index(name)]))
+    propnet = build_machine(program, "propnet", Limits(grounding_seconds=120))
+    played = rehearse(propnet, 50, seed=0)
+    assert played.ended == 50
+    assert played.troubles == ()
+    prolog = build_machine(program, "prolog")
+    assert play_both(prolog, propnet, matches=MATCHES, max_steps=STEPS) >= MATCHES
+    prolog.close()
