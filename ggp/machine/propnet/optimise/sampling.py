@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.machine.arrays import take_segments
 from ggp.machine.propnet.circuit import Circuit, Literals, Loop
 from ggp.machine.propnet.optimise.draft import gates_of
 
@@ -33,9 +34,7 @@ class Evaluator:
     """Evaluates circuits in numpy, 64 lanes a word, gates of one level at a time."""
 
     def __init__(self, circuit: Circuit) -> None:
-        self._circuit = circuit
-        self._first_net = 1 + circuit.num_inputs
-        self.num_nets = self._first_net + circuit.num_gates
+        self.num_nets = 1 + circuit.num_inputs + circuit.num_gates
         matter = moves_matter(circuit)
         self._of_states, self._of_moves = (
             _levels(circuit, [each == late for each in matter]) for late in (False, True)
@@ -49,24 +48,9 @@ class Evaluator:
         """Set those that depend on moves, after `look`, from its inputs."""
         self._settle(self._of_moves, nets)
 
-    def _settle(self, levels: Sequence[_Level | Loop], nets: Words) -> None:
+    def _settle(self, levels: Sequence[_Level | _Circle], nets: Words) -> None:
         for level in levels:
-            if isinstance(level, _Level):
-                level.settle(nets)
-            else:
-                self._iterate(level, nets)
-
-    def _iterate(self, loop: Loop, nets: Words) -> None:
-        first_net, circuit = self._first_net, self._circuit
-        gates = nets[first_net + loop.start : first_net + loop.end]
-        gates[:] = np.where(loop.initial, _ONES, np.uint64(0))[:, None]
-        while True:
-            before = gates.copy()
-            for place, gate in enumerate(range(loop.start, loop.end)):
-                inputs = circuit.literals[circuit.offsets[gate] : circuit.offsets[gate + 1]]
-                gates[place] = np.bitwise_and.reduce(read_words(nets, inputs), axis=0)
-            if (gates == before).all():
-                return
+            level.settle(nets)
 
 
 class _Level(NamedTuple):
@@ -88,6 +72,22 @@ class _Level(NamedTuple):
         values = nets[self.inputs]
         values ^= self.inverted
         nets[self.nets] = np.bitwise_and.reduceat(values, self.offsets, axis=0)
+
+
+class _Circle(NamedTuple):
+    """Gates of a loop. All of them again and again, side by side, come to the same fixpoint as one
+    after the other: they only ever grow away from what they are initially."""
+
+    gates: _Level
+    initial: Words
+
+    def settle(self, nets: Words) -> None:
+        nets[self.gates.nets] = self.initial
+        while True:
+            before = nets[self.gates.nets]
+            self.gates.settle(nets)
+            if (nets[self.gates.nets] == before).all():
+                return
 
 
 def read_words(nets: Words, literals: Literals) -> Words:
@@ -132,10 +132,9 @@ def moves_matter(circuit: Circuit) -> list[bool]:
     return matter
 
 
-def _levels(circuit: Circuit, wanted: Sequence[bool]) -> list[_Level | Loop]:
+def _levels(circuit: Circuit, wanted: Sequence[bool]) -> list[_Level | _Circle]:
     """Levels and loops of some nets in an order in which they can be evaluated."""
     first_net = 1 + circuit.num_inputs
-    gates = gates_of(circuit)
     in_loop = {gate: loop for loop in circuit.loops for gate in range(loop.start, loop.end)}
     members: dict[int, list[int]] = {}
     loops: dict[int, list[Loop]] = {}
@@ -147,22 +146,23 @@ def _levels(circuit: Circuit, wanted: Sequence[bool]) -> list[_Level | Loop]:
             members.setdefault(level, []).append(place)
         elif place == loop.start:
             loops.setdefault(level, []).append(loop)
-    ordered: list[_Level | Loop] = []
+    ordered: list[_Level | _Circle] = []
     for level in sorted(members.keys() | loops.keys()):
-        ordered += loops.get(level, [])
-        places = members.get(level)
-        if places:
-            sizes = [len(gates[place]) for place in places]
-            literals = np.array([x for place in places for x in gates[place]], dtype=np.int32)
-            ordered.append(
-                _Level(
-                    first_net + np.array(places, dtype=np.int64),
-                    np.cumsum([0, *sizes[:-1]], dtype=np.int64),
-                    literals >> 1,
-                    np.where(literals & 1, _ONES, np.uint64(0))[:, None],
-                )
-            )
+        for loop in loops.get(level, ()):
+            initial = np.where(loop.initial, _ONES, np.uint64(0))[:, None]
+            ordered.append(_Circle(_level(circuit, range(loop.start, loop.end)), initial))
+        if level in members:
+            ordered.append(_level(circuit, members[level]))
     return ordered
+
+
+def _level(circuit: Circuit, places: Sequence[int]) -> _Level:
+    """Some gates as a level."""
+    gates = np.array(places, dtype=np.int64)
+    offsets, inputs = take_segments(circuit.offsets, gates)
+    literals = circuit.literals[inputs]
+    inverted = np.where(literals & 1, _ONES, np.uint64(0))[:, None]
+    return _Level(1 + circuit.num_inputs + gates, offsets[:-1], literals >> 1, inverted)
 
 
 def sample(
