@@ -57,6 +57,14 @@ def segment_ids(offsets: IntArray) -> IntArray:
     return np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), offsets[1:] - offsets[:-1])
 
 
+def joined(parts: Sequence[Ragged]) -> Ragged:
+    """The lists of several, one after the other; there must be one part at least."""
+    if len(parts) == 1:
+        return parts[0]
+    counts = np.concatenate([part.counts for part in parts])
+    return Ragged(offsets_of(counts), np.concatenate([part.values for part in parts]))
+
+
 def take_segments(offsets: IntArray, segments: IntArray) -> tuple[IntArray, IntArray]:
     """The elements of some segments, one segment after the other.
 

@@ -25,8 +25,16 @@ import numpy as np
 
 from ggp.belief.paths import PathTree
 from ggp.errors import SolvingError
-from ggp.machine.arrays import first_seen, offsets_of, take_segments
-from ggp.machine.base import DEFAULT_MAX_STEPS, FloatArray, IntArray, Machine, Ragged, player_roles
+from ggp.machine.arrays import first_seen, joined, offsets_of, take_segments
+from ggp.machine.base import (
+    DEFAULT_MAX_STEPS,
+    FloatArray,
+    IntArray,
+    Machine,
+    Ragged,
+    States,
+    player_roles,
+)
 from ggp.solve.canonical import TextOrder, require_equal_moves, sorted_chance
 from ggp.solve.nodes import Nodes, Stepper, Turn, first_node
 from ggp.solve.subgames import NO_SUBGAME, find_roots
@@ -41,6 +49,9 @@ PRUNE_AT = 2_000_000
 
 JOINT_MOVES_PER_STATE = 64
 """A turn may have that many times more joint moves to follow than the tree may have states."""
+
+LISTED_AT_ONCE = 512
+"""States whose legal moves are listed before it is seen how many there are."""
 
 _MOST_WEIGHT = 1 << 62
 
@@ -227,16 +238,7 @@ class _Builder:
                 self._keep(goals)
             return nodes.take(alive)
         grown = nodes.take(alive)
-        legal = [
-            self._order.sorted(self._machine.legal(grown.states, role))
-            for role in range(len(self._machine.roles))
-        ]
-        joint_moves = float(np.prod([each.counts.astype(float) for each in legal], axis=0).sum())
-        if joint_moves > JOINT_MOVES_PER_STATE * self._most:
-            raise SolvingError(
-                f"the tree of the game is too large: there are {joint_moves:,.0f} joint moves to "
-                f"follow after {self._turn} turns"
-            )
+        legal = self._legal(grown.states)
         shares, fractions = self._chance(grown, legal)
         turn = Turn(grown, legal, self._find_sets(grown, legal), shares)
         after, children = self._stepper.step(
@@ -247,6 +249,27 @@ class _Builder:
         if self._keep_layers:
             self._keep(goals, alive, turn, fractions, children)
         return after
+
+    def _legal(self, states: States) -> list[Ragged]:
+        """The legal moves of each role, unless there are too many joint moves to follow.
+
+        Lists of those would not fit into memory: so they are counted, some states at a time.
+        """
+        parts: list[list[Ragged]] = []
+        joint_moves = 0.0
+        for start in range(0, len(states), LISTED_AT_ONCE):
+            end = min(start + LISTED_AT_ONCE, len(states))
+            some = states.take(np.arange(start, end))
+            lists = [self._machine.legal(some, role) for role in range(len(self._machine.roles))]
+            joint_moves += np.prod([each.counts.astype(float) for each in lists], axis=0).sum()
+            if joint_moves > JOINT_MOVES_PER_STATE * self._most:
+                number = f"{'' if end == len(states) else 'more than '}{joint_moves:,.0f}"
+                raise SolvingError(
+                    f"the tree of the game is too large: there are {number} joint moves to "
+                    f"follow after {self._turn} turns"
+                )
+            parts.append(lists)
+        return [self._order.sorted(joined(lists)) for lists in zip(*parts, strict=True)]
 
     def _find_sets(self, nodes: Nodes, legal: list[Ragged]) -> IntArray:
         """`[E, P]` the information set of each player with a choice, -1 without one."""

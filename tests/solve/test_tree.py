@@ -179,6 +179,21 @@ def test_too_many_joint_moves_are_refused_before_they_are_made() -> None:
         build_tree(machine_of_rules(rules), most_states=10)
 
 
+def test_moves_are_counted_before_all_of_them_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = " ".join(f"(number {n})" for n in range(30))
+    rules = f"""
+    (role left) (role random) {numbers} (init start) (number a)
+    (<= (legal left (set ?a ?b)) (true (drawn ?n)) (number ?a) (number ?b))
+    (<= (legal left wait) (true start)) (<= (legal random (draw ?n)) (true start) (number ?n))
+    (<= (legal random wait) (true (drawn ?n)))
+    (<= (next (drawn ?n)) (does random (draw ?n))) (<= (next over) (true (drawn ?n)))
+    (<= terminal (true over)) (goal left 50)
+    """
+    monkeypatch.setattr("ggp.solve.build.LISTED_AT_ONCE", 8)
+    with pytest.raises(SolvingError, match=r"there are more than 7,688 joint moves to follow"):
+        build_tree(machine_of_rules(rules), most_states=100)
+
+
 def test_games_that_may_go_on_for_ever_are_refused() -> None:
     rules = """
     (role agent) (init waiting) (legal agent wait) (legal agent stop)
