@@ -111,6 +111,7 @@ class _Parts:
     def __init__(self, prefix: str) -> None:
         self._prefix = prefix
         self._relations: dict[_Key, str] = {}
+        self._shapes: set[tuple[str, ...]] = set()
         self.rules: list[NormalRule] = []
 
     @staticmethod
@@ -125,14 +126,23 @@ class _Parts:
         """Whether there is a relation for these conditions already."""
         return key in self._relations
 
+    def may_have(self, body: Sequence[Literal]) -> bool:
+        """Whether there is a relation for conditions of the same predicates, which is soon seen."""
+        return _shape(body) in self._shapes
+
     def atom(self, body: Sequence[Literal], kept: Sequence[str]) -> Atom:
         """An atom that says that conditions hold for some values of the variables not kept."""
         key = self.key(body, kept)
         name = self._relations.get(key)
         if name is None:
             name = self._relations[key] = f"{self._prefix};{len(self._relations)}"
+            self._shapes.add(_shape(body))
             self.rules.append(order_conditions(NormalRule(_atom(name, kept), tuple(body))))
         return _atom(name, kept)
+
+
+def _shape(body: Sequence[Literal]) -> tuple[str, ...]:
+    return tuple(literal.atom.name for literal in body)
 
 
 GIVEN = "given;"
@@ -244,7 +254,7 @@ class _Splitter:
         # Costs are estimates: what seems to gain little may lose.
         best, least = None, min(WORTH * now, now - MIN_GAIN)
         for candidate in _splits(head, body, self._binders):
-            cost = self._cost_of_split(head, candidate)
+            cost = self._cost_of_split(head, candidate, least)
             # A relation must not be made of itself.
             if cost < least and candidate.key not in self._unfinished:
                 best, least = candidate, cost
@@ -269,13 +279,18 @@ class _Splitter:
         self._extents.define((name, len(names)), Table(prod(columns), columns), is_static=True)
         return (self._condition(literal),)
 
-    def _cost_of_split(self, head: Sequence[str], split: _Split) -> float:
+    def _cost_of_split(self, head: Sequence[str], split: _Split, least: float) -> float:
+        """What both rules cost; not all of it is counted where that is not below `least` anyway."""
         table = split.table
         extent = Extent(table.size, dict(zip(split.kept, table.columns, strict=True)))
         new = _Condition(Literal(Symbol("part")), split.kept, split.is_static, extent)
         cost = _cost(head, (*split.rest, new))
+        if cost >= least:
+            return cost
         # A relation that another rule has made already costs nothing.
-        return cost if self._parts.has(split.key) else cost + _cost(split.kept, split.part)
+        if self._parts.may_have(split.literals) and self._parts.has(split.key):
+            return cost
+        return cost + _cost(split.kept, split.part)
 
 
 # -------------------------------------------------------------------- what can be split off

@@ -45,6 +45,10 @@ def _extract_early(circuit: Circuit, knowledge: Knowledge) -> Circuit:
     return extract(circuit, knowledge) if circuit.num_literals > LARGE else circuit
 
 
+def _leave(circuit: Circuit, _: Knowledge) -> Circuit:
+    return circuit
+
+
 PASSES: tuple[tuple[str, Pass], ...] = (
     ("factor", factor),
     ("constants", fold_constants),
@@ -98,11 +102,16 @@ def optimise(circuit: Circuit, until: Until = NEVER, max_steps: int = MAX_STEPS)
     """
     reports: list[PassReport] = []
     knowledge = Knowledge(Work(max_steps))
+    vain: dict[Pass, tuple[Circuit, int, int]] = {}
     for name, run in PASSES:
         if not knowledge.work.left:
             break
         start_s = time.process_time()
         before = circuit
+        # The same circuit again, of which no more is known, does not become smaller either.
+        known = circuit, len(knowledge.groups), len(knowledge.pairs)
+        if run in vain and vain[run][0] is circuit and vain[run][1:] == known[1:]:
+            run = _leave
         try:
             with patience(until):
                 knowledge.work.spend(STEPS_A_LITERAL * circuit.num_literals)
@@ -110,6 +119,8 @@ def optimise(circuit: Circuit, until: Until = NEVER, max_steps: int = MAX_STEPS)
         except (TookTooLong, MemoryError) as error:
             _log.info("the pass %r was broken off: %s", name, type(error).__name__)
             return Optimised(before, reports, complete=False)
+        if circuit is before:
+            vain[run] = known
         reports.append(
             PassReport(
                 name,

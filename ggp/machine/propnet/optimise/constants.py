@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.arrays import offsets_of, take_segments
+from ggp.machine.base import IntArray
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
 from ggp.machine.propnet.optimise.draft import Draft
 from ggp.machine.propnet.optimise.knowledge import Knowledge
 
 UNKNOWN = 2
+
+Values = NDArray[np.int8]
 
 
 def fold_constants(circuit: Circuit, _: Knowledge) -> Circuit:
@@ -14,85 +21,123 @@ def fold_constants(circuit: Circuit, _: Knowledge) -> Circuit:
 
     Fluents among them are dropped, and so are moves that are never legal.
     """
+    values = _Values(circuit).reached()
+    known = np.flatnonzero(values != UNKNOWN)
+    if len(known) == 1:  # net 0
+        return circuit
     draft = Draft(circuit)
-    for net, value in enumerate(_values_reached(draft)):
-        if net and value != UNKNOWN:
-            draft.becomes[net] = TRUE if value else FALSE
+    for net in known[1:].tolist():
+        draft.becomes[net] = TRUE if values[net] else FALSE
     return draft.finish()
 
 
-def _values_reached(draft: Draft) -> list[int]:
+class _Values:
     """The value of each net, `UNKNOWN` if there may be several.
 
     Begins with the initial state and no moves. A fluent becomes unknown when its next value
     is unknown or differs, a move when it may be legal, and a gate when none of its literals
     is known to be false any more; a loop as a whole when anything that comes in is unknown.
     So every net changes once at most, and moves never become known to be made.
+
+    Nets are dealt with in waves: all that are settled, or become unknown, by those of the last.
     """
-    circuit, first_net = draft.circuit, draft.first_net
-    num_fluents = len(circuit.fluents)
-    values = [0] * (first_net + len(draft.gates))
-    values[1 : 1 + num_fluents] = [int(value) for value in circuit.initial]
-    for loop in circuit.loops:
-        values[first_net + loop.start : first_net + loop.end] = [int(v) for v in loop.initial]
-    num_false = _evaluate(draft, values)
 
-    users: list[list[int]] = [[] for _ in values]
-    for net, gate in enumerate(draft.gates, first_net):
-        for literal in gate:
-            users[literal >> 1].append(2 * net + (literal & 1))
-    # A fluent depends on its next value, a move on being legal.
-    inputs: dict[int, list[int]] = {}
-    pending: list[int] = []
-    sources = draft.roots[:num_fluents] + [
-        literal for outputs in circuit.legal for literal in outputs.literals.tolist()
-    ]
-    for net, literal in enumerate(sources, 1):
-        inputs.setdefault(literal >> 1, []).append(net)
-        if values[literal >> 1] ^ (literal & 1) != values[net]:
-            pending.append(net)
-    while pending:
-        net = pending.pop()
-        value = values[net]
-        if value == UNKNOWN:
-            continue
-        values[net] = UNKNOWN
-        pending += inputs.get(net, ())
-        for user in users[net]:
-            gate_net = user >> 1
-            loop_of = draft.loop_of(gate_net)
-            if loop_of is not None:
-                pending += range(first_net + loop_of.start, first_net + loop_of.end)
-                continue
-            if value == (user & 1):
-                num_false[gate_net - first_net] -= 1
-            if num_false[gate_net - first_net] == 0:
-                pending.append(gate_net)
-    return values
+    def __init__(self, circuit: Circuit) -> None:
+        self._circuit = circuit
+        self._first = 1 + circuit.num_inputs
+        sizes = np.diff(circuit.offsets)
+        owners = np.repeat(np.arange(circuit.num_gates), sizes)
+        # A loop counts as its first gate, and does not wait for itself.
+        self._unit = np.arange(circuit.num_gates)
+        self._loops = {loop.start: loop for loop in circuit.loops}
+        for loop in circuit.loops:
+            self._unit[loop.start : loop.end] = loop.start
+        inputs = circuit.literals >> 1
+        units = self._unit[owners]
+        outside = inputs < self._first
+        outside |= self._unit[np.maximum(inputs - self._first, 0)] != units
+        order = np.argsort(inputs[outside], kind="stable")
+        self._users = units[outside][order]
+        self._inverted = (circuit.literals & 1)[outside][order]
+        num_nets = self._first + circuit.num_gates
+        self._counts = np.bincount(inputs[outside], minlength=num_nets)
+        self._uses = offsets_of(self._counts)
+        self._missing = np.bincount(units[outside], minlength=circuit.num_gates)
+        self._num_false = np.zeros(circuit.num_gates, dtype=np.int64)
+        self._values: Values = np.zeros(num_nets, dtype=np.int8)
 
+    def reached(self) -> Values:
+        """The values in all reachable states."""
+        circuit, values = self._circuit, self._values
+        num_fluents = len(circuit.fluents)
+        values[1 : 1 + num_fluents] = circuit.initial
+        wave = np.arange(self._first)
+        # Loops that nothing comes into wait for nothing.
+        alone = [start for start in self._loops if not self._missing[start]]
+        wave = np.concatenate([wave, *(self._settled(np.array([start])) for start in alone)])
+        while len(wave):
+            users, inverted = self._used_by(wave)
+            was_false = np.repeat(values[wave], self._counts[wave]) == inverted
+            np.add.at(self._num_false, users[was_false], 1)
+            np.subtract.at(self._missing, users, 1)
+            found = np.unique(users)
+            wave = self._settled(found[self._missing[found] == 0])
+        # A fluent depends on its next value, a move on being legal.
+        literals = [circuit.next, *(outputs.literals for outputs in circuit.legal)]
+        sources = np.concatenate([np.zeros(0, dtype=np.int32), *literals])
+        inputs = np.arange(1, self._first)
+        differs = (values[sources >> 1] ^ (sources & 1)) != values[inputs]
+        by_source = inputs[np.argsort(sources >> 1, kind="stable")]
+        starts = offsets_of(np.bincount(sources >> 1, minlength=len(values)))
+        wave = inputs[differs]
+        while len(wave):
+            before = values[wave]
+            values[wave] = UNKNOWN
+            users, inverted = self._used_by(wave)
+            was_false = np.repeat(before, self._counts[wave]) == inverted
+            np.subtract.at(self._num_false, users[was_false], 1)
+            found = np.unique(users)
+            open_ = found[self._is_open(found)]
+            nets = np.concatenate([self._nets_of(open_), by_source[take_segments(starts, wave)[1]]])
+            nets = np.unique(nets)
+            wave = nets[values[nets] != UNKNOWN]
+        return values
 
-def _evaluate(draft: Draft, values: list[int]) -> list[int]:
-    """Set the values of all gates; how many literals of each gate are false."""
-    first_net = draft.first_net
-    num_false = [0] * len(draft.gates)
+    def _used_by(self, nets: IntArray) -> tuple[IntArray, NDArray[np.int32]]:
+        """The gates that use some nets, by their units, and whether they do so inverted."""
+        places = take_segments(self._uses, nets)[1]
+        return self._users[places], self._inverted[places]
 
-    def settle(start: int, end: int) -> bool:
-        changed = False
-        for place in range(start, end):
-            false = 0
-            for literal in draft.gates[place]:
-                if values[literal >> 1] == literal & 1:
-                    false += 1
-            num_false[place] = false
-            changed |= values[first_net + place] != (false == 0)
-            values[first_net + place] = int(false == 0)
-        return changed
+    def _settled(self, units: IntArray) -> IntArray:
+        """The nets of units of which all that comes in is known, with their values set."""
+        self._values[self._first + units] = self._num_false[units] == 0
+        for start in self._loops if self._loops else ():
+            if start in units:
+                self._iterate(start)
+        return self._nets_of(units)
 
-    done = 0
-    for loop in draft.circuit.loops:
-        settle(done, loop.start)
-        while settle(loop.start, loop.end):
-            pass
-        done = loop.end
-    settle(done, len(draft.gates))
-    return num_false
+    def _is_open(self, units: IntArray) -> NDArray[np.bool_]:
+        """Whether units are unknown where something that comes in is."""
+        open_: NDArray[np.bool_] = self._num_false[units] == 0
+        if self._loops:
+            open_ |= np.isin(units, list(self._loops))
+        return open_
+
+    def _nets_of(self, units: IntArray) -> IntArray:
+        if not self._loops:
+            return self._first + units
+        return self._first + np.flatnonzero(np.isin(self._unit, units))
+
+    def _iterate(self, start: int) -> None:
+        """Set the values of a loop: from where it starts until nothing changes."""
+        circuit, loop, first = self._circuit, self._loops[start], self._first
+        values = self._values[first + loop.start : first + loop.end]
+        values[:] = loop.initial
+        changed = True
+        while changed:
+            changed = False
+            for place, gate in enumerate(range(loop.start, loop.end)):
+                inputs = circuit.literals[circuit.offsets[gate] : circuit.offsets[gate + 1]]
+                value = bool((self._values[inputs >> 1] != (inputs & 1)).all())
+                changed |= value != values[place]
+                values[place] = value
