@@ -125,7 +125,7 @@ def test_damaged_file_is_ignored_and_written_anew(
             "flipped": bytes(flipped),
             "foreign": b"\x80\x04N." * 100,
             "empty": b"",
-            "other key": make((load("tic_tac_toe"), 5.0, 20.0, "other key")),
+            "other key": make((load("tic_tac_toe"), LIMITS, "other key")),
         }[damage]
     )
     assert_rebuilt(kept.program, path, good, monkeypatch)
