@@ -268,7 +268,8 @@ def test_other_code_or_libraries_make_other_files(
 def test_every_module_that_makes_circuits_counts_for_their_version() -> None:
     code = (
         "import sys; from ggp.gdl.normalize import load; p = load('kuhn_poker');"
-        "from ggp.machine.propnet.build.circuits import make; make((p, 60.0, 240.0, 'key'));"
+        "from ggp.machine import Limits;"
+        "from ggp.machine.propnet.build.circuits import make; make((p, Limits(), 'key'));"
         "print(*(m for m in sys.modules if m.startswith(('ggp.gdl', 'ggp.machine.propnet'))))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -45,10 +45,11 @@ class AspifReader:
     """Reads in a thread what clingo writes to `path`, until nobody has that open any more.
 
     Args:
-        counts: told in that thread how many more rules were read; what it raises ends the reading.
+        counts: told in that thread how many more rules were read, and how many conditions they have;
+            what it raises ends the reading.
     """
 
-    def __init__(self, counts: Callable[[int], None] | None = None) -> None:
+    def __init__(self, counts: Callable[[int, int], None] | None = None) -> None:
         self._counts = counts
         self._read_end, self._write_end = os.pipe()
         self._parts: list[tuple[Atoms, Atoms, Atoms, Atoms]] = []
@@ -122,7 +123,7 @@ class AspifReader:
         if text:
             self._parts.append(_rules(text))
             if self._counts is not None:
-                self._counts(len(self._parts[-1][0]))
+                self._counts(len(self._parts[-1][0]), len(self._parts[-1][2]))
 
 
 def _shown(line: bytes) -> tuple[str, int]:

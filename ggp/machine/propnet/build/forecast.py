@@ -36,6 +36,9 @@ BYTES_PER_RULE = 128
 DOUBT = 2.0
 """Rules are refused where so many times more are expected than the limits could hold."""
 
+BYTES_PER_CONDITION = 8
+"""What each condition of a ground rule takes besides, which is read and put together."""
+
 BETWEEN = 1_000_000
 """After so many more rules it is told how many there are."""
 
@@ -162,10 +165,10 @@ class Counter:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._most = most_rules(watch.limits)
-        self._number = 0
+        self._number = self._bytes = 0
 
-    def add(self, number: int) -> None:
-        """So many more rules were written.
+    def add(self, number: int, conditions: int) -> None:
+        """So many more rules were written, with so many conditions.
 
         Raises:
             ReasonerLimitError: they are too many.
@@ -173,7 +176,8 @@ class Counter:
         before, self._number = self._number, self._number + number
         if self._number // BETWEEN > before // BETWEEN:
             self._watch.written(self._number)
-        if self._number > self._most:
+        self._bytes += BYTES_PER_RULE * number + BYTES_PER_CONDITION * conditions
+        if self._number > self._most or self._bytes > self._watch.limits.grounding_bytes:
             error = too_many(self._watch.limits)
             self._watch.end(error)
             raise error

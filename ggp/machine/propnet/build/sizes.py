@@ -86,10 +86,14 @@ class Sizes:
     Args:
         rules: all of them, as they are ground.
         extents: of these rules, with what has been counted.
+        at_most: whether relations that lead back to themselves, and are still found to grow when
+            we stop, are taken to have all atoms that domains allow.
     """
 
-    def __init__(self, rules: Sequence[NormalRule], extents: Extents) -> None:
-        self._extents = extents
+    def __init__(
+        self, rules: Sequence[NormalRule], extents: Extents, *, at_most: bool = False
+    ) -> None:
+        self._extents, self._at_most = extents, at_most
         self._values = _Values(extents.domains)
         self._rules = _by_head(rule for rule in rules if self._is_derived(rule))
         makers = _makers(rules)
@@ -154,6 +158,9 @@ class Sizes:
                     self._tables[key] = self._table(self._rules[key])
                 if all(self._tables[key].size <= SETTLED * before[key] for key in keys):
                     break
+            else:
+                if recursive and self._at_most:
+                    self._tables |= {key: self._allowed(key) for key in keys}
 
     def _table(self, rules: Sequence[NormalRule]) -> Table:
         """The atoms that rules with one head make."""
@@ -168,6 +175,10 @@ class Sizes:
             others = (t.columns[i] for head, t in pairs if not isinstance(head.args[i], Symbol))
             columns.append(max(1.0, min(self._values.count(place), len(constants) + sum(others))))
         return Table(min(sum(table.size for _, table in pairs), prod(columns)), tuple(columns))
+
+    def _allowed(self, key: Key) -> Table:
+        """All atoms of a relation that domains allow."""
+        return self._by_domains(flat(self._rules[key][0].head))
 
     def _by_domains(self, head: Flat) -> Table:
         """All atoms that domains allow."""

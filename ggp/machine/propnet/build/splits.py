@@ -104,9 +104,9 @@ def asked_for(program: Program, found: Split) -> list[NormalRule]:
 
 
 def expected_whole(program: Program) -> float:
-    """Ground rules that are expected if no rule is split, which are hardly fewer than with it."""
+    """Ground rules that are expected if no rule is split: hardly fewer than there will be."""
     rules = whole_rules(program)
-    sizes = Sizes(rules, Extents(rules, static_relations(rules), {}))
+    sizes = Sizes(rules, Extents(rules, static_relations(rules), {}), at_most=True)
     return sum(sizes.instances(rule) for rule in rules if rule.body)
 
 
