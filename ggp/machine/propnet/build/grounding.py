@@ -111,8 +111,9 @@ def _foreseen(program: Program, watch: Watch) -> Split | None:
 
 
 def _foresee(program: Program, limits: Limits) -> tuple[Forecast, Split | None]:
-    found = split_rules(program, _count, MOST_FACTS)
     is_sure = not terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
+    # Facts whose terms grow may be without end.
+    found = split_rules(program, _count, MOST_FACTS if is_sure else 0.0)
     expected = _forecast(program, found, found.rules, is_sure=is_sure)
     if expected.verdict(limits) == "no":
         fewer = _forecast(program, found, asked_for(program, found), is_sure=is_sure)
