@@ -45,8 +45,8 @@ class AspifReader:
     """Reads in a thread what clingo writes to `path`, until nobody has that open any more.
 
     Args:
-        counts: told in that thread how many more rules were read, and how many conditions they have;
-            what it raises ends the reading.
+        counts: told in that thread how many more rules were read, and how many conditions they
+            have; what it raises ends the reading.
     """
 
     def __init__(self, counts: Callable[[int, int], None] | None = None) -> None:
