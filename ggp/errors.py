@@ -129,10 +129,11 @@ class ReasonerLimitError(MachineError):
         limit: which limit, with its unit ("inferences", "stack bytes", ...).
         reached: the bound that was passed.
         doing: what passed it.
+        cause: what in the rules is to blame; empty where that is not known.
     """
 
     def __init__(self, limit: str, reached: float, doing: str, cause: str = "") -> None:
-        self.limit, self.reached, self.doing = limit, reached, doing
+        self.limit, self.reached, self.doing, self.cause = limit, reached, doing, cause
         super().__init__(
             f"{doing} passed the limit of {reached:,.0f} {limit}; "
             f"{cause or 'the rules loop or explode'}, or the limit must be raised"
@@ -140,7 +141,7 @@ class ReasonerLimitError(MachineError):
 
     def because(self, cause: str) -> ReasonerLimitError:
         """The same error of rules of which it is known what grows in them; empty for nothing."""
-        return ReasonerLimitError(self.limit, self.reached, self.doing, cause)
+        return ReasonerLimitError(self.limit, self.reached, self.doing, cause or self.cause)
 
 
 class BackendUnavailableError(MachineError):

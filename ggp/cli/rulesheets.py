@@ -20,6 +20,7 @@ from ggp.cli.arguments import (
 )
 from ggp.cli.bounds import growth_told, time_option, turns_option
 from ggp.cli.circuit_table import describe_circuit, print_circuit
+from ggp.cli.expected import expected_json, print_costly, warnings_of
 from ggp.cli.rehearsing import MOST_PLAYED, is_wrong, rehearsed, show_rehearsal
 from ggp.console import (
     EXIT_BAD_INPUT,
@@ -75,7 +76,8 @@ def validate(
 ) -> None:
     """Say everything that is wrong with rulesheets.
 
-    Mistakes that can be repaired are warnings. With --strict, they are errors, and so is what no
+    Mistakes that can be repaired are warnings, and so are rules that the fast backend will not be
+    able to ground. With --strict, they are errors, and so is what no
     author can have meant, such as a `true` that is never made. Exits with 1 if there is an error,
     with 2 if a file cannot be read.
 
@@ -86,7 +88,7 @@ def validate(
     results: list[dict[str, Any]] = []
     for file in files:
         try:
-            found = _validated(file, strict)
+            found = _validated(file, strict, limits)
         except ConfigError as error:
             code = EXIT_BAD_INPUT
             show_error(str(error))
@@ -125,14 +127,16 @@ def validate(
     ctx.exit(code)
 
 
-def _validated(file: str, strict: bool) -> tuple[Diagnostic, ...]:
+def _validated(file: str, strict: bool, limits: Limits) -> tuple[Diagnostic, ...]:
     from ggp.gdl import read_rulesheet
     from ggp.gdl.normalize import validate
 
     try:
-        return validate(read_rulesheet(file), strict=strict)
+        rulesheet = read_rulesheet(file)
+        found = validate(rulesheet, strict=strict)
     except GDLSyntaxError as error:
         return error.diagnostics
+    return found if errors(found) else (*found, *warnings_of(rulesheet, limits))
 
 
 @click.command()
@@ -145,20 +149,26 @@ def _validated(file: str, strict: bool) -> tuple[Diagnostic, ...]:
 def info(ctx: click.Context, game: str, backend: str, limits: Limits, as_json: bool) -> None:
     """Show the roles of a game, its size and what runs it.
 
+    How many ground rules it has, and the rules that most of them come from, is an estimate.
+
     --verbose also shows how the circuit of the propositional network became smaller.
     """
     opened = open_game(game, backend, limits=limits, plays=False)
     result = _describe(opened.program, opened.machine)
+    result |= expected_json(opened.program, limits)
     result["build_s"] = round(opened.build_s, 4)
     verbose = ctx.find_root().meta.get("verbose", 0) > 0
     circuit = describe_circuit(opened.machine) if verbose else None
     if as_json:
         print_json({**result, "circuit": circuit} if verbose else result)
         return
-    legal = result.pop("legal_moves")
+    legal, costly = result.pop("legal_moves"), result.pop("costly_rules")
+    del result["ground_rules_by_relation"]
     rows = [(name.replace("_", " "), _shown(value)) for name, value in result.items()]
     rows += [(f"legal moves of {role} at the start", str(num)) for role, num in legal.items()]
     print_rich(table_of(["property", "value"], rows))
+    if costly:
+        print_costly(opened.program, costly)
     if circuit is not None:
         print_circuit(circuit)
 

@@ -39,6 +39,9 @@ DEFAULT_MAX_STEPS = 1000
 WAITING = "seconds of waiting"
 """Which limit is passed by what does not get the processor time it may use."""
 
+GROUND_RULES = "ground rules"
+"""Which limit is passed by rules that become too many."""
+
 PATIENCE = 4.0
 """How much longer than its processor time grounding may take by the clock."""
 

@@ -22,7 +22,9 @@ from ggp.machine.jit import demand_compiler
 from ggp.machine.spiel.games import PREFIX, SpielProgram
 
 if TYPE_CHECKING:
+    from ggp.machine.prolog.prolog_machine import PrologMachine
     from ggp.machine.propnet.build.circuit_file import Built
+    from ggp.machine.propnet.build.circuits import Foreseen
 
 _log = logging.getLogger(__name__)
 
@@ -30,13 +32,20 @@ MORE_SECONDS = 4
 """How many times longer to ground rules, in the advice given where that took too long."""
 
 
-def _prolog(program: Program, limits: Limits, ready: bool) -> Machine:
+def _prolog(program: Program, limits: Limits, ready: bool) -> PrologMachine:
     from ggp.machine.prolog.prolog_machine import PrologMachine  # starts SWI-Prolog
 
     return PrologMachine(program, limits)
 
 
-def _propnet(program: Program, limits: Limits, ready: bool) -> Machine:
+def _propnet(
+    program: Program,
+    limits: Limits,
+    ready: bool,
+    *,
+    foreseen: Foreseen | None = None,
+    meanwhile: Callable[[], None] | None = None,
+) -> Machine:
     demand_compiler()
     try:
         from ggp.machine.propnet.build.circuits import build
@@ -59,7 +68,7 @@ def _propnet(program: Program, limits: Limits, ready: bool) -> Machine:
 
     def built(*, anew: bool = False) -> Built:
         try:
-            return build(program, limits, anew=anew)
+            return build(program, limits, anew=anew, foreseen=foreseen, meanwhile=meanwhile)
         except ReasonerLimitError as error:
             raise error.because(told_growth(program)) from None
 
@@ -88,13 +97,20 @@ def _auto(program: Program, limits: Limits, ready: bool) -> Machine:
     try:
         return _propnet(program, limits, ready)
     except MachineError as error:
-        _log.warning(
-            "%s runs on Prolog, which is slower: %s; %s",
-            *(program.source.name, error, _advice(error)),
-        )
         cause = error
+    return _instead(program, limits, cause)
+
+
+def _instead(
+    program: Program, limits: Limits, cause: MachineError, made: Machine | None = None
+) -> Machine:
+    """A Prolog machine, unless there is one, in place of a fast one that cannot be built."""
+    _log.warning(
+        "%s runs on Prolog, which is slower: %s; %s",
+        *(program.source.name, cause, _advice(cause)),
+    )
     try:
-        return _prolog(program, limits, ready)
+        return made or _prolog(program, limits, True)
     except BackendUnavailableError as error:
         raise BackendUnavailableError(error.tool, f"{error.hint}; and {cause}") from error
 
@@ -148,6 +164,78 @@ def build_machine(
     if backend in _READS_RULES and isinstance(program, SpielProgram):
         raise ConfigError(f"{program.source.name} has no rules to read; leave out --backend")
     return BACKENDS[backend](program, limits or Limits(), ready)
+
+
+def build_by_the_first_clock(
+    program: Program,
+    limits: Limits,
+    is_asked: Callable[[], bool],
+    foreseen: Foreseen | None = None,
+) -> Machine:
+    """The fast machine if it is there when somebody asks for a move, else a Prolog machine.
+
+    That is made beside it, while the rules are ground. So nobody waits for rules that cannot be
+    ground, and who asks early is answered by what is there.
+
+    Args:
+        program: normalised rules.
+        limits: see `build_machine`.
+        is_asked: whether somebody waits for a move. Without Prolog nobody asks in vain.
+        foreseen: told what is expected of grounding.
+
+    Raises:
+        BackendUnavailableError: what both backends need is not installed.
+        ReasonerLimitError: the rules cannot be compiled within the limits.
+    """
+    beside = _Beside(program, limits, is_asked)
+    try:
+        machine = _propnet(program, limits, True, foreseen=foreseen, meanwhile=beside.look)
+    except _Asked:
+        _log.warning("%s is played on Prolog: its rules are not ground yet", program.source.name)
+        assert beside.machine is not None
+        return beside.machine
+    except MachineError as error:
+        return _instead(program, limits, error, beside.machine)
+    if beside.machine is None:
+        return machine
+    if is_asked():
+        _log.warning("%s is played on Prolog: its circuit came too late", program.source.name)
+        return beside.machine
+    beside.machine.close()
+    return machine
+
+
+class _Asked(Exception):
+    """Somebody waits for a move."""
+
+
+class _Beside:
+    """A Prolog machine that is made while rules are ground.
+
+    Args:
+        program: normalised rules.
+        limits: of the reasoner.
+        is_asked: whether somebody waits for a move.
+
+    Attributes:
+        machine: None before it is made, and where it cannot be.
+    """
+
+    def __init__(self, program: Program, limits: Limits, is_asked: Callable[[], bool]) -> None:
+        self._program, self._limits, self._is_asked = program, limits, is_asked
+        self._tried = False
+        self.machine: PrologMachine | None = None
+
+    def look(self) -> None:
+        """Make it, the first time; raise if it is to be played on."""
+        if not self._tried:
+            self._tried = True
+            try:
+                self.machine = _prolog(self._program, self._limits, True)
+            except MachineError as error:
+                _log.info("Prolog cannot be made ready: %s", error)
+        if self.machine is not None and self._is_asked():
+            raise _Asked
 
 
 def tell_moves(machine: Machine, program: Program, limits: Limits | None = None) -> Machine:

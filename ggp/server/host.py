@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from ggp.gdl.source import printable
 from ggp.protocol.lobby import Lobby
@@ -38,6 +39,13 @@ ROOM_EVERY_S = 0.1
 
 _NO_LOG = MatchLog(None, "")
 _log = logging.getLogger(__name__)
+
+
+class _Left(NamedTuple):
+    """A match that gave way, and may go on: its log, and on which backend it had begun."""
+
+    log: MatchLog
+    backend: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +102,7 @@ class Host:
         self._waiting: dict[int, int] = {}
         self._hung_up: dict[int, int] = {}
         self._given: dict[int, tuple[int, int]] = {}
-        self._left: dict[str, MatchLog] = {}  # of matches that gave way, and may go on
+        self._left: dict[str, _Left] = {}
         self._background = Background()
         self._latencies = Latencies()
         self._texts = TextReader(self.lobby, options.limits)
@@ -220,8 +228,8 @@ class Host:
         match_id = opening.start.match_id
         left = self._left.pop(match_id, None)
         if left is not None:
-            left.reopen()
-            self._new_match(opening, left, peer).resume(receipt.ask)
+            left.log.reopen()
+            self._new_match(opening, left.log, peer).resume(receipt.ask, backend=left.backend)
             return
         match = self._new_match(opening, self._logs.begin(match_id), peer)
         match.begin()
@@ -231,14 +239,15 @@ class Host:
     def _resume(self, restored: Restored) -> None:
         opening = restored.opening
         log = self._logs.resume(restored.path, opening.start.match_id, restored.began_s)
-        self._new_match(opening, log).resume(restored.ask, self._listens_since_s)
+        match = self._new_match(opening, log)
+        match.resume(restored.ask, self._listens_since_s, restored.backend)
 
     def _remember(self, restored: Restored) -> None:
         """Go on with the log of a match without a place if there is room for it."""
         match_id = restored.opening.start.match_id
         log = self._logs.resume(restored.path, match_id, restored.began_s)
         log.close()
-        self._left[match_id] = log
+        self._left[match_id] = _Left(log, restored.backend)
 
     def _new_match(self, opening: Opening, log: MatchLog, peer: str = "") -> HostedMatch:
         latency = self._latencies.of(peer) if self.options.margin_s is None else None
@@ -305,10 +314,11 @@ class Host:
         match = self._matches.pop(serial, None)
         if match is None:
             return
-        self._left = {each: log for each, log in self._left.items() if self.lobby.is_waiting(each)}
+        waiting = {each for each in self._left if self.lobby.is_waiting(each)}
+        self._left = {each: self._left[each] for each in self._left if each in waiting}
         if why == "silent" and self.lobby.is_waiting(match.match_id):
             why = GAVE_WAY
-            self._left[match.match_id] = match.log
+            self._left[match.match_id] = _Left(match.log, match.pair.backend)
         await match.end(why)
 
     async def _forget(self) -> None:

@@ -90,16 +90,21 @@ class HostedMatch:
         self.log.write("received", text=print_message(start, WIRE_STYLES["newest"]), peer=peer)
         self.pair.start(time.monotonic() + start.play_clock_s)
 
-    def resume(self, ask: Ask | None, listens_since_s: float | None = None) -> None:
+    def resume(
+        self, ask: Ask | None, listens_since_s: float | None = None, backend: str | None = None
+    ) -> None:
         """Go on after the latest question of a match that had workers before.
 
         Args:
             ask: that question.
             listens_since_s: since when messages come to us, on `time.monotonic`; None if always.
+            backend: on which it has begun; None if that is not known.
         """
         listens_at = None if listens_since_s is None else self.log.seconds_at(listens_since_s)
         self.log.write("resumed", listens_at=listens_at)
         _log.warning("match %s goes on: we are %s", self._name, self._opening.role)
+        if backend is not None:
+            self.pair.settle(backend)
         self.pair.start(time.monotonic() + self._opening.start.play_clock_s)
         if ask is not None:
             self.pair.catch_up(ask.history)

@@ -11,6 +11,8 @@ Every line has `t`, seconds since the log began, and `event`:
 | `decision` | one for each move sent, just before it, see below |
 | `worker` | `worker`: `thinker` or `understudy`; `what`: `started`, `runs`, `built`,    |
 | | `died`, `failed`, `gave up`; `pid`; `text`: how or why |
+| `foreseen` | `text`: how many ground rules a `worker` expects, and whether they are too many |
+| `backend` | `backend`: the one on which the `worker` that thinks plays this match |
 | `said` | a line of a worker's own log: `worker`, `level`, `text` |
 | `undelivered` | nobody waits for an answer, or has taken it: `turn` if it is a move |
 | `note` | `text`: something odd about a message, or an error of the server |

@@ -2,7 +2,7 @@
 
 An order goes to the worker, an answer comes back. For example, of a match of two turns:
 
-    Setup(rules, role, ...)              Up(rights), MachineBuilt(...)
+    Setup(rules, role, ...)              Up(rights), Foreseen(...), MachineBuilt(...)
     Think(1, keep=0, turns=())           MoveReport(1, final=False), ..., MoveReport(1, final=True)
     Think(2, keep=0, turns=(first,))     MoveReport(2, final=True)
     AreYouThere()                        Here()
@@ -40,6 +40,7 @@ class Setup:
         grounding_s: what grounding may take.
         memory_bytes: what the process may use; reasoners get less, and give up sooner.
         threads: processors for a decision.
+        settled: whether the match has begun on this backend, so that it is waited for.
     """
 
     kind: ClassVar[str] = "setup"
@@ -51,6 +52,7 @@ class Setup:
     grounding_s: float
     memory_bytes: int
     threads: int = 1
+    settled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,20 @@ class Up:
 
     kind: ClassVar[str] = "up"
     rights: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """What is expected of making the fast machine.
+
+    Attributes:
+        is_hopeless: whether it is not even tried.
+        text: one line.
+    """
+
+    kind: ClassVar[str] = "foreseen"
+    is_hopeless: bool
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,4 +182,4 @@ class Said:
 
 
 Order = Setup | Think | AreYouThere
-Answer = Up | Here | MachineBuilt | Failed | MoveReport | GaveUp | Said
+Answer = Up | Here | Foreseen | MachineBuilt | Failed | MoveReport | GaveUp | Said

@@ -89,6 +89,15 @@ class WorkerPair:
         self._thinker.catch_up(history)
         self._understudy.catch_up(history)
 
+    @property
+    def backend(self) -> str | None:
+        """The backend on which the match has begun; None before that."""
+        return self._thinker.backend
+
+    def settle(self, backend: str) -> None:
+        """Have the thinker play on the backend on which the match has begun."""
+        self._thinker.settle(backend)
+
     async def get_ready(self, question: int, deadline_s: float) -> None:
         """Start the workers; return when the thinker is ready, or when the time is up."""
         async with self._turn_taking:

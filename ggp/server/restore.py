@@ -46,6 +46,7 @@ class Restored:
         began_s: when the log began, on `time.monotonic`; before 0 if the system is younger.
         ask: the latest question.
         has_place: whether it needs workers; else it is remembered, and may find room.
+        backend: on which it has begun; None if it has not.
     """
 
     opening: Opening
@@ -53,6 +54,7 @@ class Restored:
     began_s: float
     ask: Ask | None
     has_place: bool = True
+    backend: str | None = None
 
 
 def restore(
@@ -98,12 +100,14 @@ class Retelling:
     Attributes:
         opening: how the match began; None before that is told.
         ask: the latest question; None before the first.
+        backend: on which the match is played; None before that is known.
     """
 
     def __init__(self, lobby: Lobby) -> None:
         self._lobby = lobby
         self.opening: Opening | None = None
         self.ask: Ask | None = None
+        self.backend: str | None = None
         self._move: str | None = None
         self._believed: History | None = None
 
@@ -129,6 +133,8 @@ class Retelling:
                 self._believed = reading_of(ask, event["reading"])
             case "sent" if ask is not None and event.get("turn") in (None, ask.turn):
                 self._lobby.answer(ask, self._move, at_s, self._believed)
+            case "backend":
+                self.backend = str(event["backend"])
             case "resumed" if self.opening is not None:
                 session = self._lobby.session(self.opening.match)
                 listens_at_s = event.get("listens_at")
@@ -199,4 +205,6 @@ def _replay(
         # Somebody may have set the clock: nothing may seem to happen later than now.
         retold.tell(event, min(began_s + float(event["t"]), now))
     opening = retold.opening
-    return None if opening is None else Restored(opening, path, began_s, retold.ask)
+    if opening is None:
+        return None
+    return Restored(opening, path, began_s, retold.ask, backend=retold.backend)

@@ -12,6 +12,7 @@ as a player that only looks for legal moves.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -19,6 +20,7 @@ from dataclasses import replace
 
 from ggp import children
 from ggp.errors import BackendUnavailableError
+from ggp.gdl.source import printable
 from ggp.protocol.turns import History
 from ggp.server import orders
 from ggp.server.match_log import MatchLog
@@ -55,6 +57,8 @@ legal moves."""
 MAX_PAUSE_S = 30.0
 SIMPLE_PLAYER = "random"
 
+_log = logging.getLogger(__name__)
+
 
 class WorkerSlot:
     """A worker of a match, and those that replace it.
@@ -82,6 +86,7 @@ class WorkerSlot:
         self.built = False
         self.warm = False
         self.failed = False
+        self.backend: str | None = None  # on which the match has begun
         self.report: orders.MoveReport | None = None
         self.idle = False  # nothing more will come of the present order
         self.lost = False  # and nothing sound came
@@ -124,6 +129,15 @@ class WorkerSlot:
     def rest(self) -> None:
         """The order was answered; what still comes of it is dropped."""
         self._order = None
+
+    def settle(self, backend: str) -> None:
+        """Have workers that come later play on the backend on which the match has begun."""
+        if self._setup.backend == "auto" and not self._setup.settled:
+            self._log.write("backend", worker=self.name, backend=backend)
+            self.backend = backend
+            # Who finds no circuit of the fast one in the cache makes it anew, or plays on Prolog.
+            known = "prolog" if backend == "prolog" else "auto"
+            self._setup = replace(self._setup, backend=known, settled=True)
 
     async def close(self) -> None:
         """End the worker for good."""
@@ -214,8 +228,13 @@ class WorkerSlot:
 
     def _hear(self, answer: Answer) -> None:
         match answer:
+            case orders.Foreseen():
+                self._log.write("foreseen", worker=self.name, text=answer.text[:1000])
+                level = logging.WARNING if answer.is_hopeless else logging.INFO
+                _log.log(level, "%s", printable(answer.text[:1000]))
             case orders.MachineBuilt():
                 self._tell("built", f"{answer.backend}, {answer.seconds:.2f} s")
+                self.settle(answer.backend)
                 self.built = True
                 self._warm_up()
             case orders.Failed():

@@ -22,7 +22,8 @@ from ggp.gdl.program import Program
 from ggp.gdl.telling import PLAIN, never_tells, told_by
 from ggp.machine import Limits, Machine, build_machine, role_index
 from ggp.machine.abilities import Prover
-from ggp.machine.build import tell_moves
+from ggp.machine.build import build_by_the_first_clock, tell_moves
+from ggp.machine.propnet.build.forecast import Forecast
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.players.follower import Follower
 from ggp.players.guesser import Guesser
@@ -84,7 +85,7 @@ class WorkerMatch:
         started_s = time.monotonic()
         try:
             self._program = program = _program(setup.rules)
-            self._machine = machine = _build(program, setup)
+            self._machine = machine = self._build(program, setup)
             self._setup, self._is_told_moves = setup, told_by(program) is not None
             self._player = self._first_player(setup, machine)
         except GGPError as error:
@@ -93,6 +94,26 @@ class WorkerMatch:
         self._send(
             orders.MachineBuilt(machine.backend, machine.roles, time.monotonic() - started_s)
         )
+
+    def _build(self, program: Program, setup: Setup) -> Machine:
+        """A machine on the backend that is wanted, on the other one if Prolog is not installed.
+
+        If any will do, one is ready when the first clock asks for a move.
+        """
+        limits = _limits(setup)
+        if setup.backend == "auto" and not setup.settled:
+
+            def foreseen(expected: Forecast) -> None:
+                text = one_line(expected.summary(program, limits))
+                self._send(orders.Foreseen(expected.verdict(limits) == "no", text))
+
+            return build_by_the_first_clock(program, limits, self._is_interrupted, foreseen)
+        try:
+            return build_machine(program, setup.backend, limits, ready=True)
+        except BackendUnavailableError:
+            if setup.backend != "prolog":
+                raise
+            return build_machine(program, "propnet", limits, ready=True)
 
     def take_note(self, order: Think) -> None:
         """Remember the turns of an order; the player hears of them when it is to think."""
@@ -306,17 +327,6 @@ def _program(rules: str) -> Program:
         shown = "; ".join(f"{d.message} [{d.rule}]" for d in program.diagnostics)
         _log.warning("%d warnings about the rules: %s", len(program.diagnostics), one_line(shown))
     return program
-
-
-def _build(program: Program, setup: Setup) -> Machine:
-    """A machine on the backend that is wanted, on the other one if Prolog is not installed."""
-    limits = _limits(setup)
-    try:
-        return build_machine(program, setup.backend, limits, ready=True)
-    except BackendUnavailableError:
-        if setup.backend != "prolog":
-            raise
-        return build_machine(program, "propnet", limits, ready=True)
 
 
 def _limits(setup: Setup) -> Limits:

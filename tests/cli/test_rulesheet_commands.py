@@ -13,6 +13,7 @@ from ggp.gdl import list_games, parse, print_infix, read_rulesheet
 from ggp.machine import Limits
 from tests.support.commands import json_of, run, text_file
 from tests.support.games import SHARED
+from tests.support.hopeless import poker
 
 FAULTY = """(role agent)
 (init (p 1))
@@ -39,6 +40,10 @@ INFO_FIELDS = {
     "digest",
     "backend",
     "build_s",
+    "ground_rules",
+    "expected_to_ground",
+    "ground_rules_by_relation",
+    "costly_rules",
 }
 
 
@@ -114,11 +119,51 @@ def test_validate_reports_text_that_is_not_gdl(tmp_path: Path) -> None:
     assert not json.loads(run("validate", game, "--json").stdout)[0]["ok"]
 
 
+def test_validate_warns_of_the_rule_that_explodes(tmp_path: Path) -> None:
+    game = text_file(tmp_path, poker())
+    result = run("validate", game)
+    line = 1 + poker()[: poker().index("(<= sorted")].count("\n")
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"{game}:{line}:1: warning: this rule is expected to become ")
+    assert "(<= sorted (true (hand 0 ?c0))" in result.stdout
+    assert "[too-many-ground-rules]" in result.stdout
+    (entry,) = json_of("validate", game)
+    (warning,) = entry["diagnostics"]
+    assert (entry["ok"], warning["severity"], warning["line"]) == (True, "warning", line)
+    fewer = text_file(tmp_path, poker(8, 3))
+    assert run("validate", "--strict", fewer).stdout == f"{fewer}: ok\n"
+
+
+def test_info_names_the_rules_that_cannot_be_ground(tmp_path: Path) -> None:
+    game = text_file(tmp_path, poker())
+    found = json_of("info", game)
+    assert (found["backend"], found["expected_to_ground"]) == ("prolog", "no")
+    worst = found["costly_rules"][0]
+    assert worst["rule"].startswith("(<= sorted ")
+    assert poker().splitlines()[worst["line"] - 1].startswith("(<= sorted ")
+    assert worst["ground_rules"] > 500_000_000
+    assert found["ground_rules_by_relation"]["sorted/0"] == worst["ground_rules"]
+    shown = run("info", game).stdout
+    assert f"{worst['ground_rules']:,}" in shown
+    assert f":{worst['line']}:{worst['column']}" in shown
+
+
+def test_info_of_a_game_of_openspiel_expects_no_ground_rules() -> None:
+    pytest.importorskip("pyspiel")
+    found = json_of("info", "openspiel:tic_tac_toe")
+    assert {found[name] for name in ("ground_rules", "expected_to_ground", "costly_rules")} == {
+        None
+    }
+
+
 def test_validate_accepts_every_shared_rulesheet() -> None:
     files = sorted(map(str, SHARED.glob("gdl*/*")))
     if not files:
         pytest.skip("there is no folder of shared rulesheets")
-    assert all(entry["ok"] for entry in json_of("validate", *files))
+    entries = json_of("validate", *files)
+    assert all(entry["ok"] for entry in entries)
+    found = {each["rule"] for entry in entries for each in entry["diagnostics"]}
+    assert "too-many-ground-rules" not in found  # all of them can be ground
 
 
 def test_info_describes_the_bomb() -> None:
@@ -131,6 +176,9 @@ def test_info_describes_the_bomb() -> None:
     assert (found["warnings"], found["backend"]) == (0, "propnet")
     assert len(found["digest"]) == 32
     assert found["build_s"] > 0
+    assert found["expected_to_ground"] == "yes"
+    assert found["ground_rules"] >= sum(found["ground_rules_by_relation"].values()) > 0
+    assert len(found["costly_rules"]) == 3
 
 
 @pytest.mark.parametrize("game", list_games()[::3])

@@ -34,13 +34,15 @@ GUESSES = {"(guess 0)", "(guess 1)"}
 CLOCKS = "60 60"
 """Nothing is late on a busy machine."""
 
+OF_WORKERS = ("worker", "said", "decision", "foreseen", "backend")
+
 AT_ONCE_S = -60.0
 """For `SLACK_S`: matches are overdue as soon as they wait."""
 
 
 def kinds(folder: Path, match: str) -> list[str]:
     """What the log of a match holds, workers left out."""
-    found = [e for e in events(folder, match) if e["event"] not in ("worker", "said", "decision")]
+    found = [e for e in events(folder, match) if e["event"] not in OF_WORKERS]
     return [": ".join([e["event"], *([e["why"]] if "why" in e else [])]) for e in found]
 
 

@@ -72,7 +72,7 @@ def build_here(program: Program, backend: str, limits: Limits | None = None) -> 
     kept = user_cache().get(key)
     built = None if kept is None else from_bytes(kept, key)
     if not isinstance(built, Built):
-        made = make((program, 60.0, 240.0, key))
+        made = make((program, Limits(), key))
         user_cache().put(key, made)
         built = from_bytes(made, key)
         assert isinstance(built, Built)

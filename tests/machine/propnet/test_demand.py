@@ -11,6 +11,7 @@ from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import NormalRule
 from ggp.gdl.unchanging import unchanging
 from ggp.machine.propnet.build import grounding as module
+from ggp.machine.propnet.build import splits
 from ggp.machine.propnet.build.differences import with_differences
 from ggp.machine.propnet.build.ground_program import ALWAYS
 from ggp.machine.propnet.build.grounding import ground
@@ -54,7 +55,7 @@ ASKED = {
 def test_odd_rules_for_what_is_asked_for_play_as_they_say(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "LARGE", 0.0)
+    monkeypatch.setattr(splits, "LARGE", 0.0)
     rulesheet = parse(text)
     program = normalize(rulesheet)
     game = GroundGame(ground(program), is_gdl2=program.is_gdl2)
@@ -66,7 +67,7 @@ def test_odd_rules_for_what_is_asked_for_play_as_they_say(
 def test_rulesheets_for_what_is_asked_for_play_as_they_say(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "LARGE", 0.0)
+    monkeypatch.setattr(splits, "LARGE", 0.0)
     program = load(path_of_shared(name))
     reference = Reference(read_rulesheet(path_of_shared(name)).rules)
     game = GroundGame(ground(program), is_gdl2=program.is_gdl2)
@@ -85,7 +86,7 @@ def test_no_questions_are_asked_that_only_list_all_values(monkeypatch: pytest.Mo
             f"(<= (legal a wait) {cells} (line ?x ?y ?z)) (<= (legal b wait) (true (cell ?x king)))"
         )
     )
-    monkeypatch.setattr(module, "LARGE", 0.0)
+    monkeypatch.setattr(splits, "LARGE", 0.0)
     seen: list[NormalRule] = []
 
     def watched(roles: Sequence[str], rules: Sequence[NormalRule]) -> Translation:
@@ -110,7 +111,7 @@ def test_no_rules_are_made_for_what_nobody_asks_for(monkeypatch: pytest.MonkeyPa
     # Splitting would find a way to do without most of them too.
     monkeypatch.setattr("ggp.machine.propnet.build.decompose.MIN_GAIN", 1e9)
     whole = ground(program)
-    monkeypatch.setattr(module, "LARGE", 0.0)
+    monkeypatch.setattr(splits, "LARGE", 0.0)
     asked = ground(program)
     assert len(asked.heads) < 60 < 1_500 < len(whole.heads)
     assert asked.legal[0][0][0] == whole.legal[0][0][0]
@@ -132,7 +133,7 @@ def test_what_is_asked_for_counts_where_relations_range_over_much(
             "(<= (next (k ?u ?v)) (does a (m ?u ?v))) (<= (next (p ?x ?y)) (true (p ?x ?y)))"
         )
     )
-    monkeypatch.setattr(module, "LARGE", 1e5)
+    monkeypatch.setattr(splits, "LARGE", 1e5)
     assert len(ground(program).heads) < 200
 
 

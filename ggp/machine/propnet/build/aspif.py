@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -41,9 +42,15 @@ class Ground(NamedTuple):
 
 
 class AspifReader:
-    """Reads in a thread what clingo writes to `path`, until nobody has that open any more."""
+    """Reads in a thread what clingo writes to `path`, until nobody has that open any more.
 
-    def __init__(self) -> None:
+    Args:
+        counts: told in that thread how many more rules were read, and how many conditions they
+            have; what it raises ends the reading.
+    """
+
+    def __init__(self, counts: Callable[[int, int], None] | None = None) -> None:
+        self._counts = counts
         self._read_end, self._write_end = os.pipe()
         self._parts: list[tuple[Atoms, Atoms, Atoms, Atoms]] = []
         self._atoms: list[tuple[str, int]] = []
@@ -115,6 +122,8 @@ class AspifReader:
             text = b"".join([text[:first], *others])
         if text:
             self._parts.append(_rules(text))
+            if self._counts is not None:
+                self._counts(len(self._parts[-1][0]), len(self._parts[-1][2]))
 
 
 def _shown(line: bytes) -> tuple[str, int]:

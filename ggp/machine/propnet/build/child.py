@@ -2,7 +2,8 @@
 
 Grounding a stranger's rules may explode, and nothing can stop it from within. The child gets a
 task's name on its command line and the task's pickled argument on its standard input. It
-answers on its standard output: a kind, a length, and that many bytes. It dies with its parent.
+answers on its standard output: a kind, a length, and that many bytes. Before its result it may send
+news of how it goes, as many as it likes. It dies with its parent.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ import json
 import math
 import os
 import pickle
+import select
+import selectors
 import signal
 import struct
 import subprocess
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from ggp import children
 from ggp.errors import (
@@ -34,11 +39,14 @@ Task = Callable[[Any], bytes]
 
 _HEADER = struct.Struct("<8scQ")
 _MAGIC = b"ggpchild"
-_RESULT, _FAILURE = b"R", b"F"
+_RESULT, _FAILURE, _NEWS = b"R", b"F", b"N"
 
 _ENTRY = "ggp.machine.propnet.build.child:main"
 _MOST_SECONDS = 86_400.0
 _MOST_SAID = 500
+_CHUNK = 1 << 16
+_LOOK_S = 0.02
+"""So often it is looked at whether to go on."""
 _OUT_OF_MEMORY = (b"bad_alloc", b"out of memory", b"MemoryError", b"cannot allocate memory")
 
 
@@ -53,6 +61,8 @@ def run_limited(
     wait_seconds: float,
     memory_bytes: int,
     doing: str = "grounding the rules",
+    hear: Callable[[bytes], None] | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> bytes:
     """What a task makes of its argument, in a child process.
 
@@ -64,10 +74,12 @@ def run_limited(
         wait_seconds: wall time it may take; no more than a day.
         memory_bytes: address space it may use, libraries (about 0.3 GB) included.
         doing: what the task is, for error messages.
+        hear: told the news that the child sends.
+        meanwhile: called again and again while the child works. What it raises ends the child.
 
     Raises:
-        ReasonerLimitError: the child took too long (`seconds`, or `WAITING`) or needed too much
-            memory.
+        ReasonerLimitError: the child took too long (`seconds`, or `WAITING`), needed too much
+            memory, or passed another limit of its task.
         BackendUnavailableError: clingo is missing, or no child can be started.
         InstallationError: another module is missing.
         MachineError: what the task raised, or the child crashed or was killed.
@@ -81,30 +93,114 @@ def run_limited(
         raise BackendUnavailableError(
             "a child process", f"{error}; play with `--backend prolog`"
         ) from error
+    talk = _Talk(child, pickled, hear)
     try:
         with child:
             try:
-                answer, said = child.communicate(pickled, timeout=wait_seconds)
+                talk.go_on(time.monotonic() + wait_seconds, meanwhile)
             finally:
                 if child.poll() is None:
                     children.kill_group(child.pid)
                 child.wait()
     except subprocess.TimeoutExpired as error:
         raise ReasonerLimitError(WAITING, wait_seconds, doing) from error
-    return _read(answer, said, child.returncode, seconds, memory_bytes, doing)
+    return _read(talk, child.returncode, seconds, memory_bytes, doing)
 
 
-def _read(
-    answer: bytes, said: bytes, status: int, seconds: float, memory_bytes: int, doing: str
-) -> bytes:
+class _Talk:
+    """What is said on the pipes of a child.
+
+    Args:
+        child: that has just started.
+        argument: that it is told.
+        hear: told its news.
+
+    Attributes:
+        answer: (kind, body) of its last word; None where it has said none.
+        said: what it wrote to standard error.
+    """
+
+    def __init__(
+        self,
+        child: subprocess.Popen[bytes],
+        argument: bytes,
+        hear: Callable[[bytes], None] | None,
+    ) -> None:
+        self.answer: tuple[bytes, bytes] | None = None
+        self.said = bytearray()
+        self._child, self._left, self._hear = child, memoryview(argument), hear
+        self._heard = bytearray()
+
+    def go_on(self, until_s: float, meanwhile: Callable[[], None] | None) -> None:
+        """Talk until the child ends.
+
+        Raises:
+            subprocess.TimeoutExpired: it takes longer.
+        """
+        child = self._child
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
+        with selectors.DefaultSelector() as pipes:
+            pipes.register(child.stdin, selectors.EVENT_WRITE, self._tell)
+            pipes.register(child.stdout, selectors.EVENT_READ, self._listen)
+            pipes.register(child.stderr, selectors.EVENT_READ, self._overhear)
+            while pipes.get_map():
+                left_s = until_s - time.monotonic()
+                if left_s <= 0:
+                    raise subprocess.TimeoutExpired(child.args, until_s)
+                for key, _ in pipes.select(left_s if meanwhile is None else min(left_s, _LOOK_S)):
+                    if not key.data(key.fd):
+                        pipes.unregister(key.fileobj)
+                        key.fileobj.close()  # type: ignore[union-attr]
+                if meanwhile is not None and child.stdin.closed and self.answer is None:
+                    meanwhile()
+        try:
+            child.wait(max(0.0, until_s - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            if self.answer is None:
+                raise
+
+    def _tell(self, pipe: int) -> bool:
+        """Write a piece of the argument; whether there is more."""
+        try:
+            written = os.write(pipe, self._left[: select.PIPE_BUF])
+        except BrokenPipeError:
+            return False
+        self._left = self._left[written:]
+        return bool(self._left)
+
+    def _overhear(self, pipe: int) -> bool:
+        said = os.read(pipe, _CHUNK)
+        self.said += said
+        return bool(said)
+
+    def _listen(self, pipe: int) -> bool:
+        """Read a piece of what the child answers; whether there may be more."""
+        read = os.read(pipe, _CHUNK)
+        self._heard += read
+        while len(self._heard) >= _HEADER.size:
+            magic, kind, size = _HEADER.unpack_from(self._heard)
+            end = _HEADER.size + size
+            if magic != _MAGIC or len(self._heard) < end:
+                break
+            body = bytes(memoryview(self._heard)[_HEADER.size : end])
+            del self._heard[:end]
+            if kind != _NEWS:
+                self.answer = kind, body
+            elif self._hear is not None:
+                self._hear(body)
+        return bool(read)
+
+
+def _read(talk: _Talk, status: int, seconds: float, memory_bytes: int, doing: str) -> bytes:
     """The result in a child's answer; raises what went wrong."""
-    if len(answer) >= _HEADER.size:
-        magic, kind, size = _HEADER.unpack_from(answer)
-        body = answer[_HEADER.size :]
-        if magic == _MAGIC and len(body) == size:
-            if kind == _RESULT:
-                return body
-            _raise_failure(json.loads(body), memory_bytes, doing)
+    said = bytes(talk.said)
+    if talk.answer is not None:
+        kind, body = talk.answer
+        if kind == _RESULT:
+            return body
+        _raise_failure(json.loads(body), memory_bytes, doing)
     if any(words in said for words in _OUT_OF_MEMORY):
         raise ReasonerLimitError("bytes of memory", memory_bytes, doing)
     if status == -signal.SIGXCPU:
@@ -126,7 +222,7 @@ def _raise_failure(failure: dict[str, list[str]], memory_bytes: int, doing: str)
     if kind == "memory":
         raise ReasonerLimitError("bytes of memory", memory_bytes, doing)
     if kind == "limit":
-        raise ReasonerLimitError(details[0], float(details[1]), doing)
+        raise ReasonerLimitError(details[0], float(details[1]), doing, details[2])
     if kind == "unavailable":
         raise BackendUnavailableError(details[0], details[1])
     if kind == "broken":
@@ -147,18 +243,61 @@ def _tail(said: bytes) -> str:
 # -------------------------------------------------------------------- the child's side
 
 
+class _Answers:
+    """Standard output of a child, which its threads share."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pipe: BinaryIO | None = None
+
+    def open(self, pipe: BinaryIO) -> None:
+        """Have answers written to a pipe; before that they are dropped."""
+        self._pipe = pipe
+
+    def write(self, kind: bytes, body: bytes) -> None:
+        """Write an answer; nothing if this process is no child."""
+        with self._lock:
+            if self._pipe is not None:
+                self._pipe.write(_HEADER.pack(_MAGIC, kind, len(body)))
+                self._pipe.write(body)
+                self._pipe.flush()
+
+    def end(self, kind: bytes, body: bytes) -> None:
+        """Write the last answer and end the process; nothing if it is no child."""
+        if self._pipe is not None:
+            self.write(kind, body)
+            # Tearing down a large process takes time, and may fail.
+            os._exit(0)
+
+
+_answers = _Answers()
+
+
 def main(task: str, seconds: str, memory_bytes: str) -> None:
     """What the child does; its arguments are made by `run_limited`."""
     # The parent looks at the clock, and the system at the time that was used.
     children.limit_cpu(math.ceil(float(seconds)))
     # Millions of tuples that live until the end: looking through them for cycles takes long.
     gc.disable()
-    with children.own_answers() as answer:
-        kind, body = _outcome(task, sys.stdin.buffer.read(), int(memory_bytes))
-        answer.write(_HEADER.pack(_MAGIC, kind, len(body)))
-        answer.write(body)
-    # Tearing down a large process takes time, and may fail.
-    os._exit(0)
+    _answers.open(children.own_answers())
+    _answers.end(*_outcome(task, sys.stdin.buffer.read(), int(memory_bytes)))
+
+
+def send_news(news: bytes) -> None:
+    """Tell the parent how a task goes; nothing in a process that is no child."""
+    _answers.write(_NEWS, news)
+
+
+def give_up(error: ReasonerLimitError) -> None:
+    """End the child with an error, from any thread: nothing else stops a grounder.
+
+    Returns only in a process that is no child.
+    """
+    _answers.end(_FAILURE, json.dumps(_passed(error)).encode())
+
+
+def _passed(error: ReasonerLimitError) -> dict[str, list[str]]:
+    return {"limit": [error.limit, str(error.reached), error.cause]}
 
 
 def _outcome(task: str, argument: bytes, memory_bytes: int) -> tuple[bytes, bytes]:
@@ -170,7 +309,7 @@ def _outcome(task: str, argument: bytes, memory_bytes: int) -> tuple[bytes, byte
     except MemoryError:
         failure = {"memory": [""]}
     except ReasonerLimitError as error:
-        failure = {"limit": [error.limit, str(error.reached)]}
+        failure = _passed(error)
     except BackendUnavailableError as error:
         failure = {"unavailable": [error.tool, error.hint]}
     except InstallationError as error:

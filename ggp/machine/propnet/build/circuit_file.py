@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import GGPError, MachineError
-from ggp.machine.base import WAITING, Limits
+from ggp.machine.base import GROUND_RULES, WAITING, Limits
+from ggp.machine.propnet.build.forecast import Forecast, most_rules
 from ggp.machine.propnet.circuit import Circuit, Loop, Outputs
 from ggp.machine.propnet.reports import PassReport
 
@@ -41,6 +42,7 @@ class Built(NamedTuple):
             them, another try may find a smaller circuit.
         tries: how often that was tried within the same limits.
         seconds: the wall time there was for all.
+        forecast: what was expected of grounding; None where nobody asked.
     """
 
     circuit: Circuit
@@ -48,6 +50,7 @@ class Built(NamedTuple):
     complete: bool
     tries: int
     seconds: float
+    forecast: Forecast | None = None
 
 
 class Refusal(NamedTuple):
@@ -58,6 +61,7 @@ class Refusal(NamedTuple):
         reached: the bound that was passed.
         seconds, memory_bytes: the limits in force.
         tries: how often they were tried within these limits.
+        cause: what in the rules is to blame; empty where that is not known.
     """
 
     limit: str
@@ -65,6 +69,7 @@ class Refusal(NamedTuple):
     seconds: float
     memory_bytes: int
     tries: int
+    cause: str = ""
 
     def covers(self, limits: Limits) -> bool:
         """Whether these limits are no better."""
@@ -72,6 +77,8 @@ class Refusal(NamedTuple):
             return limits.grounding_seconds <= self.seconds
         if self.limit == "bytes of memory":
             return limits.grounding_bytes <= self.memory_bytes
+        if self.limit == GROUND_RULES:
+            return most_rules(limits) <= self.reached
         return True
 
 
@@ -96,6 +103,7 @@ def to_bytes(content: Built | Refusal, key: str) -> bytes:
         "complete": content.complete,
         "tries": content.tries,
         "seconds": content.seconds,
+        "forecast": None if content.forecast is None else content.forecast.to_json(),
     }
     arrays: dict[str, Any] = {name: getattr(circuit, name) for name in _ARRAYS}
     for kind in _KINDS:
@@ -133,8 +141,8 @@ def _content(names: dict[str, Any], packed: bytes, key: str) -> Built | Refusal:
         raise MachineError("not the circuit of these rules and of this version")
     if "refusal" in names:
         found = Refusal(**names["refusal"])
-        _demand(isinstance(found.limit, str), "a refusal without a limit")
-        _numbers(found[1:])
+        _texts((found.limit, found.cause))
+        _numbers(found[1:-1])
         return found
     arrays = np.load(io.BytesIO(packed), allow_pickle=False)
 
@@ -178,6 +186,7 @@ def _content(names: dict[str, Any], packed: bytes, key: str) -> Built | Refusal:
         complete=names["complete"],
         tries=_whole(names["tries"]),
         seconds=_numbers((names["seconds"],))[0],
+        forecast=None if names["forecast"] is None else Forecast.from_json(names["forecast"]),
     )
 
 

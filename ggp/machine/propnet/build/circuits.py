@@ -16,14 +16,18 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl.program import Program
-from ggp.machine.base import WAITING, Limits
+from ggp.machine.base import PATIENCE, WAITING, Limits
 from ggp.machine.propnet.build.cache import DiskCache, user_cache
-from ggp.machine.propnet.build.child import run_limited
+from ggp.machine.propnet.build.child import give_up, run_limited, send_news
 from ggp.machine.propnet.build.circuit_file import Built, Refusal, from_bytes, to_bytes
+from ggp.machine.propnet.build.forecast import DOING, Forecast, Watch, most_rules
+from ggp.machine.propnet.build.forecast import from_bytes as forecast_of
+from ggp.machine.propnet.build.forecast import to_bytes as forecast_bytes
+from ggp.machine.propnet.build.splits import expected_whole
 from ggp.machine.propnet.build.version import makers_version
 
 _log = logging.getLogger(__name__)
@@ -34,17 +38,32 @@ FINISH_SHARE = 0.25
 MAX_TRIES = 3
 """How often rules are tried within the same limits where the clock, perhaps, was to blame."""
 
-DOING = "grounding the rules"
+FORECAST_SECONDS = 5.0
+"""What a forecast may take of a processor; it takes less than one."""
+
+Meanwhile = Callable[[], None]
+"""Called again and again while a child works; what it raises ends the child."""
+
+Foreseen = Callable[[Forecast], None]
 
 _refused: dict[str, Refusal] = {}
 """Rules that passed limits in this process, by key: a match has several machines of a game."""
+
+_foreseen: dict[tuple[str, Limits], Forecast] = {}
+"""Forecasts that were made in this process, or read from the cache, by digest of the rules."""
 
 _tried: set[tuple[str, float]] = set()
 """Keys, and seconds, of circuits that were made in this process."""
 
 
 def build(
-    program: Program, limits: Limits, cache: DiskCache | None = None, *, anew: bool = False
+    program: Program,
+    limits: Limits,
+    cache: DiskCache | None = None,
+    *,
+    anew: bool = False,
+    foreseen: Foreseen | None = None,
+    meanwhile: Meanwhile | None = None,
 ) -> Built:
     """The circuit of a game: from the cache, or made in a child process.
 
@@ -53,6 +72,8 @@ def build(
         limits: `grounding_seconds` and `grounding_bytes` count.
         cache: where to look and store; that of the user if None.
         anew: do not look, because what is stored was of no use.
+        foreseen: told what is expected of grounding, or was.
+        meanwhile: called again and again while they are; what it raises ends that.
 
     Raises:
         ReasonerLimitError: the rules cannot be ground within the limits, or could not before.
@@ -62,16 +83,21 @@ def build(
     cache = user_cache() if cache is None else cache
     key = f"{program.digest}-{makers_version()}"
     stored = None if anew else _stored(key, program, cache)
+    if isinstance(stored, Built) and stored.forecast is not None:
+        _foreseen[program.digest, limits] = stored.forecast
+        if foreseen is not None:
+            foreseen(stored.forecast)
     if isinstance(stored, Built) and not _worth_another_try(stored, key, limits):
         return stored
     for refusal in _refusals(stored, key):
         if refusal.covers(limits):
             raise ReasonerLimitError(
-                refusal.limit, refusal.reached, f"{DOING} (at an earlier start)"
+                *(refusal.limit, refusal.reached),
+                *(f"{DOING} (at an earlier start)", refusal.cause),
             )
     _tried.add((key, limits.grounding_seconds))
     try:
-        built = _made(program, key, limits)
+        built = _made(program, key, limits, _Listener(program, limits, foreseen), meanwhile)
     except MachineError as error:
         if isinstance(stored, Built):
             _log.info("%s plays with the circuit it has: %s", program.source.name, error)
@@ -140,30 +166,99 @@ def _refusal(error: ReasonerLimitError, limits: Limits, before: Built | Refusal 
         tries = 1
         if isinstance(before, Refusal) and before.seconds == seconds:
             tries += before.tries
-    return Refusal(error.limit, error.reached, seconds, limits.grounding_bytes, tries)
+    memory_bytes = limits.grounding_bytes
+    return Refusal(error.limit, error.reached, seconds, memory_bytes, tries, error.cause)
 
 
-def _made(program: Program, key: str, limits: Limits) -> Built:
+class _Listener:
+    """Hears how a child gets on.
+
+    Args:
+        program: that it grounds.
+        limits: that it keeps.
+        foreseen: told what it expects.
+    """
+
+    def __init__(self, program: Program, limits: Limits, foreseen: Foreseen | None) -> None:
+        self._program, self._limits, self._foreseen = program, limits, foreseen
+
+    def __call__(self, news: bytes) -> None:
+        if news.isdigit():
+            _log.info("grounding %s: %d rules so far", self._program.source.name, int(news))
+            return
+        found = _foreseen[self._program.digest, self._limits] = forecast_of(news)
+        if self._foreseen is not None:
+            self._foreseen(found)
+
+
+def foresee(program: Program, limits: Limits) -> Forecast:
+    """What is expected of grounding a game: known in this process, or found out in a child.
+
+    Raises:
+        ReasonerLimitError: the child took too long or needed too much memory.
+        BackendUnavailableError: clingo is missing.
+        MachineError: the child was killed or crashed.
+    """
+    known = _foreseen.get((program.digest, limits))
+    if known is None:
+        data = run_limited(
+            f"{__name__}:foretell",
+            (program, limits),
+            seconds=FORECAST_SECONDS,
+            wait_seconds=PATIENCE * FORECAST_SECONDS,
+            memory_bytes=limits.grounding_bytes,
+            doing="estimating the ground rules",
+        )
+        known = _foreseen[program.digest, limits] = forecast_of(data)
+    return known
+
+
+def hopeless(program: Program, limits: Limits) -> Forecast | None:
+    """The forecast of rules that are not expected to be ground; None of others.
+
+    Most rules are few enough as they are, which takes no child to see.
+
+    Raises:
+        MachineError: as `foresee`.
+    """
+    if expected_whole(program) <= most_rules(limits):
+        return None
+    found = foresee(program, limits)
+    return found if found.verdict(limits) == "no" else None
+
+
+def foretell(argument: tuple[Program, Limits]) -> bytes:
+    """What the child does for a forecast."""
+    from ggp.machine.propnet.build import grounding
+
+    return forecast_bytes(grounding.foresee(*argument))
+
+
+def _made(
+    program: Program, key: str, limits: Limits, hear: _Listener, meanwhile: Meanwhile | None
+) -> Built:
     """A new circuit."""
     data = run_limited(
         f"{__name__}:make",
-        (program, limits.grounding_seconds, limits.longest_grounding_s, key),
+        (program, limits, key),
         seconds=limits.grounding_seconds,
         wait_seconds=limits.longest_grounding_s,
         memory_bytes=limits.grounding_bytes,
         doing=DOING,
+        hear=hear,
+        meanwhile=meanwhile,
     )
     built = from_bytes(data, key)
     assert isinstance(built, Built)
     return built
 
 
-def make(argument: tuple[Program, float, float, str]) -> bytes:
+def make(argument: tuple[Program, Limits, str]) -> bytes:
     """What the child does: ground, build, and optimise.
 
     Args:
-        argument: the rules, the processor time and the wall time that all of it may take, in
-            seconds, and the key of the result.
+        argument: the rules, the limits of processor time and wall time that all of it must keep,
+            and the key of the result.
     """
     started_s = time.monotonic()
     from ggp.machine.propnet.build.gates import build_circuit
@@ -171,8 +266,17 @@ def make(argument: tuple[Program, float, float, str]) -> bytes:
     from ggp.machine.propnet.optimise import optimise
     from ggp.machine.propnet.optimise.patience import Until
 
-    program, seconds, wait_seconds, key = argument
+    program, limits, key = argument
+    seconds, wait_seconds = limits.grounding_seconds, limits.longest_grounding_s
     until = Until((1 - FINISH_SHARE) * seconds, started_s + (1 - FINISH_SHARE) * wait_seconds)
-    made = optimise(build_circuit(ground(program)), until)
+    expected: list[Forecast] = []
+
+    def foreseen(found: Forecast) -> None:
+        expected.append(found)
+        send_news(forecast_bytes(found))
+
+    watch = Watch(limits, foreseen, lambda number: send_news(b"%d" % number), give_up)
+    made = optimise(build_circuit(ground(program, watch=watch)), until)
     tries = MAX_TRIES if time.process_time() >= until.process_s else 1
-    return to_bytes(Built(made.circuit, made.reports, made.complete, tries, seconds), key)
+    content = Built(made.circuit, made.reports, made.complete, tries, seconds, expected[0])
+    return to_bytes(content, key)

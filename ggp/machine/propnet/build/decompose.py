@@ -65,7 +65,8 @@ def project_locals(rules: Sequence[NormalRule]) -> list[NormalRule]:
             local = local_variables(rule, i)
             if local:
                 kept = [name for name in names_in([literal.atom]) if name not in local]
-                literal = Literal(parts.atom([Literal(literal.atom)], kept), True)
+                found = parts.atom([Literal(literal.atom)], kept, rule.start)
+                literal = Literal(found, True)
             body.append(literal)
         projected.append(NormalRule(rule.head, tuple(body), rule.start))
     return [*projected, *parts.rules]
@@ -130,14 +131,18 @@ class _Parts:
         """Whether there is a relation for conditions of the same predicates, which is soon seen."""
         return _shape(body) in self._shapes
 
-    def atom(self, body: Sequence[Literal], kept: Sequence[str]) -> Atom:
-        """An atom that says that conditions hold for some values of the variables not kept."""
+    def atom(self, body: Sequence[Literal], kept: Sequence[str], start: int) -> Atom:
+        """An atom that says that conditions hold for some values of the variables not kept.
+
+        Args:
+            start: of the rule that they are of.
+        """
         key = self.key(body, kept)
         name = self._relations.get(key)
         if name is None:
             name = self._relations[key] = f"{self._prefix};{len(self._relations)}"
             self._shapes.add(_shape(body))
-            self.rules.append(order_conditions(NormalRule(_atom(name, kept), tuple(body))))
+            self.rules.append(order_conditions(NormalRule(_atom(name, kept), tuple(body), start)))
         return _atom(name, kept)
 
 
@@ -220,7 +225,7 @@ class _Splitter:
         body = tuple(map(self._condition, rule.body))
         split = False
         while (found := self._best(head, body)) is not None:
-            body = (self._condition(Literal(self._relation(found))), *found.rest)
+            body = (self._condition(Literal(self._relation(found, rule.start))), *found.rest)
             split = True
         if not split:
             return rule
@@ -234,11 +239,11 @@ class _Splitter:
             self._extents.of(literal) if literal.binds else None,
         )
 
-    def _relation(self, split: _Split) -> Atom:
+    def _relation(self, split: _Split, start: int) -> Atom:
         """The new relation with its variables, its rule split in turn."""
         key = split.key
         is_new = not self._parts.has(key)
-        atom = self._parts.atom(split.literals, split.kept)
+        atom = self._parts.atom(split.literals, split.kept, start)
         if is_new:
             self._extents.define(signature(atom), split.table, is_static=split.is_static)
             number = len(self._parts.rules) - 1

@@ -34,7 +34,9 @@ from ggp.machine.propnet.build.decompose import GIVEN
 from ggp.machine.propnet.build.extents import MAX_DOMAIN, Extents
 from ggp.machine.propnet.build.translate import RANKED
 
-_ASKED, _MAY = "asked;", "may;"
+ASKED, MAY = "asked;", "may;"
+"""Begin the names of the relations of what is asked for, and of what may hold: facts, all of them.
+"""
 
 _ROOTS = frozenset(KEYWORD_ARITY.items()) | {RANKED}
 
@@ -69,17 +71,17 @@ def _possible(
 ) -> Iterator[NormalRule]:
     """The rules of what may hold, as far as questions and others of them use them."""
     fluent, move = Variable("fluent"), Variable("move")
-    true = Compound(_MAY + TRUE[0], (fluent,))
+    true = Compound(MAY + TRUE[0], (fluent,))
     yield NormalRule(true, (Literal(Compound("init", (fluent,))),))
     yield NormalRule(true, (plans.may(Literal(Compound(NEXT[0], (fluent,)))),))
     for role in map(Symbol, roles):
         # Where moves are legal whatever the state is, they need no rules of what may hold.
         legal = plans.may(Literal(Compound(LEGAL[0], (role, move))))
-        yield NormalRule(Compound(_MAY + DOES[0], (role, move)), (legal,))
+        yield NormalRule(Compound(MAY + DOES[0], (role, move)), (legal,))
     rules: dict[Signature, list[NormalRule]] = {}
     for rule in plans.rules:
         rules.setdefault(signature(rule.head), []).append(rule)
-    named = {(_MAY + name, arity): (name, arity) for name, arity in rules}
+    named = {(MAY + name, arity): (name, arity) for name, arity in rules}
     pending = [named.get(signature(x.atom)) for rule in questions for x in rule.body]
     pending += [NEXT, LEGAL]
     done: set[Signature] = set()
@@ -142,7 +144,8 @@ class _Plans:
     def possible(self, rule: NormalRule) -> NormalRule:
         """The rule that says what may hold."""
         body = (self.may(x) for x in _conditions(rule) if self._is_sure(x))
-        return NormalRule(_renamed(rule.head, _MAY), (*self._question(rule.head), *body))
+        head = _renamed(rule.head, MAY)
+        return NormalRule(head, (*self._question(rule.head), *body), rule.start)
 
     def questions(self, rule: NormalRule) -> Iterator[NormalRule]:
         """The rules that say what a rule asks for."""
@@ -152,7 +155,7 @@ class _Plans:
                 before = (*given, *map(self.may, step.before))
                 body = _connected(question.atom, before)
                 if question not in body:
-                    yield NormalRule(question.atom, body)
+                    yield NormalRule(question.atom, body, rule.start)
 
     def _question(self, atom: Atom) -> tuple[Literal, ...]:
         """The condition that an atom is asked for; nothing if that is not restricted."""
@@ -160,14 +163,14 @@ class _Plans:
         known = self._known.get(relation)
         if not known or not isinstance(atom, Compound):
             return ()
-        name = f"{_ASKED}{relation[0]};{relation[1]}"
+        name = f"{ASKED}{relation[0]};{relation[1]}"
         return (Literal(Compound(name, tuple(atom.args[i] for i in sorted(known)))),)
 
     def may(self, literal: Literal) -> Literal:
         """A condition, as one of what may hold."""
         if literal.is_distinct or signature(literal.atom) in self._static:
             return literal
-        return Literal(_renamed(literal.atom, _MAY))
+        return Literal(_renamed(literal.atom, MAY))
 
     def _is_sure(self, literal: Literal) -> bool:
         """Whether a condition counts in rules of what may hold: negations are open."""

@@ -13,7 +13,7 @@ from math import prod
 
 from ggp.gdl.domains import Domains, Position, occurrences, position
 from ggp.gdl.program import Literal, NormalRule
-from ggp.gdl.terms import Compound, Signature, Variable, signature, variables
+from ggp.gdl.terms import Compound, Signature, Term, Variable, signature, variables
 
 MAX_DOMAIN = 2_000
 """Domains are not counted further than this."""
@@ -87,23 +87,22 @@ class Extents:
         if is_static:
             self._static.add(relation)
 
+    def table(self, relation: Signature) -> Table | None:
+        """What is known of a relation by counting, or because it was made known."""
+        return self._tables.get(relation)
+
+    @property
+    def domains(self) -> Domains:
+        """The values that arguments can take."""
+        return self._domains
+
     def of(self, literal: Literal) -> Extent:
         """The instances of a condition that is neither negated nor `distinct`."""
         atom = literal.atom
         table = self._tables.get(signature(atom))
         if table is None or not isinstance(atom, Compound):
             return self._of_domains(literal)
-        size, values = table.size, dict[str, float]()
-        for arg, number in zip(atom.args, table.columns, strict=True):
-            names = {variable.name for variable in variables(arg)}
-            if not isinstance(arg, Variable) or arg.name in values:
-                size /= number
-            for name in names:
-                values[name] = min(number, values.get(name, number))
-            if names and not isinstance(arg, Variable):
-                size *= number  # a function: how many of its values match is not known
-        size = max(1.0, min(size, prod(values.values())))
-        return Extent(size, {name: min(number, size) for name, number in values.items()})
+        return matching(atom.args, table)
 
     def column(self, relation: Signature, place: int) -> float:
         """How many values an argument of a relation has; `MAX_DOMAIN` if they may be functions."""
@@ -124,6 +123,21 @@ class Extents:
             found = self._domains.values(at, MAX_DOMAIN)
             self._sizes[at] = float(MAX_DOMAIN if found is None else max(1, len(found)))
         return self._sizes[at]
+
+
+def matching(args: Sequence[Term], table: Table) -> Extent:
+    """How many atoms of a relation have these arguments, where constants are met at random."""
+    size, values = table.size, dict[str, float]()
+    for arg, number in zip(args, table.columns, strict=True):
+        names = {variable.name for variable in variables(arg)}
+        if not isinstance(arg, Variable) or arg.name in values:
+            size /= number
+        for name in names:
+            values[name] = min(number, values.get(name, number))
+        if names and not isinstance(arg, Variable):
+            size *= number  # a function: how many of its values match is not known
+    size = max(1.0, min(size, prod(values.values())))
+    return Extent(size, {name: min(number, size) for name, number in values.items()})
 
 
 def _facts(rules: Sequence[NormalRule]) -> dict[Signature, Table]:

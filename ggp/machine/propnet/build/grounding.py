@@ -17,21 +17,26 @@ from numpy.typing import NDArray
 from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
 from ggp.gdl.dependencies import static_relations
 from ggp.gdl.growth import terms_grow
-from ggp.gdl.program import GOAL, NormalRule, Program, value_order
-from ggp.gdl.terms import Signature, signature
-from ggp.gdl.unchanging import always_true, unchanging, with_unchanging
+from ggp.gdl.program import NormalRule, Program, value_order
 from ggp.gdl.what_grows import what_grows
 from ggp.libraries import demand_library
-from ggp.machine.propnet.build.alternatives import with_alternatives
+from ggp.machine.base import Limits
 from ggp.machine.propnet.build.aspif import AspifReader, Ground
-from ggp.machine.propnet.build.decompose import cost, decompose, project_locals
-from ggp.machine.propnet.build.demand import restricted
-from ggp.machine.propnet.build.differences import with_differences
-from ggp.machine.propnet.build.extents import Extents, Table, table_of
+from ggp.machine.propnet.build.extents import Extents, table_of
+from ggp.machine.propnet.build.forecast import Counter, Forecast, Watch, forecast, too_many
 from ggp.machine.propnet.build.ground_program import ALWAYS, GroundProgram, Named
 from ggp.machine.propnet.build.lasting import lasting_fluents
 from ggp.machine.propnet.build.simplify import NEVER, simplify
-from ggp.machine.propnet.build.translate import RANKED, Translation, translate, with_ranks
+from ggp.machine.propnet.build.splits import (
+    MOST_FACTS,
+    Count,
+    Split,
+    Tables,
+    asked_for,
+    whole_rules,
+)
+from ggp.machine.propnet.build.splits import split as split_rules
+from ggp.machine.propnet.build.translate import Translation, translate
 
 try:
     import clingo
@@ -50,9 +55,6 @@ MAX_TERM_SIZE = 2_000
 MAX_COUNTED = 20_000
 """Atoms of a relation that are counted to decide which rules to split."""
 
-LARGE = 3_000_000.0
-"""Where ground rules are expected to cost more, they are made only for what is asked for."""
-
 MAX_UNCHECKED_DEPTH = 4
 """Where functions cannot nest deeper than this, the size of terms is not checked."""
 
@@ -61,26 +63,27 @@ _WITH_ROLE = frozenset({"does", "legal", "sees"})
 _TOKEN = re.compile(r"f?([0-9]+)(\()?|,")
 
 
-def ground(program: Program, *, split: bool = True) -> GroundProgram:
+def ground(program: Program, *, split: bool = True, watch: Watch | None = None) -> GroundProgram:
     """The ground rules of a game.
 
     Args:
         program: normalised rules.
         split: whether to split rules where that gives fewer ground rules.
+        watch: who is told how it goes; None to go on however many rules there are.
 
     Raises:
         MachineError: clingo failed.
-        ReasonerLimitError: a term is too large, or terms grow for ever.
+        ReasonerLimitError: a term is too large, terms grow for ever, or rules become too many.
         MemoryError: there is not enough memory.
     """
-    rules = with_ranks(program.rules, program.goal_ranks)
-    kept = unchanging(rules)
-    rules = project_locals([*with_unchanging(rules, kept), *always_true(kept)])
-    fixed = _Fixed()
+    fixed = _Fixed(program.roles, watch)
+    found = None
+    if split and watch is not None:
+        found = _foreseen(program, watch, fixed.count)
     if split:
-        # Where `goal` leads back to itself, it does so through its rules with ranks.
-        recursive = program.recursive | ({RANKED} if GOAL in program.recursive else set())
-        rules = _split(program.roles, rules, recursive, fixed)
+        rules = asked_for(program, found or split_rules(program, fixed.count))
+    else:
+        rules = whole_rules(program)
     translation = translate(program.roles, rules)
     if terms_grow(program.rules, MAX_UNCHECKED_DEPTH):
         endless = what_grows(program.rules, surely=True) is not None
@@ -88,61 +91,78 @@ def ground(program: Program, *, split: bool = True) -> GroundProgram:
             translation, lambda part: _Clingo(_TermSizes()).ground(part), endless=endless
         )
         states = translation.text if fluents is None else translation.of_states((), fluents)
-        found = _ground(states, may_grow=True)
+        made = _ground(states, may_grow=True, watch=watch)
     else:
-        found = fixed.with_rest(translation) or _ground(translation.text, may_grow=False)
-    return _ground_program(program.roles, translation, found)
+        made = fixed.with_rest(translation) or _ground(
+            translation.text, may_grow=False, watch=watch
+        )
+    return _ground_program(program.roles, translation, made)
 
 
-def _split(
-    roles: Sequence[str],
-    rules: Sequence[NormalRule],
-    recursive: frozenset[Signature],
-    known: _Fixed,
-) -> list[NormalRule]:
-    """Rules with fewer instances; first those that become facts, which can then be counted."""
+def foresee(program: Program, limits: Limits) -> Forecast:
+    """How many ground rules are expected; takes less than a second.
+
+    Args:
+        program: normalised rules.
+        limits: where they are expected to be far too many for these, it is looked at whether
+            fewer do.
+    """
+    return _foresee(program, limits, _counted)[0]
+
+
+def _foreseen(program: Program, watch: Watch, count: Count) -> Split | None:
+    """The rules split, if facts were counted for that; ends with an error if all is hopeless."""
+    expected, found = _foresee(program, watch.limits, count)
+    watch.foreseen(expected)
+    if expected.verdict(watch.limits) == "no":
+        raise too_many(watch.limits, expected.cause(program))
+    return found
+
+
+def _foresee(program: Program, limits: Limits, count: Count) -> tuple[Forecast, Split | None]:
+    is_sure = not terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
+    # Facts whose terms grow may be without end.
+    found = split_rules(program, count, MOST_FACTS if is_sure else 0.0)
+    expected = _forecast(program, found, found.rules, is_sure=is_sure)
+    if expected.verdict(limits) == "no":
+        fewer = _forecast(program, found, asked_for(program, found), is_sure=is_sure)
+        expected = min(expected, fewer, key=lambda each: each.rules)
+    return expected, found if found.is_counted else None
+
+
+def _forecast(
+    program: Program, found: Split, rules: Sequence[NormalRule], *, is_sure: bool
+) -> Forecast:
     static = static_relations(rules)
-    fixed = [rule for rule in rules if signature(rule.head) in static]
-    moving = [rule for rule in rules if signature(rule.head) not in static]
-    fixed = decompose(fixed, Extents(rules, static, {}), prefix="fixed")
-    counted = known.count(roles, fixed)
-    extents = Extents(rules, static, counted)
-    parts = decompose(moving, extents, recursive)
-    if cost(parts, extents) <= LARGE:
-        return [*fixed, *parts]
-    static |= frozenset(signature(rule.head) for rule in fixed)
-    moving = with_differences([*fixed, *with_alternatives(moving)], static)[len(fixed) :]
-    extents = Extents([*fixed, *moving], static, counted)
-    asked = with_alternatives(decompose(moving, extents, recursive, asked=True), "or")
-    return restricted(roles, [*fixed, *asked], static, extents) or [*fixed, *parts]
+    # Of relations that are not counted to the end it is better known what rules make.
+    known = {key: table for key, table in found.counted.items() if table.size < MAX_COUNTED}
+    extents = Extents(rules, static, known)
+    return forecast(program, rules, static, extents, is_sure=is_sure)
 
 
 class _Fixed:
-    """The rules that depend on nothing: they are ground to count atoms, and not again."""
+    """The rules that depend on nothing: they are ground to count atoms, and not again.
 
-    def __init__(self) -> None:
+    Args:
+        roles: of the game.
+        watch: is told what is ground, None if nobody looks.
+    """
+
+    def __init__(self, roles: Sequence[str], watch: Watch | None = None) -> None:
+        self._roles, self._watch = roles, watch
         self._translation: Translation | None = None
         self._reader: AspifReader | None = None
         self._clingo: _Clingo | None = None
 
-    def count(self, roles: Sequence[str], rules: Sequence[NormalRule]) -> dict[Signature, Table]:
-        """How many atoms relations have."""
+    def count(self, rules: Sequence[NormalRule]) -> Tables:
+        """How many atoms relations have; the other rules may follow (`with_rest`)."""
         if not any(rule.body for rule in rules):
             return {}
-        translation = self._translation = translate(roles, rules)
-        self._reader = AspifReader()
+        self._translation = translate(self._roles, rules)
+        self._reader = _reader(self._watch)
         with self._reader as reader:
             self._clingo = _Clingo(path=reader.path)
-            control = self._clingo.ground(translation.fixed)
-        tables = {}
-        for name, arity, _ in control.symbolic_atoms.signatures:
-            relation = translation.relation(name)
-            if relation is not None and arity:
-                atoms = islice(control.symbolic_atoms.by_signature(name, arity), MAX_COUNTED)
-                rows = [atom.symbol.arguments for atom in atoms]
-                if rows:
-                    tables[relation, arity] = table_of(rows)
-        return tables
+            return _sizes_of(self._translation, self._clingo)
 
     def with_rest(self, whole: Translation) -> Ground | None:
         """What all rules of a game become; None if they do not begin with those that are ground."""
@@ -204,9 +224,34 @@ def _functions_in(symbol: Symbol) -> Iterator[Symbol]:
 _FUNCTION = clingo.SymbolType.Function
 
 
-def _ground(text: str, *, may_grow: bool) -> Ground:
+def _counted(rules: Sequence[NormalRule]) -> Tables:
+    """How many atoms relations have that depend on nothing."""
+    if not any(rule.body for rule in rules):
+        return {}
+    return _sizes_of(translate((), rules), _Clingo())
+
+
+def _sizes_of(translation: Translation, clingo_: _Clingo) -> Tables:
+    """The atoms of the fixed rules of a game, ground."""
+    control = clingo_.ground(translation.fixed)
+    tables = {}
+    for name, arity, _ in control.symbolic_atoms.signatures:
+        relation = translation.relation(name)
+        if relation is not None and arity:
+            atoms = islice(control.symbolic_atoms.by_signature(name, arity), MAX_COUNTED)
+            rows = [atom.symbol.arguments for atom in atoms]
+            if rows:
+                tables[relation, arity] = table_of(rows)
+    return tables
+
+
+def _reader(watch: Watch | None) -> AspifReader:
+    return AspifReader(None if watch is None else Counter(watch).add)
+
+
+def _ground(text: str, *, may_grow: bool, watch: Watch | None = None) -> Ground:
     """What a translated game becomes."""
-    with AspifReader() as reader:
+    with _reader(watch) as reader:
         _Clingo(_TermSizes() if may_grow else None, reader.path).ground(text)
     return reader.result()
 

@@ -1,0 +1,85 @@
+"""What is played on when the first clock asks for a move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from ggp.errors import BackendUnavailableError, ReasonerLimitError
+from ggp.gdl import parse
+from ggp.gdl.normalize import load, normalize
+from ggp.gdl.program import Program
+from ggp.machine import Limits, Machine, build
+from ggp.machine.build import build_by_the_first_clock
+from ggp.machine.propnet.build import circuits
+from ggp.machine.propnet.build.cache import DiskCache
+from ggp.machine.propnet.build.circuit_file import Built
+from ggp.machine.propnet.build.forecast import Forecast
+from tests.support.hopeless import poker
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Circuits are made anew, and refusals forgotten."""
+    for known in ("_refused", "_foreseen"):
+        monkeypatch.setattr(circuits, known, {})
+    monkeypatch.setattr(circuits, "user_cache", lambda: DiskCache(None))
+
+
+def built(program: Program, is_asked: Callable[[], bool]) -> tuple[str, list[Forecast]]:
+    """The backend of what is built, and what was expected."""
+    seen: list[Forecast] = []
+    machine = build_by_the_first_clock(program, Limits(), is_asked, seen.append)
+    assert machine.legal(machine.initial(1), 0).counts[0] > 0
+    return machine.backend, seen
+
+
+def test_who_does_not_ask_gets_the_fast_machine() -> None:
+    backend, seen = built(load("kuhn_poker"), lambda: False)
+    assert backend == "propnet"
+    assert [forecast.verdict(Limits()) for forecast in seen] == ["yes"]
+
+
+def test_who_asks_before_the_rules_are_ground_gets_what_is_there() -> None:
+    assert built(load("kuhn_poker"), lambda: True)[0] == "prolog"
+
+
+def test_who_asks_a_moment_before_the_circuit_is_ready_gets_what_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[bool] = []
+    make = circuits.build
+
+    def late(*arguments: object, **options: object) -> Built:
+        found = make(*arguments, **options)  # type: ignore[arg-type]
+        asked.append(True)
+        return found
+
+    monkeypatch.setattr(circuits, "build", late)
+    assert built(load("kuhn_poker"), lambda: bool(asked))[0] == "prolog"
+
+
+def test_nobody_waits_for_hopeless_rules(caplog: pytest.LogCaptureFixture) -> None:
+    backend, seen = built(normalize(parse(poker())), lambda: False)
+    assert backend == "prolog"
+    assert [forecast.verdict(Limits()) for forecast in seen] == ["no"]
+    assert "(<= sorted " in caplog.text
+
+
+def test_without_prolog_whoever_asks_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> Machine:
+        raise BackendUnavailableError("SWI-Prolog", "install it")
+
+    monkeypatch.setattr(build, "_prolog", missing)
+    assert built(load("kuhn_poker"), lambda: True)[0] == "propnet"
+    with pytest.raises(BackendUnavailableError, match="ground rules"):
+        build_by_the_first_clock(normalize(parse(poker())), Limits(), lambda: True)
+
+
+def test_what_is_called_meanwhile_ends_the_grounding() -> None:
+    def enough() -> None:
+        raise ReasonerLimitError("looks", 1, "waiting")
+
+    with pytest.raises(ReasonerLimitError, match="looks"):
+        circuits.build(load("kuhn_poker"), Limits(), meanwhile=enough)

@@ -1,0 +1,52 @@
+"""Matches of rules that cannot be ground: nobody waits for that, and one backend plays them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+from ggp.protocol.lobby import Lobby
+from ggp.server.restore import restore
+from ggp.server.settings import HostOptions
+from tests.server.live import events, eventually, live_server, pid_of, start
+from tests.support.hopeless import poker
+
+PLAYER = "hyperplay:n=2,states=200"
+START = start("m", poker(), "ann", "600 600")
+
+
+def of_thinker(folder: Path, kind: str, what: str = "") -> list[dict[str, Any]]:
+    """Lines of the log about the thinker."""
+    return [
+        e
+        for e in events(folder, "m")
+        if e["event"] == kind and e.get("worker") == "thinker" and e.get("what", "") == what
+    ]
+
+
+def test_hopeless_rules_are_played_on_prolog_from_the_first_move(tmp_path: Path) -> None:
+    with live_server(HostOptions(PLAYER, log_folder=tmp_path)) as server:
+        assert server.post(START) == "ready"
+        assert server.post("(PLAY m nil)").upper() in {"WAIT", "TURN"}
+        decision = next(e for e in events(tmp_path, "m") if e["event"] == "decision")
+        assert decision["source"] == "thinker"
+        assert [e["backend"] for e in of_thinker(tmp_path, "backend")] == ["prolog"]
+        said = [e["text"] for kind in ("foreseen", "said") for e in of_thinker(tmp_path, kind)]
+        assert any("ground rules" in text and "(<= sorted " in text for text in said)
+
+
+def test_worker_that_takes_over_plays_on_the_same_backend(tmp_path: Path) -> None:
+    with live_server(HostOptions(PLAYER, log_folder=tmp_path)) as server:
+        assert server.post(START) == "ready"
+        looked = len(of_thinker(tmp_path, "said"))
+        os.kill(pid_of(tmp_path, "m", "thinker"), signal.SIGKILL)
+        eventually(lambda: len(of_thinker(tmp_path, "worker", "built")) == 2)
+        built = of_thinker(tmp_path, "worker", "built")
+        assert [each["text"].partition(",")[0] for each in built] == ["prolog", "prolog"]
+        assert len(of_thinker(tmp_path, "said")) == looked > 0  # nothing was tried again
+        assert len(of_thinker(tmp_path, "backend")) == 1
+    (restored,) = restore(tmp_path, Lobby("ggp"), time.monotonic())
+    assert restored.backend == "prolog"
