@@ -16,7 +16,9 @@ from ggp.machine.base import Machine
 from ggp.search.anytime import Deadline
 
 SLICE_S = 0.004
-"""From one look to the next there should be no more than this."""
+SLICE_SHARE, LONGEST_SLICE_S = 0.01, 0.02
+"""From one look to the next there should be no more than this: a share of the time there is, within
+bounds. A call of a large circuit takes some milliseconds for a few lanes as for many."""
 
 FIRST_LANES, LEAST_LANES = 128, 32
 FIRST_SIZE, LEAST_SIZE, MOST_SIZE = 32, 4, 1024
@@ -35,24 +37,26 @@ class Slices:
         self._lanes = FIRST_LANES
         self._began_s = self._looked_s = 0.0
         self._num_looks = 0
+        self._slice_s = SLICE_S
 
     def lanes(self) -> int:
         """Lanes to step until the next look."""
         return self._lanes
 
-    def begin(self, now_s: float) -> None:
-        """Work begins, until the first look."""
+    def begin(self, now_s: float, until_s: float) -> None:
+        """Work begins that is to end at a time."""
         self._began_s = self._looked_s = now_s
         self._num_looks = 0
+        self._slice_s = min(max(SLICE_SHARE * (until_s - now_s), SLICE_S), LONGEST_SLICE_S)
 
     def look(self, now_s: float, done: int) -> None:
         """Take note of a look at the clock, after so many lanes."""
         took_s = now_s - self._looked_s
         self._looked_s = now_s
         self._num_looks += 1
-        if took_s > SLICE_S:
+        if took_s > self._slice_s:
             self._lanes = max(self._lanes // 2, LEAST_LANES)
-        elif took_s < SLICE_S / 4 and 2 * done >= self._lanes:
+        elif took_s < self._slice_s / 4 and 2 * done >= self._lanes:
             self._lanes = min(2 * self._lanes, LANES_AT_ONCE)
 
     def end(self) -> None:
@@ -61,9 +65,9 @@ class Slices:
         What counts is the mean between looks: a busy machine makes single ones late.
         """
         mean_s = (self._looked_s - self._began_s) / max(self._num_looks, 1)
-        if mean_s > SLICE_S:
+        if mean_s > self._slice_s:
             self.size = max(self.size // 2, LEAST_SIZE)
-        elif mean_s < SLICE_S / 2:
+        elif mean_s < self._slice_s / 2:
             self.size = min(2 * self.size, MOST_SIZE)
 
 
@@ -90,7 +94,7 @@ class Watch:
         self._deadline = deadline
         if deadline is not None:
             self.began_s = deadline.clock()
-            self.slices.begin(self.began_s)
+            self.slices.begin(self.began_s, deadline.at_s)
             self._looked_at = self._machine.states_visited
 
     def is_over(self) -> bool:

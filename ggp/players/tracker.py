@@ -32,7 +32,7 @@ from ggp.search.moves import is_legal, random_moves
 MIN_NODES = 20_000
 """Paths that are not worth pruning."""
 
-SPARE_PARTICLES, SPARE_EXACT, SPARE_ATTEMPTS = 2_000, 20_000, 10_000_000
+SPARE_PARTICLES, SPARE_EXACT, SPARE_ATTEMPTS = 2_000, 100_000, 10_000_000
 """Resources of the belief that is asked when the player's own has no particle left."""
 
 FIRST_ROOM = 256

@@ -11,6 +11,7 @@ from ggp.belief import HyperPlaySampler, PathTree, open_moves
 from ggp.machine import Machine
 from ggp.machine.abilities import Detective
 from ggp.machine.base import UNKNOWN, IntArray
+from ggp.machine.propnet.play import clues
 from ggp.search.moves import random_moves
 from tests.support.games import machine_of_game, machine_of_rules
 
@@ -51,8 +52,12 @@ REVEALED = (
 high."""
 
 
+@pytest.mark.parametrize("most_gates", [clues.MOST_GATES, 12])
 @pytest.mark.parametrize("game", GAMES)
-def test_no_move_that_is_behind_percepts_is_left_out(game: str) -> None:
+def test_no_move_that_is_behind_percepts_is_left_out(
+    game: str, most_gates: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clues, "MOST_GATES", most_gates)
     machine = machine_of_game(game, "propnet")
     assert isinstance(machine, Detective)
     rng = np.random.default_rng(3)
@@ -101,6 +106,16 @@ def test_percepts_tell_which_of_many_moves_of_chance_was_made() -> None:
     assert [len(moves) for moves in behind(machine, np.full(3, UNKNOWN), 0)] == [220] * 3
     assert [len(moves) for moves in behind(machine, ids, 0, 219)] == [220, 4, 10]
     assert [len(moves) for moves in behind(machine, ids, 0, 220)] == [220] * 3
+
+
+def test_what_was_seen_tells_enough_where_there_is_much_that_was_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = machine_of_rules(REVEALED, "propnet")
+    monkeypatch.setattr(clues, "MOST_GATES", 6)
+    seen = machine.percept_id(["(all 1 5 7)"])
+    assert seen is not None
+    assert behind(machine, np.array([seen]), 1) == [["(reveal 1 5 7)"]]
 
 
 def behind(machine: Machine, percepts: IntArray, role: int, more_than: int = 0) -> list[list[str]]:

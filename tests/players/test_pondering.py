@@ -184,7 +184,7 @@ def test_players_that_do_not_search_keep_few_particles(spec: str) -> None:
 def looks(slices: Slices, seconds: list[float]) -> list[int]:
     """The lanes said after each of these times between looks."""
     now_s, found = 0.0, []
-    slices.begin(now_s)
+    slices.begin(now_s, now_s)
     for took_s in seconds:
         now_s += took_s
         slices.look(now_s, slices.lanes())

@@ -174,10 +174,12 @@ class Counter:
             ReasonerLimitError: they are too many.
         """
         before, self._number = self._number, self._number + number
-        if self._number // BETWEEN > before // BETWEEN:
-            self._watch.written(self._number)
         self._bytes += BYTES_PER_RULE * number + BYTES_PER_CONDITION * conditions
-        if self._number > self._most or self._bytes > self._watch.limits.grounding_bytes:
+        too_large = self._bytes > self._watch.limits.grounding_bytes
+        is_over = self._number > self._most or too_large
+        if is_over or self._number // BETWEEN > before // BETWEEN:
+            self._watch.written(self._number)
+        if is_over:
             error = too_many(self._watch.limits)
             self._watch.end(error)
             raise error

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.base import BoolArray, IntArray
-from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
+from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Literals
 from ggp.machine.propnet.play.cones import cone, touched_by
 from ggp.machine.propnet.play.packed import Packed, pack
 
@@ -73,7 +73,8 @@ class Clues:
 
         Returns:
             One bit for each of the mover's moves, in the order of the circuit; None where that is
-            not found out: the circuit has loops, or is too large.
+            not found out: the circuit has loops, or is too large. Where it is too large for all
+            percepts, only those that were seen count, and others that would be seen too do not.
         """
         key = percepts, role, mover
         if key not in self._known:
@@ -88,13 +89,17 @@ class Clues:
 
     def _behind(self, seen: BoolArray, role: int, mover: int) -> BoolArray | None:
         key = role, mover
+        literals = self._circuit.sees[role].literals
         if key not in self._rails:
-            self._rails[key] = self._found(role, mover)
+            self._rails[key] = self._found(literals, mover)
         rails = self._rails[key]
+        if rails is None and seen.any():
+            # What was seen tells most, and is little: what was not may be tens of thousands.
+            literals, seen = literals[seen], seen[seen]
+            rails = self._found(literals, mover)
         if rails is None:
             return None
         first, end = self._first_move[mover], self._first_move[mover + 1]
-        literals = self._circuit.sees[role].literals
         nets, holds = literals >> 1, seen ^ (literals & 1).astype(np.bool_)
         allowed = _but_for(end - first, *_split(nets, holds, first, end))
         gates = nets - self._first_gate
@@ -105,12 +110,13 @@ class Clues:
             packed &= (rails.ones if holds[place] else rails.zeros)[slot]
         return np.unpackbits(packed, count=int(end - first)).astype(np.bool_)
 
-    def _found(self, role: int, mover: int) -> _Rails | None:
+    def _found(self, literals: Literals, mover: int) -> _Rails | None:
+        """The gates between the moves of a role and some literals; None if they are too many."""
         circuit = self._circuit
         first, end = self._first_move[mover], self._first_move[mover + 1]
         if circuit.loops:
             return None
-        reached = cone(circuit, circuit.sees[role].literals)
+        reached = cone(circuit, literals)
         moves = np.zeros(len(reached), dtype=np.bool_)
         moves[first:end] = True
         gates = np.flatnonzero((reached & touched_by(circuit, moves))[self._first_gate :])
