@@ -25,6 +25,7 @@ from ggp.machine.propnet.build.cache import DiskCache, user_cache
 from ggp.machine.propnet.build.child import run_limited
 from ggp.machine.propnet.build.circuit_file import Built, Refusal, from_bytes, to_bytes
 from ggp.machine.propnet.build.version import makers_version
+from ggp.machine.propnet.parts import roles_of
 
 _log = logging.getLogger(__name__)
 
@@ -95,7 +96,7 @@ def _stored(key: str, program: Program, cache: DiskCache) -> Built | Refusal | N
     for data in cache.each(key):
         try:
             found = from_bytes(data, key)
-            if isinstance(found, Built) and found.circuit.roles != program.roles:
+            if isinstance(found, Built) and roles_of(found.circuit) != program.roles:
                 raise MachineError("not the circuit of these rules: it has other roles")
         except MachineError as error:
             _log.info("the cached circuit of %s is ignored: %s", program.source.name, error)

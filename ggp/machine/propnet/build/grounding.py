@@ -30,6 +30,7 @@ from ggp.machine.propnet.build.differences import with_differences
 from ggp.machine.propnet.build.extents import Extents, Table, table_of
 from ggp.machine.propnet.build.ground_program import ALWAYS, GroundProgram, Named
 from ggp.machine.propnet.build.lasting import lasting_fluents
+from ggp.machine.propnet.build.parting import LISTED, in_parts
 from ggp.machine.propnet.build.simplify import NEVER, simplify
 from ggp.machine.propnet.build.translate import RANKED, Translation, translate, with_ranks
 
@@ -61,18 +62,22 @@ _WITH_ROLE = frozenset({"does", "legal", "sees"})
 _TOKEN = re.compile(r"f?([0-9]+)(\()?|,")
 
 
-def ground(program: Program, *, split: bool = True) -> GroundProgram:
+def ground(program: Program, *, split: bool = True, listed: float | None = LISTED) -> GroundProgram:
     """The ground rules of a game.
 
     Args:
         program: normalised rules.
         split: whether to split rules where that gives fewer ground rules.
+        listed: moves of `random` of one kind that are listed; more are made part by part, if they
+            can be (see `parting`). None for any number.
 
     Raises:
         MachineError: clingo failed.
         ReasonerLimitError: a term is too large, or terms grow for ever.
         MemoryError: there is not enough memory.
     """
+    if listed is not None:
+        program = in_parts(program, lambda: _fixed_tables(program.rules), listed)
     rules = with_ranks(program.rules, program.goal_ranks)
     kept = unchanging(rules)
     rules = project_locals([*with_unchanging(rules, kept), *always_true(kept)])
@@ -110,6 +115,12 @@ def _split(
     extents = Extents([*fixed, *moving], static, counted)
     asked = with_alternatives(decompose(moving, extents, recursive, asked=True), "or")
     return restricted(roles, [*fixed, *asked], static, extents) or [*fixed, *parts]
+
+
+def _fixed_tables(rules: Sequence[NormalRule]) -> dict[Signature, Table]:
+    """How many atoms the relations of a game have that depend on nothing."""
+    static = static_relations(rules)
+    return _count(project_locals([rule for rule in rules if signature(rule.head) in static]))
 
 
 def _count(rules: Sequence[NormalRule]) -> dict[Signature, Table]:
