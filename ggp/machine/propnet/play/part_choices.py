@@ -26,6 +26,9 @@ MOST_LISTED = 1_000_000
 AT_ONCE = 1 << 15
 """Rows that are looked at together."""
 
+TRIED = 4_096
+"""Rows that are drawn to estimate how many fit."""
+
 MOST_ROUNDS = 4_096
 """How often a lane draws a row that does not fit before its rows are listed."""
 
@@ -77,16 +80,17 @@ class Choices:
 
     def counts(self, rng: np.random.Generator) -> FloatArray:
         """`[L]` how many moves there are: exact where what is drawn apart fits, or where few rows
-        may be drawn; else an estimate without bias, of `AT_ONCE` rows."""
+        may be drawn; else an estimate without bias, of `TRIED` rows."""
         found = self.num_rows.copy()
-        certain = ~self._mixed & self._free | (found <= 1)
+        certain = ~self._mixed & self._free | (found == 0)
         for lane in np.flatnonzero(~certain).tolist():
             lanes = np.full(1, lane)
-            if self._counts[:, lane].prod(dtype=np.float64) <= AT_ONCE:
+            if self._counts[:, lane].prod(dtype=np.float64) <= TRIED:
                 found[lane] = len(self.listed(lanes)[1])
             else:
-                lanes = np.full(AT_ONCE, lane)
-                found[lane] *= self._fits(lanes, self._drawn(lanes, rng)).mean()
+                lanes = np.full(TRIED, lane)
+                share = self._fits(lanes, self._drawn(lanes, rng)).mean()
+                found[lane] *= share or self.drawn(lanes[:1], rng)[1][0] / TRIED
         return found
 
     def listed(self, lanes: IntArray) -> tuple[IntArray, IntArray]:

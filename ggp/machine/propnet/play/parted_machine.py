@@ -79,27 +79,36 @@ class PartedMachine(PropnetMachine):
             match = np.flatnonzero((stepped.percepts[:, role] == wanted) | (wanted == UNKNOWN))
             found = match, stepped.states.take(match)
         match, after = found
-        packed = self._packed(states)[lanes[match]]
-        made = self._moves.spread(joint_moves[match])
-        rows = made[:, self._movers]
-        fit = np.flatnonzero(self._fit(packed, made, np.arange(len(match)), rows))
+        fit = np.flatnonzero(self.fits(states, lanes[match], joint_moves[match]))
         if len(fit) == len(match):
             return match, after
         return match[fit], after.take(fit)
 
     # ---------------------------------------------------------------- parts
 
-    def chance_columns(
-        self, states: States, percepts: IntArray, role: int, rng: np.random.Generator
-    ) -> tuple[list[Ragged], FloatArray]:
+    def count_chance(self, states: States) -> FloatArray:
         """See `InParts`."""
         choices = self._choices(states, self._packed(states))
-        lists = list(choices.lists)
+        return choices.counts(np.random.default_rng(0))
+
+    def fits(self, states: States, lanes: IntArray, joint_moves: IntArray) -> BoolArray:
+        """See `InParts`."""
+        made = self._moves.spread(joint_moves)
+        packed = self._packed(states)[lanes]
+        return self._fit(packed, made, np.arange(len(made)), made[:, self._movers])
+
+    def chance_columns(self, states: States, percepts: IntArray, role: int) -> list[Ragged]:
+        """See `InParts`."""
+        lists = self._lists(states)
         for place, mover in enumerate(self._movers):
             behind = super().legal_behind(states, mover, percepts, role, 1)
             if behind is not None:
                 lists[place] = behind[0]
-        return lists, choices.counts(np.random.default_rng(0))
+        return lists
+
+    def chance_rows(self, moves: IntArray) -> IntArray:
+        """See `InParts`."""
+        return self._moves.rows_made(moves)
 
     def chance_moves(self, rows: IntArray) -> IntArray:
         """See `InParts`."""
@@ -123,27 +132,27 @@ class PartedMachine(PropnetMachine):
         return PartMoves(self._queries, self.parts, self.random_role, self.growing)
 
     def _choices(self, states: States, packed: Packed) -> Choices:
-        lists = [
-            super(PartedMachine, self).legal(states, mover, allow_stuck=True)
-            for mover in self._movers
-        ]
+        lists = self._lists(states)
         apart, nothing = self.parts.apart, self._moves.nothing
         fit = partial(self._fit, packed, self._moves_of_players(states))
         return Choices(lists, apart, nothing, fit, free=self.parts.free)
+
+    def _lists(self, states: States) -> list[Ragged]:
+        """For each place of a row what may be chosen there."""
+        legal = super().legal
+        return [legal(states, mover, allow_stuck=True) for mover in self._movers]
 
     def _moves_of_players(self, states: States) -> IntArray:
         """`[L, roles of the circuit]` some legal moves of the players: what a circuit says of
         moves is right only where everybody makes one."""
         moves = np.zeros((len(states), len(self.circuit.roles)), dtype=np.int64)
         for role, numbers in enumerate(self._moves.numbers[: len(self.roles)]):
-            if role != self.random_role:
+            if role != self.random_role and len(numbers):
                 some = self._some_moves(states, role)
                 moves[:, role] = np.where(some == UNKNOWN, numbers[0], some)
         return moves
 
-    def _fit(
-        self, packed: Packed, players: IntArray, lanes: IntArray, rows: IntArray
-    ) -> BoolArray:
+    def _fit(self, packed: Packed, players: IntArray, lanes: IntArray, rows: IntArray) -> BoolArray:
         """`[K]` whether rows of stand-ins and parts fit in some lanes."""
         moves = players[lanes]
         moves[:, self._movers] = rows
