@@ -25,14 +25,8 @@ FILES = (
         for name in (
             *("circuit", "reports", "build/circuits", "build/gates", "build/builder"),
             *("build/alternatives", "build/aspif", "build/circuit_file", "build/decompose"),
-            *(
-                "parts",
-                "build/parting",
-                "build/demand",
-                "build/differences",
-                "build/extents",
-                "build/ground_program",
-            ),
+            *("parts", "build/families", "build/made_of_parts", "build/parting"),
+            *("build/demand", "build/differences", "build/extents", "build/ground_program"),
             *("build/grounding", "build/lasting", "build/layers", "build/simplify"),
             "build/translate",
         )

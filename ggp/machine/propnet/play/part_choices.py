@@ -32,8 +32,6 @@ TRIED = 4_096
 MOST_ROUNDS = 4_096
 """How often a lane draws a row that does not fit before its rows are listed."""
 
-DOING = "listing the moves of random"
-
 Fits = Callable[[IntArray, IntArray], BoolArray]
 """`[K]` whether rows `[K, 1 + parts]`, given second, fit in lanes `[K]`, given first."""
 
@@ -85,7 +83,7 @@ class Choices:
         certain = ~self._mixed & self._free | (found == 0)
         for lane in np.flatnonzero(~certain).tolist():
             lanes = np.full(1, lane)
-            if self._counts[:, lane].prod(dtype=np.float64) <= TRIED:
+            if self._counts[:, lane].prod(dtype=np.float64) <= AT_ONCE:
                 found[lane] = len(self.listed(lanes)[1])
             else:
                 lanes = np.full(TRIED, lane)
@@ -102,7 +100,8 @@ class Choices:
         sizes = self._counts[:, lanes].prod(axis=0, dtype=np.float64)
         total = float(sizes.sum())
         if total > MOST_LISTED:
-            raise ReasonerLimitError("moves of random in a list", total, DOING)
+            doing = f"listing {total:,.0f} moves of random"
+            raise ReasonerLimitError("moves in a list", MOST_LISTED, doing)
         counts = np.zeros(len(lanes), dtype=np.int64)
         parts = [np.zeros((0, len(self.lists)), dtype=np.int64)]
         whole = sizes.astype(np.int64)
