@@ -16,7 +16,7 @@ from ggp.machine import Machine, build_machine
 from ggp.machine.base import UNKNOWN, States
 from ggp.machine.propnet.build.parting import in_parts
 from ggp.machine.propnet.play import part_choices
-from ggp.machine.propnet.play.parted_machine import PartedMachine
+from ggp.machine.propnet.play.parted_machine import PartedMachine, machine_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 from tests.support.part_sheets import DEAL, SHEETS, SHIPS, STUCK, machine_listing
 
@@ -144,6 +144,18 @@ class TestDrawing:
         assert "(deal left 3 5)" in texts(machine, legal)
         assert machine.move_id("(deal left 3 9)") is None
         assert machine.move_id("left") is None
+
+    def test_joint_moves_are_told_as_in_plain_gdl(self) -> None:
+        machine = machine_of(parted("deal").circuit, is_gdl2=False)
+        row = np.array([[machine.move_id(x) for x in ("wait", "wait", "(deal left 3 5)")]])
+        percepts = machine.step(machine.initial(), row).percepts[0]
+        told = ("(did left wait)", "(did random (deal left 3 5))", "(did right wait)")
+        assert machine.percept_texts(int(percepts[0])) == told
+        assert machine.percept_id(told) == percepts[1]
+        assert machine.percept_id(["(did random (deal left 3 9))"]) is None
+        found = machine.told_moves(percepts[:1])
+        assert found is not None
+        assert (found == row).all()
 
     def test_what_is_illegal_is_told(self) -> None:
         machine = parted("draw")

@@ -40,7 +40,7 @@ from ggp.machine.propnet.build.families import (
 from ggp.machine.propnet.build.made_of_parts import MadeOfParts
 from ggp.machine.propnet.parts import FITS, FREE, NONE, part_role
 
-LISTED = 50_000
+LISTED = 60_000
 """Moves of one kind that are listed, if there are estimated to be no more."""
 
 LEAST_FITTING = 1 / 64

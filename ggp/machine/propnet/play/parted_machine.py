@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 
+from ggp.gdl.program import RANDOM
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Ragged, States
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.parts import parts_of
@@ -127,6 +128,16 @@ class PartedMachine(PropnetMachine):
     def _movers(self) -> list[int]:
         """The roles of the circuit that make the move of `random`."""
         return [self.random_role, *range(self.parts.num_roles, len(self.circuit.roles))]
+
+    def _knows_percepts(self) -> Callable[[str], bool]:
+        known, (begin, end) = super()._knows_percepts(), (f"(did {RANDOM} ", ")")
+
+        def knows(percept: str) -> bool:
+            if known(percept) or self._is_gdl2 or not percept.startswith(begin):
+                return known(percept)
+            return self._moves.id(percept[len(begin) : -len(end)]) is not None
+
+        return knows
 
     def _new_moves(self) -> MoveTable:
         return PartMoves(self._queries, self.parts, self.random_role, self.growing)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import NoReturn
 
@@ -98,8 +98,7 @@ class PropnetMachine:
         self._initial = pack(circuit.initial)
         self.growing = RLock()
         self._moves = self._new_moves()
-        known = percept_names(circuit, is_gdl2=is_gdl2).__contains__
-        self._percepts = PerceptTable(known, self.growing)
+        self._percepts = PerceptTable(self._knows_percepts(), self.growing)
         name = PLAIN if not is_gdl2 else told_by
         self._told = None if name is None else JointMovesTold(name, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
@@ -470,6 +469,10 @@ class PropnetMachine:
         some = np.flatnonzero(legal.counts)
         moves[some] = legal.values[legal.offsets[some]]
         return moves
+
+    def _knows_percepts(self) -> Callable[[str], bool]:
+        """Tells whether there may be a percept."""
+        return percept_names(self.circuit, is_gdl2=self._is_gdl2).__contains__
 
     def _new_moves(self) -> MoveTable:
         return MoveTable(self._queries)
