@@ -212,7 +212,9 @@ def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
     words = words_of(width)
     sizes = np.diff(plan.role_moves[0])
     moves = int(sizes.max())
-    with_parts = int(sizes[plan.chance] + sizes[len(sizes) - len(plan.apart) :].sum())
+    with_parts = 0
+    if plan.chance >= 0:
+        with_parts = int(sizes[plan.chance] + sizes[len(sizes) - len(plan.apart) :].sum())
     return Block(
         aligned_words(plan.num_rows * words),
         aligned_words(3 * words),
