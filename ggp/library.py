@@ -24,6 +24,7 @@ from ggp.gdl.games import find_game, list_games
 from ggp.gdl.program import RANDOM, Program
 from ggp.given import checked_clock, checked_fluent, checked_seed, checked_text, rng_of
 from ggp.machine import Limits, build_machine, role_index
+from ggp.machine.abilities import InParts
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
 from ggp.machine.games import load_program, read_program
 from ggp.machine.spiel.games import SpielProgram, is_spiel
@@ -296,8 +297,10 @@ class State:
 
     def _chosen(self, role: int, given: str | None, rng: np.random.Generator) -> int:
         machine = self._machine
-        legal: list[int] = machine.legal(self._lane, role)[0].tolist()
         name = machine.roles[role]
+        if role == machine.random_role and isinstance(machine, InParts):
+            return self._by_parts(machine, given, rng)
+        legal: list[int] = machine.legal(self._lane, role)[0].tolist()
         if given is not None:
             texts = {machine.move_text(move): move for move in legal}
             move = machine.move_id(given)
@@ -310,6 +313,15 @@ class State:
         if len(legal) > 1:
             raise ConfigError(f"{name} has {len(legal)} legal moves; say which it makes")
         return legal[0]
+
+    def _by_parts(self, machine: InParts, given: str | None, rng: np.random.Generator) -> int:
+        """A move of `random`, whose moves may be too many to list."""
+        if given is None:
+            return int(machine.draw_chance(self._lane, rng)[0])
+        move = self._machine.move_id(given)
+        if move is None or not machine.is_legal_chance(self._lane, np.array([move]))[0]:
+            raise IllegalMoveError(RANDOM, given, [])
+        return move
 
 
 class Seated:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ggp.belief.completion_kernels import joint_of, keep_known
 from ggp.belief.move_models import UNIFORM, MoveModel, log_likelihoods
-from ggp.machine.abilities import Detective
+from ggp.machine.abilities import Detective, InParts
 from ggp.machine.arrays import offsets_of, segment_ids
 from ggp.machine.base import (
     UNKNOWN,
@@ -45,20 +45,40 @@ class Learnt(NamedTuple):
 
 
 @dataclass(frozen=True)
+class _MadeOf:
+    """Makes joint moves of columns, of which the last are parts of moves of `random`."""
+
+    machine: InParts
+    random_role: int
+    num_roles: int
+
+    def joint(self, columns: IntArray) -> IntArray:
+        """`[K, R]` of `[K, R + parts]`."""
+        joint_moves = np.ascontiguousarray(columns[:, : self.num_roles])
+        rows = np.delete(columns, [j for j in range(self.num_roles) if j != self.random_role], 1)
+        joint_moves[:, self.random_role] = self.machine.chance_moves(rows)
+        return joint_moves
+
+
+@dataclass(frozen=True)
 class OpenMoves:
     """What each role may have done in each of L lanes.
 
     Attributes:
-        moves: for each role the lists of its open moves: ours is the move we know was made.
-        log_probabilities: for each role the log of the prior of each of these moves: 0 for a
-            move we chose, -log(our legal moves) for one that was drawn for us.
+        moves: for each role the lists of its open moves: ours is the move we know was made. Where
+            moves of `random` are made part by part (`InParts`), a list for each part follows.
+        log_probabilities: for each list the log of the prior of each of its moves: 0 for a move we
+            chose, -log(our legal moves) for one that was drawn for us, 0 for parts but the first.
         counts: `[L]` number of completions, as a float because it may be huge (up to
-            `MOST_COMPLETIONS`); 0 where the lane cannot go on as the evidence says.
+            `MOST_COMPLETIONS`); 0 where the lane cannot go on as the evidence says. Parts of some
+            completions may not fit together: these match nothing (`completions.step_matching`).
+        made_of: what makes moves of parts, None where there are none.
     """
 
     moves: list[Ragged]
     log_probabilities: list[FloatArray]
     counts: FloatArray
+    made_of: _MadeOf | None = None
 
     def joint(self, lanes: IntArray, numbers: IntArray) -> tuple[IntArray, FloatArray]:
         """`[K, R]` completions numbered within their lanes, and `[K]` log of their priors."""
@@ -66,7 +86,11 @@ class OpenMoves:
         log_priors = np.empty(len(lanes))
         to_joint = joint_of.for_steps(joint_moves.size)
         to_joint(lanes, numbers, *self._end_to_end, joint_moves, log_priors)
-        return joint_moves, log_priors
+        return self._whole(joint_moves), log_priors
+
+    def _whole(self, columns: IntArray) -> IntArray:
+        """`[K, R]` joint moves whose parts are made."""
+        return columns if self.made_of is None else self.made_of.joint(columns)
 
     @cached_property
     def _end_to_end(self) -> tuple[IntArray, IntArray, FloatArray]:
@@ -86,7 +110,7 @@ class OpenMoves:
             at = moves.offsets[lanes] + rng.integers(0, moves.counts[lanes])
             chosen[:, j] = moves.values[at]
             log_priors += self.log_probabilities[j][at]
-        return chosen, log_priors
+        return self._whole(chosen), log_priors
 
 
 def open_moves(
@@ -106,11 +130,19 @@ def open_moves(
         views: `[L, R]` what every role knew before the turn, where that is known.
     """
     moves, log_probabilities = [], []
+    parts: list[Ragged] = []
     counts = np.ones(len(states))
     told = machine.told_moves(evidence.percepts)
     for j in range(len(machine.roles)):
         behind = _behind(machine, role, j, states, evidence.percepts, model)
-        if behind is not None:
+        if j == machine.random_role and isinstance(machine, InParts):
+            known = None if told is None else told[:, j]
+            options, *parts = _columns(machine, states, evidence.percepts, role, known)
+            logs = -np.log(np.maximum(machine.count_chance(states), 1.0))
+            logs = np.repeat(logs, options.counts)
+            for each in parts:
+                counts = np.minimum(counts * each.counts, MOST_COMPLETIONS)
+        elif behind is not None:
             options, logs = behind
         elif j == machine.random_role:
             options, logs = _possible(machine.chance(states))
@@ -127,12 +159,38 @@ def open_moves(
             # What we chose is certain; what was drawn for us keeps 1 / (our legal moves there).
             chosen = (evidence.moves != UNKNOWN) & (evidence.refused == UNKNOWN)
             logs[chosen[segment_ids(options.offsets)]] = 0.0
-        if told is not None:
+        if told is not None and not (j == machine.random_role and parts):
             options, logs = _only_known(options, logs, told[:, j])
         counts = np.minimum(counts * options.counts, MOST_COMPLETIONS)
         moves.append(options)
         log_probabilities.append(logs)
-    return OpenMoves(moves, log_probabilities, counts)
+    if not parts:
+        return OpenMoves(moves, log_probabilities, counts)
+    moves += parts
+    log_probabilities += [np.zeros(len(each.values)) for each in parts]
+    assert isinstance(machine, InParts)
+    assert machine.random_role is not None
+    made_of = _MadeOf(machine, machine.random_role, len(machine.roles))
+    return OpenMoves(moves, log_probabilities, counts, made_of)
+
+
+def _columns(
+    machine: InParts, states: States, percepts: IntArray, role: int, known: IntArray | None
+) -> list[Ragged]:
+    """What moves of `random` may be made of, by what a role sees: stand-ins, then each part.
+
+    Args:
+        known: `[L]` the move, if percepts tell it, else `UNKNOWN`.
+    """
+    columns = machine.chance_columns(states, percepts, role)
+    if known is None:
+        return columns
+    rows = np.full((len(known), len(columns)), UNKNOWN, dtype=np.int64)
+    rows[known != UNKNOWN] = machine.chance_rows(known[known != UNKNOWN])
+    return [
+        _only_known(each, np.zeros(len(each.values)), rows[:, place])[0]
+        for place, each in enumerate(columns)
+    ]
 
 
 def _behind(

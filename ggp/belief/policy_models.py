@@ -23,6 +23,7 @@ from ggp.belief.move_models import Known, PathModel
 from ggp.belief.open_moves import Learnt, open_moves
 from ggp.belief.paths import PathTree
 from ggp.belief.strategies import Strategy, history_of
+from ggp.machine.abilities import InParts
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine
 
 PRIOR_COUNTS = 2.0
@@ -176,6 +177,8 @@ def ends_of(
     joint_moves, log_priors = options.joint(rows, numbers)
     stepped = machine.step(states.take(rows), joint_moves)
     keep = machine.terminal(stepped.states)
+    if isinstance(machine, InParts):
+        keep &= machine.fits(states, rows, joint_moves)
     if percepts != UNKNOWN:
         keep &= stepped.percepts[:, bag.role] == percepts
     if goal is not None and keep.any():

@@ -17,6 +17,7 @@ from ggp.belief.open_moves import Learnt, open_moves
 from ggp.belief.paths import PathTree
 from ggp.belief.resample import log_sums
 from ggp.belief.segments import Segments, depleted_segments, initial_segments, join
+from ggp.machine.abilities import InParts
 from ggp.machine.arrays import first_seen_columns, offsets_of
 from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
 
@@ -68,6 +69,8 @@ def walk(
         stepped = machine.step(states.take(lanes), joint)
         stepped_lanes += len(lanes)
         kept = ~machine.terminal(stepped.states)
+        if isinstance(machine, InParts):
+            kept &= machine.fits(states, lanes, joint)
         if seen != UNKNOWN:
             kept &= stepped.percepts[:, role] == seen
         on = np.flatnonzero(kept)

@@ -174,6 +174,8 @@ def info(ctx: click.Context, game: str, backend: str, limits: Limits, as_json: b
 
 
 def _describe(program: Program, machine: Machine) -> dict[str, Any]:
+    from ggp.search.moves import MoveLists
+
     start = machine.initial()
     return {
         "game": program.source.name,
@@ -187,7 +189,7 @@ def _describe(program: Program, machine: Machine) -> dict[str, Any]:
         "warnings": len(program.diagnostics),
         "initial_fluents": len(machine.fluents(start)[0]),
         "legal_moves": {
-            role: len(machine.legal(start, number, allow_stuck=True).values)
+            role: int(MoveLists(machine, start, number).counts[0])
             for number, role in enumerate(machine.roles)
         },
         "digest": program.digest,

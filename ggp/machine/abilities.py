@@ -151,6 +151,49 @@ class Detective(Protocol):
 
 
 @runtime_checkable
+class InParts(Protocol):
+    """A machine that makes moves of `random` part by part, because they are too many to list.
+
+    `Machine.legal` and `Machine.chance` list them up to a bound, and raise `ReasonerLimitError`
+    beyond it. A move is a *row* of 1 + K numbers here, of which not all that may be chosen fit
+    together.
+    """
+
+    def draw_chance(self, states: States, rng: np.random.Generator) -> IntArray:
+        """`[L]` a move of `random` in each lane, by chance; `UNKNOWN` where it has none."""
+        ...
+
+    def count_chance(self, states: States) -> FloatArray:
+        """`[L]` how many moves `random` has: exact, or where that would take too long an estimate
+        without bias; 0 only where there is none."""
+        ...
+
+    def is_legal_chance(self, states: States, moves: IntArray) -> BoolArray:
+        """`[L]` whether a move is legal for `random` in each lane."""
+        ...
+
+    def fits(self, states: States, lanes: IntArray, joint_moves: IntArray) -> BoolArray:
+        """`[K]` whether joint moves made of what may be chosen in some lanes fit together."""
+        ...
+
+    def chance_columns(self, states: States, percepts: IntArray, role: int) -> list[Ragged]:
+        """For each place of a row what may be chosen there, and may be behind what a role sees.
+
+        Args:
+            percepts: `[L]` what the role sees after the move, `UNKNOWN` if that is not known.
+        """
+        ...
+
+    def chance_rows(self, moves: IntArray) -> IntArray:
+        """`[K, 1 + parts]` rows of moves of `random`."""
+        ...
+
+    def chance_moves(self, rows: IntArray) -> IntArray:
+        """`[K]` the moves that have these rows."""
+        ...
+
+
+@runtime_checkable
 class FluentBits(Protocol):
     """A machine that tells in batches which fluents hold."""
 

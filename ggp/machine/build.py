@@ -49,12 +49,12 @@ def _propnet(
     demand_compiler()
     try:
         from ggp.machine.propnet.build.circuits import build
-        from ggp.machine.propnet.play.propnet_machine import PropnetMachine
+        from ggp.machine.propnet.play.parted_machine import machine_of
     except ImportError as error:  # numba is imported later, and clingo elsewhere
         raise InstallationError(str(error)) from error
 
-    def machine_of(built: Built) -> Machine:
-        machine = PropnetMachine(
+    def laid_out(built: Built) -> Machine:
+        machine = machine_of(
             built.circuit,
             is_gdl2=program.is_gdl2,
             told_by=told_by(program),
@@ -73,11 +73,11 @@ def _propnet(
             raise error.because(told_growth(program)) from None
 
     try:
-        return machine_of(built())
+        return laid_out(built())
     except (IndexError, KeyError, ValueError) as error:
         # What was stored is a circuit, but not one of these rules.
         _log.info("the circuit of %s is made anew: %r", program.source.name, error)
-        return machine_of(built(anew=True))
+        return laid_out(built(anew=True))
 
 
 def _openspiel(program: Program, limits: Limits, ready: bool) -> Machine:
@@ -253,10 +253,11 @@ def tell_moves(machine: Machine, program: Program, limits: Limits | None = None)
     """
     if machine.backend == "prolog":
         return _prolog(replace(program, is_gdl2=False), limits or Limits(), True)
+    from ggp.machine.propnet.play.parted_machine import machine_of
     from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 
     assert isinstance(machine, PropnetMachine)
-    told = PropnetMachine(machine.circuit, is_gdl2=False, reports=machine.reports)
+    told = machine_of(machine.circuit, is_gdl2=False, reports=machine.reports)
     told.lay_out()
     told.warm_up()
     return told

@@ -15,8 +15,9 @@ FILES = (
     *(
         f"propnet/play/{name}"
         for name in (
-            *("block_playouts", "blocks", "choice", "cones", "fusing", "kernels", "layout"),
-            *("matching", "narrow", "order", "phases", "reach", "tapes", "vector_code", "vectors"),
+            *("block_playouts", "blocks", "choice", "cones", "drawing", "fusing", "kernels"),
+            *("layout", "matching", "narrow", "order", "phases", "reach", "tapes"),
+            *("vector_code", "vectors"),
         )
     ),
     "../belief/completion_kernels",

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from ggp.belief import UNIFORM, MoveModel, log_likelihoods
-from ggp.machine.arrays import segment_ids
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
+from ggp.machine.abilities import InParts
+from ggp.machine.arrays import offsets_of, segment_ids
+from ggp.machine.base import (
+    UNKNOWN,
+    BoolArray,
+    Chance,
+    FloatArray,
+    IntArray,
+    Machine,
+    Ragged,
+    States,
+)
+
+_MOST_COUNTED = 1 << 62
 
 _TABLE_PLACES = 1 << 20
 """Moves are looked up in a table if it is not larger than this."""
@@ -20,8 +34,8 @@ class MoveLists:
         model: how a role other than `random` moves.
         paths: `[U]` what the role knows in each lane, where that is known.
 
-    Attributes:
-        moves: the lists.
+    Where moves of `random` are made part by part (`InParts`) they are listed only if somebody looks
+    at the lists, and a move is its own position.
     """
 
     def __init__(
@@ -34,7 +48,10 @@ class MoveLists:
     ) -> None:
         self._machine, self._states, self._role = machine, states, role
         self._ends: FloatArray | None = None
-        if role == machine.random_role:
+        self._drawer: InParts | None = None
+        if role == machine.random_role and isinstance(machine, InParts):
+            self._drawer = machine
+        elif role == machine.random_role:
             chance = machine.chance(states)
             self.moves = Ragged(chance.offsets, chance.moves)
             sizes = self.moves.counts
@@ -45,7 +62,23 @@ class MoveLists:
             if model is not UNIFORM:
                 likely = log_likelihoods(model, machine, states, role, self.moves, paths)
                 self._ends = np.cumsum(np.exp(likely))
-        self.counts = self.moves.counts
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """`[U]` how long each list is."""
+        if self._drawer is None:
+            return self.moves.counts
+        counts = np.ceil(self._drawer.count_chance(self._states))
+        return np.minimum(counts, _MOST_COUNTED).astype(np.int64)
+
+    @cached_property
+    def moves(self) -> Ragged:
+        """The lists.
+
+        Raises:
+            ReasonerLimitError: they are too long.
+        """
+        return Ragged(*self._machine.chance(self._states)[:2])
 
     def draw(self, lanes: IntArray, rng: np.random.Generator) -> IntArray:
         """`[K]` position of a random move in the list of each of some lanes.
@@ -53,10 +86,15 @@ class MoveLists:
         Raises:
             NoLegalMoveError: there is no move in one of these lanes, which is not terminal.
         """
-        sizes = self.counts[lanes]
+        drawn = None
+        if self._drawer is not None:
+            drawn = self._drawer.draw_chance(self._states.take(lanes), rng)
+        sizes = self.counts[lanes] if drawn is None else drawn != UNKNOWN
         if not sizes.all():
             # Asked once more without `allow_stuck`: this raises, and says where.
             self._machine.legal(self._states.take(lanes[sizes == 0]), self._role)
+        if drawn is not None:
+            return drawn
         points = rng.random(len(lanes))
         if self._ends is None:
             return (points * sizes).astype(np.int64)
@@ -64,6 +102,9 @@ class MoveLists:
 
     def find(self, lanes: IntArray, moves: IntArray) -> IntArray:
         """`[K]` position of a move in the list of a lane, -1 where it is not there."""
+        if self._drawer is not None:
+            legal = self._drawer.is_legal_chance(self._states.take(lanes), moves)
+            return np.asarray(np.where(legal, moves, -1))
         values = self.moves.values
         if not len(values):
             return np.full(len(lanes), -1, dtype=np.int64)
@@ -86,6 +127,8 @@ class MoveLists:
 
     def at(self, lanes: IntArray, positions: IntArray) -> IntArray:
         """`[K]` the moves at positions in the lists of lanes."""
+        if self._drawer is not None:
+            return positions
         return np.asarray(self.moves.values[self.moves.offsets[lanes] + positions])
 
 
@@ -124,8 +167,37 @@ def random_moves(
     return lists.at(lanes, lists.draw(lanes, rng))
 
 
+def some_chance(machine: Machine, states: States, most: int) -> Chance:
+    """The moves of `random` as `Machine.chance` gives them; where they are made part by part, and
+    are more than `most`, so many that are drawn instead."""
+    if not isinstance(machine, InParts):
+        return machine.chance(states)
+    counts = np.minimum(machine.count_chance(states), most + 1).astype(np.int64)
+    few = np.flatnonzero(counts <= most)
+    many = np.repeat(np.flatnonzero(counts > most), most)
+    listed = machine.chance(states.take(few))
+    drawn = machine.draw_chance(states.take(many), np.random.default_rng(0))
+    counts = np.minimum(counts, most)
+    counts[few] = np.diff(listed.offsets)
+    owner = np.repeat(np.arange(len(counts)), counts)
+    moves = np.empty(len(owner), dtype=np.int64)
+    is_listed = np.isin(owner, few)
+    moves[is_listed], moves[~is_listed] = listed.moves, drawn
+    return Chance(offsets_of(counts), moves, 1.0 / counts[owner])
+
+
+def check_not_stuck(machine: Machine, states: States, role: int) -> None:
+    """Raise `NoLegalMoveError` where a role has no legal move in a lane that is not over."""
+    if role != machine.random_role or not isinstance(machine, InParts):
+        machine.legal(states, role)
+    elif (stuck := np.flatnonzero(machine.count_chance(states) == 0)).size:
+        machine.legal(states.take(stuck), role)
+
+
 def is_legal(machine: Machine, states: States, role: int, moves: IntArray) -> BoolArray:
     """`[L]` whether each lane's move is legal for the role."""
+    if role == machine.random_role and isinstance(machine, InParts):
+        return machine.is_legal_chance(states, moves)
     legal = machine.legal(states, role, allow_stuck=True)
     owner = segment_ids(legal.offsets)
     found = np.zeros(len(moves), dtype=np.bool_)

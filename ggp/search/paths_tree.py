@@ -21,6 +21,7 @@ from ggp.machine.arrays import first_seen, offsets_of
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
 from ggp.search.anytime import Deadline, check, time_left
 from ggp.search.growth_kernels import add_worlds
+from ggp.search.moves import some_chance
 from ggp.search.node_table import MOST_ACTIONS, NodeTable
 from ggp.search.proof_kernels import prove
 from ggp.search.regret_kernels import learn_regrets
@@ -49,6 +50,9 @@ MOST_WORLDS = 500_000
 
 MOST_DEPTH = 1000
 """Joint moves of a lane in the tree; strangers' games may not terminate."""
+
+MOST_CHANCE = 64
+"""Moves of `random` that a world has where they are too many to list."""
 
 STRAGGLERS = 32
 """When less than this part of a wave still walks on, it is played out where it is: a step of few
@@ -308,7 +312,7 @@ class PathsTree:
         at = 0
         for role in range(self._num_roles):
             if role == machine.random_role:
-                found = machine.chance(states)
+                found = some_chance(machine, states, MOST_CHANCE)
                 starts, values, probabilities = found
             else:
                 starts, values = machine.legal(states, role, allow_stuck=True)

@@ -22,7 +22,7 @@ from ggp.machine.base import Machine, States
 from ggp.players import Decision, Player
 from ggp.players.player import Learning
 from ggp.search.anytime import Deadline
-from ggp.search.moves import is_legal, random_moves
+from ggp.search.moves import check_not_stuck, is_legal, random_moves
 from match_runner.match.apart import GoneError, Patience, PlayerApart, RaisedApartError
 from match_runner.match.apart_worker import states_visited
 from match_runner.match.guests import Guest, LeftError, NoAnswerError, Watcher
@@ -239,7 +239,7 @@ class _Match:
     def _play_turn(self) -> None:
         machine, roles = self._machine, range(len(self._machine.roles))
         for role in roles:
-            machine.legal(self._state, role)  # raises where a role is stuck
+            check_not_stuck(machine, self._state, role)
         time.sleep(self._conditions.pause_s)
         for apart in self._apart():
             apart.get_ready()  # before anybody's clock runs

@@ -10,6 +10,7 @@ from ggp.machine import Machine, build_machine
 from ggp.machine.base import States
 from ggp.machine.games import load_program, read_program
 from ggp.machine.spiel.games import refuse_files
+from ggp.search.moves import is_legal
 from match_runner.match.records import MatchRecord, TurnRecord
 
 
@@ -63,7 +64,7 @@ def _next(machine: Machine, state: States, turn: TurnRecord) -> States:
     for role, name in enumerate(machine.roles):
         text = turn.joint_move[name]
         move = machine.move_id(text)
-        if move is None or move not in machine.legal(state, role).values:
+        if move is None or not is_legal(machine, state, role, np.array([move]))[0]:
             raise MatchError(f"{text} is not legal for {name}")
         moves.append(move)
     stepped = machine.step(state, np.array([moves], dtype=np.int64))

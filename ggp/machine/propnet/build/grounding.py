@@ -18,14 +18,17 @@ from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
 from ggp.gdl.dependencies import static_relations
 from ggp.gdl.growth import terms_grow
 from ggp.gdl.program import NormalRule, Program, value_order
+from ggp.gdl.terms import signature
 from ggp.gdl.what_grows import what_grows
 from ggp.libraries import demand_library
 from ggp.machine.base import Limits
 from ggp.machine.propnet.build.aspif import AspifReader, Ground
+from ggp.machine.propnet.build.decompose import project_locals
 from ggp.machine.propnet.build.extents import Extents, table_of
 from ggp.machine.propnet.build.forecast import Counter, Forecast, Watch, forecast, too_many
 from ggp.machine.propnet.build.ground_program import ALWAYS, GroundProgram, Named
 from ggp.machine.propnet.build.lasting import lasting_fluents
+from ggp.machine.propnet.build.parting import LISTED, in_parts
 from ggp.machine.propnet.build.simplify import NEVER, simplify
 from ggp.machine.propnet.build.splits import (
     MOST_FACTS,
@@ -63,12 +66,20 @@ _WITH_ROLE = frozenset({"does", "legal", "sees"})
 _TOKEN = re.compile(r"f?([0-9]+)(\()?|,")
 
 
-def ground(program: Program, *, split: bool = True, watch: Watch | None = None) -> GroundProgram:
+def ground(
+    program: Program,
+    *,
+    split: bool = True,
+    listed: float | None = LISTED,
+    watch: Watch | None = None,
+) -> GroundProgram:
     """The ground rules of a game.
 
     Args:
         program: normalised rules.
         split: whether to split rules where that gives fewer ground rules.
+        listed: moves of `random` of one kind that are listed; more are made part by part, if they
+            can be (see `parting`). None for any number.
         watch: who is told how it goes; None to go on however many rules there are.
 
     Raises:
@@ -76,6 +87,8 @@ def ground(program: Program, *, split: bool = True, watch: Watch | None = None) 
         ReasonerLimitError: a term is too large, terms grow for ever, or rules become too many.
         MemoryError: there is not enough memory.
     """
+    if listed is not None:
+        program = _in_parts(program, listed)
     fixed = _Fixed(program.roles, watch)
     found = None
     if split and watch is not None:
@@ -107,7 +120,7 @@ def foresee(program: Program, limits: Limits) -> Forecast:
         limits: where they are expected to be far too many for these, it is looked at whether
             fewer do.
     """
-    return _foresee(program, limits, _counted)[0]
+    return _foresee(_in_parts(program), limits, _counted)[0]
 
 
 def _foreseen(program: Program, watch: Watch, count: Count) -> Split | None:
@@ -176,6 +189,17 @@ class _Fixed:
         # Clingo closes the file when nobody knows of the program any more.
         del clingo_
         return self._reader.result()
+
+
+def _in_parts(program: Program, listed: float = LISTED) -> Program:
+    """The rules in which `random` makes moves part by part, if there are too many to list."""
+
+    def fixed_tables() -> Tables:
+        static = static_relations(program.rules)
+        fixed = [rule for rule in program.rules if signature(rule.head) in static]
+        return _counted(project_locals(fixed))
+
+    return in_parts(program, fixed_tables, listed)
 
 
 class _TermTooLarge(Exception):

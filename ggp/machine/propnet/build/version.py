@@ -25,6 +25,7 @@ FILES = (
         for name in (
             *("circuit", "reports", "build/circuits", "build/gates", "build/builder"),
             *("build/alternatives", "build/aspif", "build/circuit_file", "build/decompose"),
+            *("parts", "build/families", "build/made_of_parts", "build/parting"),
             *("build/demand", "build/differences", "build/extents", "build/forecast"),
             *("build/ground_program", "build/sizes", "build/splits"),
             *("build/grounding", "build/lasting", "build/layers", "build/simplify"),

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.circuit import TRUE, Circuit
 from ggp.machine.propnet.optimise.guesses import Guess
 from ggp.machine.propnet.optimise.knowledge import moves_of_roles
 from ggp.machine.propnet.optimise.solver import Additions, Example, Limit, Solver
 from ggp.machine.propnet.optimise.work import Work
+from ggp.machine.propnet.parts import parts_of
 
 REFUTE_CONFLICTS = 1_000
 TOGETHER_CONFLICTS = 300
@@ -85,7 +86,10 @@ class _Step:
         self._guesses = guesses
         self._retractable = retractable
         self._left = dict.fromkeys(range(len(guesses)))
+        fits = parts_of(circuit).fits
         roots = [circuit.terminal, *(x for each in circuit.legal for x in each.literals.tolist())]
+        if fits != TRUE:
+            roots.append(fits)
         for guess in guesses:
             roots += [int(circuit.next[(x >> 1) - 1]) for x in guess.literals]
         self._work = work
@@ -94,6 +98,9 @@ class _Step:
         self._fails: list[int] = []
         with self._solver.add() as add:
             assume_legal_moves(circuit, self._solver, add)
+            # Only here: passes that change gates must keep what says whether moves fit.
+            if fits != TRUE:
+                add.forbid([-self._solver.sign(fits)])
             for guess in known:
                 sign = [self._solver.sign(x) for x in guess.literals]
                 add.forbid([_wrong(guess, sign, add)])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ggp.machine.arrays import take_segments
 from ggp.machine.propnet.circuit import Circuit, Literals, Loop
 from ggp.machine.propnet.optimise.draft import gates_of
+from ggp.machine.propnet.parts import parts_of
 
 Words = NDArray[np.uint64]
 """64 lanes a word."""
@@ -168,7 +169,10 @@ def _level(circuit: Circuit, places: Sequence[int]) -> _Level:
 def sample(
     circuit: Circuit, nets_wanted: range, *, num_words: int, num_steps: int, seed: int
 ) -> Samples:
-    """Play random matches in 64 lanes a word; where one is over, another begins."""
+    """Play random matches in 64 lanes a word; where one is over, another begins.
+
+    Where moves do not fit (see `Parts`), others are drawn in the next step.
+    """
     rng = np.random.default_rng(seed)
     evaluator = Evaluator(circuit)
     num_fluents = len(circuit.fluents)
@@ -176,6 +180,7 @@ def sample(
     running = np.zeros((num_steps, num_words), dtype=np.uint64)
     initial = np.where(circuit.initial, _ONES, np.uint64(0))[:, None]
     terminal = np.array([circuit.terminal], dtype=np.int32)
+    fits = np.array([parts_of(circuit).fits], dtype=np.int32)
     states = np.tile(initial, num_words)
     nets = np.zeros((evaluator.num_nets, num_words), dtype=np.uint64)
     for step in range(num_steps):
@@ -192,9 +197,11 @@ def sample(
         nets[1 + num_fluents : first] &= going
         evaluator.act(nets)
         values[:, step] = nets[nets_wanted.start : nets_wanted.stop]
-        running[step] = going
+        fit = read_words(nets, fits)[0]
+        running[step] = going & fit
         # Lanes that are over or stuck begin anew, so that all lanes go on telling something.
-        states = read_words(nets, circuit.next) & going | initial & ~going
+        states = read_words(nets, circuit.next) & going & fit | states & going & ~fit
+        states |= initial & ~going
     return Samples(values, running)
 
 

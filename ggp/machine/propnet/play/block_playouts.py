@@ -30,12 +30,9 @@ from ggp.machine.propnet.play.choice import (
     GROUP,
     POSSIBLE,
     clear_left,
-    count_legal,
-    draw_below,
     literal,
-    make_all,
-    pick,
 )
+from ggp.machine.propnet.play.drawing import draw_chance, draw_moves
 from ggp.machine.propnet.play.kernels import run_tape
 from ggp.machine.propnet.play.tapes import I32, U64, Wires
 from ggp.machine.propnet.play.vectors import (
@@ -364,7 +361,9 @@ def move_lanes(
     if at[MADE] != (variant > 0):
         _clear_moves(plan, block, width)
         at[MADE] = variant > 0
-    for role in range(plan.role_moves.shape[1] - 1):
+    for role in range(plan.role_moves.shape[1] - 1 - len(plan.apart)):
+        if role == plan.chance:
+            continue
         first = plan.role_moves[variant, role]
         end = plan.role_moves[variant, role + 1]
         given = at[FRESH] and role == queue.role
@@ -373,12 +372,14 @@ def move_lanes(
             at[FRESH] = 0
             lanes = but_not(lanes, _legal_given(plan.legal, rows, block.given, first, end, width))
         store(masks, 2 * words, lanes)
-        stuck = _draw_moves(plan, block, first, end, width)
+        stuck = draw_moves(plan, block, first, end, width)
         if stuck:
             _lose(queue, block, words)
         if given:
             block.groups[first // GROUP : end // GROUP] = POSSIBLE
             _make_given(plan.move_rows, rows, block.given, first, end, width)
+    if plan.chance >= 0 and draw_chance(plan, block, variant, width):
+        _lose(queue, block, words)
     for part in range(plan.act_parts[variant], plan.act_parts[variant + 1]):
         run_tape(plan.act, part, rows, masks, width)
         _update(plan, part, rows, load(masks, 0, width), width)
@@ -434,40 +435,3 @@ def _make_given(
         drawn = but_not(load(rows, row, width), lanes)
         store(rows, row, bor(drawn, load(given, place, width)))
         store(given, place, none)
-
-
-@inlined
-def _draw_moves(
-    plan: PlayoutPlan, block: Block, first: int, end: int, width: tuple[int, ...]
-) -> bool:
-    """Make random moves of a role in the lanes of the third mask, and anything in others.
-
-    Returns:
-        whether lanes had no move: they no longer play on, and are the third mask now.
-    """
-    out_of_line()
-    words = words_of(width)
-    rows, masks, planes, groups = block.rows, block.masks, block.planes, block.groups
-    legal, move_rows = plan.legal, plan.move_rows
-    lanes = load(masks, 2 * words, width)
-    used = count_legal(rows, legal, first, end, lanes, plan.always, groups, planes, width)
-    any_move = load(planes, 0, width)
-    for j in range(1, used):
-        any_move = bor(any_move, load(planes, j * words, width))
-    stuck = but_not(lanes, any_move)
-    lanes = band(lanes, any_move)
-    # Other lanes hold states that cannot be reached, of which circuits may say anything:
-    # what random bits are used for must not depend on them.
-    while used > 1 and not reduce_or(band(load(planes, (used - 1) * words, width), lanes)):
-        used -= 1
-    # At most one legal move in every lane: what is legal is what is made.
-    if used == 1:
-        make_all(rows, legal, first, end, move_rows, groups, width)
-    else:
-        draw_below(planes, used, lanes, block.rng, width)
-        pick(rows, legal, first, end, move_rows, groups, planes, used, width)
-    if not reduce_or(stuck):
-        return False
-    store(masks, 2 * words, stuck)
-    store(masks, 0, but_not(load(masks, 0, width), stuck))
-    return True

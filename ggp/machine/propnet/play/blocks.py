@@ -42,6 +42,7 @@ class PlayoutPlan(NamedTuple):
 
     Attributes:
         look: terminal and legal, from the state.
+        fit: whether moves go together, after `look` and before `act`, see `Parts`.
         act: the next state, from state and moves, after `look`. After each part, some fluents are
             overwritten that later parts do not read (see `updates`).
         judge: goals, after `look` and before `act`; where there are phases, between two steps.
@@ -56,8 +57,8 @@ class PlayoutPlan(NamedTuple):
         asked: `[V - 1]` all ones or zeros: whether a phase is one of these fluents at all.
         refill: `[V]` new lanes are let in when no more than this number of 1,024 play on.
         phases: `[V - 1, S]` all ones or zeros: what they are in each phase. Of the V variants the
-            first is for any state, and each of the others for a phase: parts of `look` and `act`,
-            and what follows.
+            first is for any state, and each of the others for a phase: parts of `look`, `fit` and
+            `act`, and what follows.
         act_parts: `[V + 1]` where the parts of `act` of each variant begin.
         changed: `[C]` rows of the fluents that may change, part by part of `act`.
         change_ends: `[P + 1]` where those of each part begin.
@@ -74,9 +75,16 @@ class PlayoutPlan(NamedTuple):
         goals: literals.
         goal_values: the number each counts as.
         turns: steps after which it may be the same role's turn again.
+        fits: `[V]` literals.
+        chance: role of `random` where its moves have parts, else -1.
+        apart: `[K]` of parts, the last roles: see `Parts`.
+        nothing: `[K]` place of having no such part among the moves of each part, -1 for none.
+        drawn: like `legal`; of parts that are drawn apart, but for the first, the rows of what is
+            left.
     """
 
     look: Tape
+    fit: Tape
     act: Tape
     judge: Tape
     num_rows: int
@@ -101,6 +109,11 @@ class PlayoutPlan(NamedTuple):
     goals: Wires
     goal_values: NDArray[np.float64]
     turns: int
+    fits: Wires
+    chance: int
+    apart: NDArray[np.int64]
+    nothing: NDArray[np.int64]
+    drawn: Wires
 
 
 @by_reference
@@ -156,6 +169,7 @@ class Block(NamedTuple):
         rng: `[2, W]`.
         planes: `[3 * MAX_PLANES, W]` scratch.
         given: rows of the first moves that are given.
+        kept: rows of moves with parts, while other lanes draw again.
         groups: what each group of moves is, see `choice.IDLE`.
         square: `[64]` scratch.
         bounds: `[MOST_RUNS + 1]` where the runs begin that are played one after the other, as
@@ -171,6 +185,7 @@ class Block(NamedTuple):
     rng: U64
     planes: U64
     given: U64
+    kept: U64
     groups: Groups
     square: U64
     bounds: NDArray[np.int64]
@@ -195,7 +210,11 @@ MOST_RUNS = 64
 def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
     """A block to play with, after `begin`."""
     words = words_of(width)
-    moves = int(np.diff(plan.role_moves[0]).max())
+    sizes = np.diff(plan.role_moves[0])
+    moves = int(sizes.max())
+    with_parts = 0
+    if plan.chance >= 0:
+        with_parts = int(sizes[plan.chance] + sizes[len(sizes) - len(plan.apart) :].sum())
     return Block(
         aligned_words(plan.num_rows * words),
         aligned_words(3 * words),
@@ -204,6 +223,7 @@ def new_block(plan: PlayoutPlan, width: tuple[int, ...]) -> Block:
         aligned_words(2 * words),
         aligned_words(3 * MAX_PLANES * words),
         aligned_words(moves * words),
+        aligned_words(with_parts * words),
         aligned_words(-(-len(plan.always) // 8)).view(np.uint8),
         aligned_words(64),
         aligned_words(MOST_RUNS + 1).view(np.int64),

@@ -59,8 +59,12 @@ class MoveTable:
         first = self._queries.first_move_row + self._queries.role_moves[:-1, None]
         return list(np.where(self.rows < 0, -1, self.rows - first).astype(np.int32))
 
+    def spread(self, joint_moves: IntArray) -> IntArray:
+        """Joint moves of the game as those of the circuit, which may have more roles."""
+        return joint_moves
+
     def rows_of(self, joint_moves: IntArray, num_lanes: int) -> I32:
-        """`[L, R]` row in `Queries.step` of each move.
+        """`[L, R]` row in `Queries.step` of each move of the circuit's roles.
 
         Raises:
             MachineError: they have another shape, or are no moves of these roles.

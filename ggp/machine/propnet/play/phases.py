@@ -201,6 +201,7 @@ def _assuming(circuit: Circuit, known: Mapping[int, bool]) -> Circuit:
         literals=literals[:num_literals],
         next=now(circuit.next),
         legal=tuple(replace(each, literals=now(each.literals)) for each in circuit.legal),
+        sees=tuple(replace(each, literals=now(each.literals)) for each in circuit.sees),
         terminal=int(now(np.array([circuit.terminal], dtype=np.int32))[0]),
     )
 

@@ -5,6 +5,7 @@ They stay in one set of rows from the first step to the last:
     look    is it over, and what is legal?       each step
     judge   goals, from gates of `look`          when enough lanes have ended; of games with
                                                  phases from the state alone, after `act`
+    fit     of moves that are made part by part: do they go together?     each step
     act     the next state, from gates of `look` and the moves just made     each step
 
 and have no rows for fluents that neither `look` nor `judge` depends on, now or in a later state,
@@ -24,6 +25,7 @@ from ggp.gdl.program import RANDOM
 from ggp.machine.arrays import offsets_of
 from ggp.machine.goal_values import NO_NUMBER, number_or_nan
 from ggp.machine.propnet.circuit import FALSE, Circuit, Literals
+from ggp.machine.propnet.parts import NONE, Parts, parts_of
 from ggp.machine.propnet.play.blocks import PlayoutPlan
 from ggp.machine.propnet.play.choice import GROUP, SPARSE, Groups
 from ggp.machine.propnet.play.cones import cone
@@ -46,7 +48,8 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
     phases = phases_of(circuit)
     # The fluents that literals depend on, in this state or through later ones; and those that say
     # which phase it is, which perhaps nothing but percepts depends on.
-    asked = np.concatenate([look, 2 * (1 + phases.fluents)])
+    parts = parts_of(circuit)
+    asked = np.concatenate([look, [parts.fits], 2 * (1 + phases.fluents)])
     reached = cone(circuit, asked.astype(np.int32), through_time=True)
     matter = np.flatnonzero(reached[1 : 1 + num_fluents])
     row_of = np.full(num_fluents, -1, dtype=np.int32)
@@ -62,14 +65,17 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
     num_rows = max(num_rows, *(each.num_rows for each in variants))
     move_rows = np.concatenate([each.move_rows for each in variants])
     move_rows[move_rows < 0] = num_rows
+    legal = _together([each.legal for each in variants])
+    drawn, left = _drawn(variants, legal, parts, num_rows + 1)
     always = _always_counted([each.role_moves for each in variants], move_rows, num_rows)
     values = [number_or_nan(name) for outputs in circuit.goals for name in outputs.names]
     ends = np.cumsum([0, *(int(each.role_moves[-1]) for each in variants)])
     return PlayoutPlan(
         look=_joined([each.look for each in variants]),
+        fit=_joined([each.fit for each in variants]),
         act=_joined([each.act for each in variants]),
         judge=judge,
-        num_rows=num_rows + 1,
+        num_rows=num_rows + 1 + left,
         row_of=row_of,
         matter=pack(row_of >= 0),
         state_rows=row_of[matter],
@@ -86,14 +92,42 @@ def playout_plan(circuit: Circuit) -> PlayoutPlan:
         role_moves=np.stack(
             [each.role_moves + end for each, end in zip(variants, ends, strict=False)]
         ),
-        legal=_together([each.legal for each in variants]),
+        legal=legal,
         move_rows=move_rows,
         always=always,
         role_goals=np.cumsum([0, *(len(each.names) for each in circuit.goals)]).astype(np.int32),
         goals=goal_wires,
         goal_values=np.nan_to_num(np.array(values, dtype=np.float64), nan=NO_NUMBER),
-        turns=max(1, sum(role != RANDOM for role in circuit.roles)),
+        turns=max(1, sum(role != RANDOM for role in circuit.roles[: parts.num_roles])),
+        fits=_together([each.fits for each in variants]),
+        chance=circuit.roles.index(RANDOM) if parts.apart else -1,
+        apart=np.array(parts.apart, dtype=np.int64),
+        nothing=_places_of_nothing(circuit, parts),
+        drawn=drawn,
     )
+
+
+def _places_of_nothing(circuit: Circuit, parts: Parts) -> NDArray[np.int64]:
+    """`PlayoutPlan.nothing`."""
+    names = [outputs.names for outputs in circuit.legal[parts.num_roles :]]
+    return np.array([each.index(NONE) if NONE in each else -1 for each in names], dtype=np.int64)
+
+
+def _drawn(
+    variants: Sequence[_Variant], legal: Wires, parts: Parts, first_row: int
+) -> tuple[Wires, int]:
+    """`PlayoutPlan.drawn`, and how many rows there are for what is left, from `first_row` on."""
+    rows, inverted = legal.rows.copy(), legal.inverted.copy()
+    left = start = 0
+    for each in variants:
+        for k, group in enumerate(parts.apart):
+            if group and group in parts.apart[:k]:
+                first, end = (start + each.role_moves[parts.num_roles + k + np.arange(2)]).tolist()
+                rows[first:end] = first_row + np.arange(end - first)
+                inverted[first:end] = 0
+                left = max(left, end - first)
+        start += int(each.role_moves[-1])
+    return Wires(rows, inverted), left
 
 
 class _Variant(NamedTuple):
@@ -105,6 +139,7 @@ class _Variant(NamedTuple):
 
     inputs: Sequence[int]
     look: Tape
+    fit: Tape
     act: Tape
     judge: Tape
     num_rows: int
@@ -116,6 +151,7 @@ class _Variant(NamedTuple):
     legal: Wires
     move_rows: I32
     goals: Wires
+    fits: Wires
 
     @classmethod
     def of(
@@ -138,7 +174,10 @@ class _Variant(NamedTuple):
         role_of = np.repeat(
             np.arange(len(circuit.legal)), [len(each.names) for each in circuit.legal]
         )
-        kept = np.arange(len(wanted)) if every_move else np.flatnonzero(wanted != FALSE)
+        parts = parts_of(circuit)
+        # Parts that are drawn apart have equal places.
+        every = (role_of >= parts.num_roles) | every_move
+        kept = np.flatnonzero((wanted != FALSE) | every)
         # In a phase, many fluents stay as they are.
         changed = np.flatnonzero(circuit.next[matter] != 2 * (1 + matter))
         following = circuit.next[matter][changed]
@@ -147,14 +186,15 @@ class _Variant(NamedTuple):
             Stage(np.concatenate([[circuit.terminal], wanted[kept]]).astype(np.int32)),
             # Goals are judged now and then only, so moving on must not rely on gates of `judge`.
             Stage(wanted[:0] if goals is None else goals, optional=True),
+            Stage(np.array([parts.fits] if parts.apart else [], dtype=np.int32), optional=True),
             # What a fluent takes over from another one is copied first, or it might find the
             # other's new value.
             Stage(following, into=1 + matter[changed], apart=(net > 0) & (net < first_move)),
         ]
         inputs = [*(1 + matter).tolist(), *range(first_move, first_move + len(wanted))]
         laid = lay_out(circuit, inputs, stages)
-        seen, judged, after = laid.wires
-        part_of = laid.part_of[2]
+        seen, judged, fits, after = laid.wires
+        part_of = laid.part_of[3]
         by_part = np.argsort(part_of, kind="stable")[np.count_nonzero(part_of < 0) :]
         # Moves of a role are worked on in groups. What fills the last one up is never legal.
         counts = np.bincount(role_of[kept], minlength=len(circuit.legal))
@@ -172,16 +212,18 @@ class _Variant(NamedTuple):
             inputs,
             laid.tapes[0],
             laid.tapes[2],
+            laid.tapes[3],
             laid.tapes[1],
             laid.num_rows,
             changed[by_part],
-            np.bincount(part_of[by_part], minlength=len(laid.tapes[2].parts)),
+            np.bincount(part_of[by_part], minlength=len(laid.tapes[3].parts)),
             Wires(after.rows[by_part], after.inverted[by_part]),
             Wires(seen.rows[:1], seen.inverted[:1]),
             role_moves,
             legal,
             move_rows,
             judged,
+            fits,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import NoReturn
 
@@ -35,6 +35,7 @@ from ggp.machine.jit import load_at_once
 from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.percept_table import PerceptTable
 from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.blocks import PlayoutPlan, Queue
 from ggp.machine.propnet.play.clues import MOST_CLUES, Clues
 from ggp.machine.propnet.play.few import FewStates
@@ -68,6 +69,7 @@ class PropnetMachine:
 
     Attributes:
         growing: held while tables grow.
+        parts: of moves of `random` that are not listed.
     """
 
     backend = "propnet"
@@ -83,7 +85,8 @@ class PropnetMachine:
         threads: int = 1,
         reports: Sequence[PassReport] = (),
     ) -> None:
-        self.roles = circuit.roles
+        self.parts = parts_of(circuit)
+        self.roles = circuit.roles[: self.parts.num_roles]
         self.random_role = circuit.roles.index(RANDOM) if RANDOM in circuit.roles else None
         self.states_visited = 0
         self.circuit = circuit
@@ -93,10 +96,9 @@ class PropnetMachine:
         self.threads = threads
         self._queries = Queries(circuit)
         self._initial = pack(circuit.initial)
-        self._moves = MoveTable(self._queries)
         self.growing = RLock()
-        known = percept_names(circuit, is_gdl2=is_gdl2).__contains__
-        self._percepts = PerceptTable(known, self.growing)
+        self._moves = self._new_moves()
+        self._percepts = PerceptTable(self._knows_percepts(), self.growing)
         name = PLAIN if not is_gdl2 else told_by
         self._told = None if name is None else JointMovesTold(name, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
@@ -128,7 +130,7 @@ class PropnetMachine:
         asked = self._queries.goals
         found = self._ask(asked, self._packed(states))
         values = np.zeros((len(found), len(self.roles)))
-        for role, outputs in enumerate(self.circuit.goals):
+        for role, outputs in enumerate(self.circuit.goals[: len(self.roles)]):
             # Lanes with the same goal values are settled together.
             rows = asked.part(found, role)
             first, group = first_seen(rows.view(np.int64))
@@ -145,7 +147,7 @@ class PropnetMachine:
         asked = self._queries.goals
         found = self._ask(asked, self._packed(states))
         columns = []
-        for role, outputs in enumerate(self.circuit.goals):
+        for role, outputs in enumerate(self.circuit.goals[: len(self.roles)]):
             held = unpack(np.ascontiguousarray(asked.part(found, role)), len(outputs.names))
             columns.append([tuple(outputs.names[k] for k in np.flatnonzero(lane)) for lane in held])
         return list(zip(*columns, strict=True))
@@ -185,9 +187,10 @@ class PropnetMachine:
         packed = self._packed(states)
         asked = self._queries.step
         joint_moves = np.asarray(joint_moves)
-        out = self._few.stepped(packed, joint_moves)
+        spread = self._moves.spread(joint_moves)
+        out = self._few.stepped(packed, spread)
         if out is None:
-            rows = self._moves.rows_of(joint_moves, len(packed))
+            rows = self._moves.rows_of(spread, len(packed))
             out = self._evaluate(asked, packed, rows)
         num = len(packed)
         self.states_visited += num
@@ -232,7 +235,7 @@ class PropnetMachine:
             packed,
             lanes,
             asked.row_of,
-            joint_moves,
+            self._moves.spread(joint_moves),
             self._moves.rows,
             asked.tape,
             asked.literals(0, len(self.circuit.next)),
@@ -246,7 +249,8 @@ class PropnetMachine:
         )
         self._blank.append(scratch)
         if found < 0:
-            self._moves.rows_of(joint_moves, len(lanes))  # raises, and says what is wrong
+            # Raises, and says what is wrong.
+            self._moves.rows_of(self._moves.spread(joint_moves), len(lanes))
         num = len(lanes)
         self.states_visited += num
         return matches[:found], self._states(out[:found].copy())
@@ -438,9 +442,9 @@ class PropnetMachine:
         RowTable(1).numbers(np.arange(1000, dtype=np.uint64)[:, None])  # a table that grows
         self._ask(self._queries.goals, many.packed)
         self.legal(many, 0, allow_stuck=True)
-        legal = [self.legal(states, role, allow_stuck=True) for role in range(len(self.roles))]
-        if all(len(moves[0]) for moves in legal):
-            joint_moves = np.array([[moves[0][0] for moves in legal]] * 2)
+        moves = [self._some_moves(states, role) for role in range(len(self.roles))]
+        joint_moves = np.stack(moves, axis=1)
+        if (joint_moves != UNKNOWN).all():
             percepts = self.step(states, joint_moves).percepts
             for role in range(len(self.roles)):
                 self.step_matching(states, np.arange(2), joint_moves, role, percepts[:, role])
@@ -458,13 +462,28 @@ class PropnetMachine:
 
     # ---------------------------------------------------------------- private
 
+    def _some_moves(self, states: States, role: int) -> IntArray:
+        """`[L]` some legal move of a role in each lane, `UNKNOWN` where there is none."""
+        legal = self.legal(states, role, allow_stuck=True)
+        moves = np.full(len(states), UNKNOWN, dtype=np.int64)
+        some = np.flatnonzero(legal.counts)
+        moves[some] = legal.values[legal.offsets[some]]
+        return moves
+
+    def _knows_percepts(self) -> Callable[[str], bool]:
+        """Tells whether there may be a percept."""
+        return percept_names(self.circuit, is_gdl2=self._is_gdl2).__contains__
+
+    def _new_moves(self) -> MoveTable:
+        return MoveTable(self._queries)
+
     @made_once
     def _clues(self) -> Clues:
         return Clues(self.circuit)
 
     @made_once
     def _role_percepts(self) -> list[RowPercepts | None]:
-        return percepts_of_roles(self.circuit, self._percepts)
+        return percepts_of_roles(self.circuit, self._percepts)[: len(self.roles)]
 
     @made_once
     def _joint_percepts(self) -> RowPercepts:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.machine.propnet.circuit import FALSE, Circuit, Literals
+from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.blocks import PlayoutPlan
 from ggp.machine.propnet.play.layout import Stage, lay_out
 from ggp.machine.propnet.play.packed import words_for
@@ -55,6 +56,13 @@ class Queries:
         """
         sees = [outputs.literals for outputs in self.circuit.sees]
         return self._query([self.circuit.next, *sees], moves=True)
+
+    @made_once
+    def fits(self) -> Query:
+        """One group with whether a joint move fits (see `Parts`), with the rows of moves of
+        `step`."""
+        fits = np.array([parts_of(self.circuit).fits], dtype=np.int32)
+        return self._query([fits], moves=True)
 
     @property
     def first_move_row(self) -> int:

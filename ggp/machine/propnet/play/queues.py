@@ -9,6 +9,7 @@ import numpy as np
 from ggp.machine.abilities import TrialBatch
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.goal_values import GoalValues, number_or_nan
+from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.blocks import Queue
 from ggp.machine.propnet.play.packed import Packed
 from ggp.machine.propnet.play.queries import Queries
@@ -45,7 +46,7 @@ class Queues:
         self, queries: Queries, goal_values: GoalValues, goal_range: tuple[float, float]
     ) -> None:
         self._plan = queries.playout
-        self._num_roles = len(queries.circuit.roles)
+        self._num_roles = parts_of(queries.circuit).num_roles
         self._goal_values = goal_values
         low, high = goal_range
         values = [

@@ -1,0 +1,242 @@
+"""Families of moves of `random`: moves of one name, whose parts are told apart in the rules.
+
+    (<= (legal random (deal ?a ?b)) (true (deck ?a)) (true (deck ?b)) (distinct ?a ?b))
+
+The family of this rule has two parts. Its conditions are told apart by the parts that they are
+about, which are tied together by the last one only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ggp.gdl.program import (
+    DISTINCT,
+    DOES,
+    RANDOM,
+    Literal,
+    NormalRule,
+    atom_of,
+    local_variables,
+    resolve,
+)
+from ggp.gdl.terms import Compound, Symbol, Term, Variable, signature, substitute, variables
+from ggp.machine.propnet.parts import hole
+
+
+class NotApartError(Exception):
+    """The parts of a move cannot be told apart in the rules."""
+
+
+def arguments(atom: Term) -> tuple[Term, Term]:
+    """The arguments of a relation that has two."""
+    assert isinstance(atom, Compound)
+    return atom.args[0], atom.args[1]
+
+
+def names_of(*terms: Term) -> set[str]:
+    """The variables of terms."""
+    return {v.name for term in terms for v in variables(term)}
+
+
+def makes(role: str, move: Term) -> Literal:
+    """That a role makes a move."""
+    return Literal(Compound(DOES[0], (Symbol(role), move)))
+
+
+def negation(literal: Literal) -> Literal:
+    """That a condition does not hold, where it is not `distinct`."""
+    return Literal(literal.atom, not literal.negated)
+
+
+def differ(left: Term, right: Term) -> Literal:
+    """That two terms are different."""
+    return Literal(Compound(DISTINCT[0], (left, right)))
+
+
+def with_binding(rule: NormalRule, binding: Mapping[str, Term]) -> NormalRule:
+    """A rule with a unifier applied."""
+    return NormalRule(
+        atom_of(resolve(rule.head, binding)),
+        tuple(Literal(atom_of(resolve(x.atom, binding)), x.negated) for x in rule.body),
+        rule.start,
+    )
+
+
+@dataclass(frozen=True)
+class Family:
+    """Moves of `random` that differ in K parts.
+
+    Attributes:
+        number: which family it is.
+        rules: that make them legal.
+        pattern: the move, with a variable for each part, named like its hole.
+        parts: `[rules][K]` the part in the head of each rule.
+    """
+
+    number: int
+    rules: tuple[NormalRule, ...]
+    pattern: Term
+    parts: tuple[tuple[Term, ...], ...]
+
+    @classmethod
+    def of(cls, number: int, rules: Sequence[NormalRule]) -> Family:
+        """The family of some rules, whose moves have one name.
+
+        Raises:
+            NotApartError: there are no parts.
+        """
+        moves = [arguments(rule.head)[1] for rule in rules]
+        columns: list[list[Term]] = []
+        pattern = _pattern(moves, columns)
+        if len(columns) < 2:
+            raise NotApartError
+        return cls(number, tuple(rules), pattern, tuple(zip(*columns, strict=True)))
+
+    @property
+    def size(self) -> int:
+        """K."""
+        return len(self.parts[0])
+
+    @property
+    def stand_in(self) -> Term:
+        """The move that stands for all of them."""
+        holes = {hole(k): Symbol(hole(k)) for k in range(1, 1 + self.size)}
+        return substitute(self.pattern, holes)
+
+    @property
+    def made(self) -> Literal:
+        """One of the moves is made."""
+        return makes(RANDOM, self.stand_in)
+
+    def parts_in(self, move: Term) -> tuple[Term, ...] | None:
+        """The parts of a move in a rule; None if they are not all written there."""
+        found: list[Term] = []
+        return tuple(found) if _match(self.pattern, move, found) else None
+
+
+def _pattern(terms: Sequence[Term], columns: list[list[Term]]) -> Term:
+    """What terms have in common, with a variable for what differs; that is added to `columns`."""
+    first = terms[0]
+    if not isinstance(first, Variable) and len({signature(term) for term in terms}) == 1:
+        if isinstance(first, Symbol) and not any(isinstance(term, Variable) for term in terms):
+            return first
+        rows = [term.args for term in terms if isinstance(term, Compound)]
+        if isinstance(first, Compound) and len(rows) == len(terms):
+            args = tuple(_pattern(each, columns) for each in zip(*rows, strict=True))
+            return Compound(first.name, args)
+    columns.append(list(terms))
+    return Variable(hole(len(columns)))
+
+
+def _match(pattern: Term, term: Term, found: list[Term]) -> bool:
+    if isinstance(pattern, Variable):
+        found.append(term)
+        return True
+    if isinstance(term, Variable) or signature(pattern) != signature(term):
+        return False
+    if isinstance(pattern, Compound) and isinstance(term, Compound):
+        return all(_match(p, t, found) for p, t in zip(pattern.args, term.args, strict=True))
+    return True
+
+
+@dataclass(frozen=True)
+class Tie:
+    """Conditions of a rule that go together.
+
+    Attributes:
+        body: the conditions.
+        parts: those that they are about.
+        denied: whether they must not hold, rather than hold; a `distinct` stands for being equal.
+    """
+
+    body: tuple[Literal, ...]
+    parts: tuple[int, ...]
+    denied: bool
+
+    @property
+    def is_difference(self) -> bool:
+        """Whether it says that two terms are different."""
+        return self.denied and self.body[0].is_distinct
+
+
+class Cases:
+    """One rule that makes moves of a family legal, taken apart.
+
+    Attributes:
+        rule: the rule.
+        parts: `[K]` the parts in its head.
+        ties: its conditions.
+    """
+
+    def __init__(self, family: Family, place: int) -> None:
+        self.rule = family.rules[place]
+        self.parts = family.parts[place]
+        self._names = [names_of(part) for part in self.parts]
+        own = set().union(*self._names)
+        self.ties = [*self._shared(), *(self._tie(each) for each in _components(self.rule, own))]
+
+    def _shared(self) -> Iterator[Tie]:
+        """Parts that have a variable in common."""
+        for k, names in enumerate(self._names):
+            for j in range(k):
+                if not names.isdisjoint(self._names[j]):
+                    yield Tie((), (j, k), False)
+
+    def _tie(self, literals: list[Literal]) -> Tie:
+        names = names_of(*(literal.atom for literal in literals))
+        about = tuple(k for k, own in enumerate(self._names) if not own.isdisjoint(names))
+        if len(literals) > 1 or literals[0].binds:
+            return Tie(tuple(literals), about, False)
+        alone = literals[0] if literals[0].is_distinct else negation(literals[0])
+        return Tie((alone,), about, True)
+
+    def may_be(self, part: int) -> tuple[Literal, ...]:
+        """What must hold for a value of one part, whatever the others are."""
+        own = self._names[part]
+        others = set().union(*self._names) - own
+        body = [x for x in self.rule.body if x.binds and others.isdisjoint(names_of(x.atom))]
+        bound = names_of(*(x.atom for x in body))
+        for literal in self.rule.body:
+            if literal.binds and not (own - bound).isdisjoint(names_of(literal.atom)):
+                body.append(literal)
+                bound |= names_of(literal.atom)
+        for i, literal in enumerate(self.rule.body):
+            names = names_of(literal.atom) - local_variables(self.rule, i)
+            if not literal.binds and names <= bound and names.isdisjoint(others):
+                body.append(literal)
+        return tuple(body)
+
+    def differ(self, part: int, other: int) -> bool:
+        """Whether the rule says that two parts, which are variables, are different."""
+        both = {self.parts[part], self.parts[other]}
+        return any(
+            tie.is_difference and set(arguments(tie.body[0].atom)) == both for tie in self.ties
+        )
+
+    def alike(self, part: int, other: int) -> bool:
+        """Whether two parts have the same values."""
+        return self._key(part) == self._key(other)
+
+    def _key(self, part: int) -> tuple[str, ...]:
+        body = self.may_be(part)
+        terms = [self.parts[part], *(x.atom for x in body)]
+        names: dict[str, Term] = {}
+        for term in terms:
+            for v in variables(term):
+                names.setdefault(v.name, Variable(str(len(names))))
+        signs = [str(x.negated) for x in body]
+        return (*(str(substitute(term, names)) for term in terms), *signs)
+
+
+def _components(rule: NormalRule, own: set[str]) -> list[list[Literal]]:
+    """Conditions that are tied together by other variables than those of parts."""
+    found: list[tuple[set[str], list[Literal]]] = []
+    for literal in rule.body:
+        names, literals = names_of(literal.atom) - own, [literal]
+        for other in [each for each in found if not each[0].isdisjoint(names)]:
+            found.remove(other)
+            names, literals = names | other[0], [*other[1], *literals]
+        found.append((names, literals))
+    return [literals for _, literals in found]
