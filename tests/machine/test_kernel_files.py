@@ -23,7 +23,7 @@ COMPILERS = {
 }
 """What compiles kernels: no kernel names it."""
 
-ONLY_LIMITS = {"ggp.errors", "ggp.machine.base"}
+ONLY_LIMITS = {"ggp.errors", "ggp.machine.base", "ggp.machine.propnet.build.child"}
 """What makers of circuits read of these is how to end without one."""
 
 

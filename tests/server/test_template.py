@@ -81,8 +81,11 @@ def test_worker_is_there_at_once_and_has_all_it_needs(template: TemplateProcess)
         worker.on_answer = told.append
         worker.send(Setup(GUESSING, "guesser", "hyperplay:n=2,states=500", "auto", 1, 20.0, MEMORY))
         turn = PathTurn("(guess 0)", ("(hint 1)",), "(guess 0)", True)
-        worker.send(Think(1, 0, (turn,), asyncio.get_running_loop().time() + PATIENCE_S))
         async with asyncio.timeout(PATIENCE_S):
+            # What is asked before the circuit is there is played without it.
+            while not any(isinstance(each, MachineBuilt) for each in told):
+                await asyncio.sleep(0.01)
+            worker.send(Think(1, 0, (turn,), asyncio.get_running_loop().time() + PATIENCE_S))
             while not any(isinstance(each, MoveReport) and each.final for each in told):
                 await asyncio.sleep(0.01)
         await worker.close()

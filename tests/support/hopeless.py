@@ -39,15 +39,15 @@ def poker(cards: int = CARDS, hand: int = HAND) -> str:
 
 
 def rolls(dice: int = 10) -> str:
-    """All dice are rolled in one move: 6^10 moves."""
+    """A player says how all dice fell: 6^10 moves, which no chance makes part by part."""
     names = [f"?d{i}" for i in range(dice)]
     faces = " ".join(f"(face {name})" for name in names)
-    return f"""(role ann) (role random) {" ".join(f"(face {i})" for i in range(1, 7))}
-(init first) (legal ann wait)
-(<= (legal random (roll {" ".join(names)})) {faces})
-(<= (next (rolled {names[0]} {names[-1]})) (does random (roll {" ".join(names)})))
+    return f"""(role ann) {" ".join(f"(face {i})" for i in range(1, 7))}
+(init first)
+(<= (legal ann (roll {" ".join(names)})) {faces})
+(<= (next (rolled {names[0]} {names[-1]})) (does ann (roll {" ".join(names)})))
 (<= (next over) (true first)) (<= terminal (true over))
-(goal ann 50) (goal random 0)
+(goal ann 50)
 """
 
 
