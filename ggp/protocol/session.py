@@ -237,6 +237,9 @@ class Session:
             event = Event.START_AGAIN
         else:
             event = Event.START_ANEW
+            question = self._questions.open
+            if self.is_abandoned and question is not None and question.ask is not None:
+                self._close(question.ask)  # whoever asked was killed, and began anew
         action = self._step(event)
         match action:
             case Action.ASK_READY:

@@ -66,6 +66,22 @@ def test_match_that_was_never_played_is_evicted_after_both_clocks() -> None:
     assert live(lobby) == ["b", "c", "next"]
 
 
+def test_match_that_begins_anew_under_its_id_replaces_one_whose_server_is_gone() -> None:
+    lobby = Lobby("ggp")
+    ready(lobby, "m")
+    ask = lobby.receive("(PLAY m NIL)", 1).ask
+    assert ask is not None
+    anew = start("m", rules=RULES + " (init y)")
+    assert lobby.receive(anew, 2).reply == "busy"  # somebody waits for our answer
+    lobby.receive("(PLAY m NIL)", 2)
+    lobby.abandoned(ask)
+    receipt = lobby.receive(anew, 3)
+    assert receipt.began is not None
+    assert receipt.ended == (ask.match,)
+    assert live(lobby) == ["m"]
+    assert lobby.answer(ask, "move", 3) == "move"  # nobody is told
+
+
 def test_match_that_is_thought_for_is_never_evicted() -> None:
     lobby = Lobby("ggp")
     ready(lobby, "m")
