@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.build.gates import build_circuit
 from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.optimise import PASSES
+from ggp.machine.propnet.optimise import PASSES, invariants
 from ggp.machine.propnet.optimise.complements import complement
 from ggp.machine.propnet.optimise.constants import fold_constants
 from ggp.machine.propnet.optimise.guesses import Guess, equal_fluents, equality, strongest
@@ -134,6 +135,16 @@ def test_nothing_is_proved_without_work() -> None:
     circuit = walker()
     guess = Guess(1, (2 * net(circuit, "(been 5)"),))
     assert prove(circuit, [guess], [], Work(0), 0) == []
+
+
+def test_nothing_is_guessed_where_too_little_could_be_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    circuit = circuit_of("breakthrough")
+    known = Knowledge(Work(invariants.MIN_QUESTIONS * circuit.num_gates))
+    assert invariants.use_invariants(circuit, known) is circuit
+    assert not known.work.spent
+    assert not known.groups
 
 
 def test_what_there_was_no_work_left_for_is_not_proved() -> None:
