@@ -36,6 +36,10 @@ ASKED = {
     "(<= (next (at ?y)) (does a (to ?y))) (<= (next (at 4)) (does a wait))"
     "(<= (next (open ?x)) (true (open ?x)) (not (true (at ?x))))"
     "(<= (next (open ?x)) (true (at ?x)) (not (does a (to ?x)))) (<= terminal (not (free 1 4)))",
+    "moves that are legal whatever the state is": "(role a) (n 1) (n 2) (n 3) (n 4) (m 2) (m 3)"
+    "(init (at 1))"
+    "(<= (legal a (go ?x)) (m ?x)) (<= (near ?x ?y) (n ?x) (n ?y) (true (at ?x)))"
+    "(<= (next (at ?y)) (does a (go ?y)) (near ?x ?y)) (<= terminal (true (at 3)))",
     "threats but one": FRAME
     + "(n 1) (n 2) (n 3) (init (king 1 1)) (init (foe 1 3)) (init (foe 2 2))"
     "(<= (other ?x ?y ?u ?v) (n ?x) (n ?y) (n ?u) (n ?v) (distinct ?x ?u))"

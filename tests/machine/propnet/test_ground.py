@@ -8,6 +8,7 @@ import sys
 
 import numpy as np
 import pytest
+from clingo import Control
 
 from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl import parse, parse_term, read_rulesheet, to_kif
@@ -345,3 +346,26 @@ def test_rules_are_read_as_they_are_written_however_they_are_cut(
         whole.rules.__dict__.values(), pieces.rules.__dict__.values(), strict=True
     ):
         assert np.array_equal(one, other)
+
+
+def test_rules_that_depend_on_nothing_are_ground_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+    run = module._Clingo.ground
+
+    def watched(self: module._Clingo, text: str) -> Control:
+        texts.append(text)
+        return run(self, text)
+
+    monkeypatch.setattr(module._Clingo, "ground", watched)
+    rules = (
+        f"{FRAME} (s 1 2) (s 2 3) (s 3 1) (init (at 1))"
+        "(<= (s2 ?x ?z) (s ?x ?y) (s ?y ?z)) (<= (legal a (to ?y)) (true (at ?x)) (s2 ?x ?y))"
+        "(<= (next (at ?y)) (does a (to ?y))) (<= terminal (true (at 3)))"
+    )
+    program = ground(normalize(parse(rules)))
+    facts, rest = texts
+    fixed = {line for line in facts.splitlines() if ":-" in line}
+    assert len(fixed) == 1
+    assert fixed.isdisjoint(rest.splitlines())
+    assert [name for name, _ in program.fluents] == ["(at 1)", "(at 2)", "(at 3)"]
+    assert len(program.heads) == len(ground(normalize(parse(rules)), split=False).heads)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.build.gates import build_circuit
 from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.optimise import PASSES
+from ggp.machine.propnet.optimise import PASSES, invariants
 from ggp.machine.propnet.optimise.complements import complement
 from ggp.machine.propnet.optimise.constants import fold_constants
+from ggp.machine.propnet.optimise.draft import Draft
+from ggp.machine.propnet.optimise.evidence import Evidence
 from ggp.machine.propnet.optimise.guesses import Guess, equal_fluents, equality, strongest
 from ggp.machine.propnet.optimise.implications import drop_implied
 from ggp.machine.propnet.optimise.induction import prove
@@ -136,6 +139,16 @@ def test_nothing_is_proved_without_work() -> None:
     assert prove(circuit, [guess], [], Work(0), 0) == []
 
 
+def test_nothing_is_guessed_where_too_little_could_be_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    circuit = circuit_of("breakthrough")
+    known = Knowledge(Work(invariants.MIN_QUESTIONS * circuit.num_gates))
+    assert invariants.use_invariants(circuit, known) is circuit
+    assert not known.work.spent
+    assert not known.groups
+
+
 def test_what_there_was_no_work_left_for_is_not_proved() -> None:
     circuit = circuit_of("tic_tac_toe")
     wrong = [
@@ -191,3 +204,17 @@ def test_gates_are_made_of_what_there_is() -> None:
         if name == "resubstitute":
             assert circuit.num_gates < before.num_gates
             assert circuit.num_literals < before.num_literals
+
+
+def test_lanes_that_no_example_has_filled_say_nothing() -> None:
+    circuit = circuit_of("tic_tac_toe")
+    known = Knowledge(Work(10_000_000))
+    evidence = Evidence(Draft(circuit), known, until=10_000_000)
+    sampled = evidence.values.shape[1]
+    # Nothing is known of fluents here: the solver finds a state with both marks in a cell.
+    one, other = (1 + circuit.fluents.index(f"(marked 1 1 {who}player)") for who in "xo")
+    assert not evidence.never(one, [2 * one, 2 * other])
+    assert evidence.values.shape[1] == sampled + 1
+    lanes = evidence.where_it_matters(one)
+    assert lanes[0] == 1
+    assert (lanes[1:] == np.iinfo(np.uint64).max).all()

@@ -19,7 +19,7 @@ from ggp.machine.propnet.optimise.extraction import extract
 from ggp.machine.propnet.optimise.factoring import factor
 from ggp.machine.propnet.optimise.flattening import flatten
 from ggp.machine.propnet.optimise.implications import drop_implied
-from ggp.machine.propnet.optimise.knowledge import Knowledge
+from ggp.machine.propnet.optimise.knowledge import Group, Knowledge
 from ggp.machine.propnet.optimise.patience import Until
 from ggp.machine.propnet.optimise.sampling import Evaluator
 from ggp.machine.propnet.optimise.work import Work
@@ -143,6 +143,27 @@ def test_where_passes_stop_does_not_depend_on_the_clock(monkeypatch: pytest.Monk
     found = optimise(circuit, max_steps=steps)
     assert found.circuit.literals.tolist() == expected.circuit.literals.tolist()
     assert found.circuit.offsets.tolist() == expected.circuit.offsets.tolist()
+
+
+def test_a_pass_in_vain_is_not_run_again_on_the_same_circuit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ran: list[str] = []
+
+    def idle(circuit: Circuit, _: Knowledge) -> Circuit:
+        ran.append("idle")
+        return circuit
+
+    def learning(circuit: Circuit, known: Knowledge) -> Circuit:
+        ran.append("learning")
+        known.groups += (Group(("(at 1)", "(at 2)"), exact=False),)
+        return circuit
+
+    passes = (("idle", idle), ("idle", idle), ("learning", learning), ("idle", idle))
+    monkeypatch.setattr("ggp.machine.propnet.optimise.PASSES", passes)
+    made = optimise(circuit_of("breakthrough"))
+    assert ran == ["idle", "learning", "idle"]
+    assert [report.name for report in made.reports] == [name for name, _ in passes]
 
 
 def test_a_pass_the_clock_breaks_off_counts_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

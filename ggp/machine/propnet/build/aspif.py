@@ -140,8 +140,8 @@ def _rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
     """Heads, sizes and conditions of rules, and heads of those that may hold or not."""
     numbers = np.fromstring(text, dtype=np.int32, sep=" ")
     characters = np.frombuffer(text, dtype=np.uint8)
-    ends = np.cumsum(characters == ord(" "))[characters == ord("\n")]
-    ends += np.arange(1, len(ends) + 1)
+    # Each number ends with a space or its line.
+    ends = np.flatnonzero(characters[characters <= ord(" ")] == ord("\n")) + 1
     lengths = np.diff(ends, prepend=0)
     rules = numbers[ends - lengths] != 0  # a line with nothing but 0 ends it all
     starts = (ends - lengths)[rules]

@@ -38,6 +38,7 @@ class Evidence:
             lanes in which a legal move is made.
         values: `[P, W]` nets in random matches.
         running: `[W]` whether a move was made.
+        used: `[W]` lanes that say anything: those of examples are filled one by one.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Evidence:
         samples = sample(circuit, range(num_nets), num_words=NUM_WORDS, num_steps=steps, seed=1)
         self.values: Words = samples.values.reshape(num_nets, -1)
         self.running: Words = samples.running.reshape(-1)
+        self.used: Words = np.full_like(self.running, _ONES)
         self.moves_matter = moves_matter(circuit)
         self._limit = Limit(CONFLICTS, until)
         self._solvers = [_solver(circuit, knowledge, running) for running in (False, True)]
@@ -58,7 +60,7 @@ class Evidence:
 
     def where_it_matters(self, net: int) -> Words:
         """`[W]` the lanes in which a net must be right."""
-        return self.running if self.moves_matter[net] else np.full_like(self.running, _ONES)
+        return self.running if self.moves_matter[net] else self.used
 
     def words(self, literal: int) -> Words:
         """`[W]` the values of a literal."""
@@ -92,9 +94,11 @@ class Evidence:
             none = np.zeros((len(self.values), 1), dtype=np.uint64)
             self.values = np.concatenate([none, self.values], axis=1)
             self.running = np.concatenate([none[0], self.running])
+            self.used = np.concatenate([none[0], self.used])
         bit = np.uint64(1 << self._num_examples % 64)
         self._num_examples += 1
         held = [example(solver.sign(2 * net)) for net in range(len(self.values))]
+        self.used[0] |= bit
         self.values[:, 0] |= np.where(np.array(held), bit, _NONE)
         if running:
             self.running[0] |= bit

@@ -21,14 +21,14 @@ from ggp.machine.propnet.optimise.sampling import sample
 NUM_WORDS = 4
 """Random matches to guess from, 64 a word."""
 
-MIN_QUESTIONS = 250
+MIN_QUESTIONS = 300
 """Where fewer could be asked of a solver for what may go into proofs, nothing is guessed at all: a
 question costs as many steps as there are nets, and hardly anything is proved with so few."""
 
 MAX_STEPS = 250
 MIN_STEPS = 40
 SHARE = 0.5
-MAX_WORK = 3_000_000
+MAX_WORK = 3_500_000
 REST_SHARE = 0.2
 MAX_REST_WORK = 500_000
 """How much of the work that is left may go into proofs, and how much at most."""

@@ -13,7 +13,7 @@ them takes the place of the other. If there is one, it joins the random states (
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -52,28 +52,40 @@ def sweep(circuit: Circuit, knowledge: Knowledge) -> Circuit:
 
 def _merge(draft: Draft, evidence: Evidence, work: Work, until: int) -> None:
     """Let nets become the one of least effort among those they agree with."""
-    # A list, because evidence grows.
-    for net, literal in list(_alike(draft, evidence)):
-        if work.spent > until:
-            break
-        # Two questions: can one hold without the other, and the other without the one?
-        if all(
-            evidence.never(net, [2 * net + inverted, literal ^ inverted ^ 1]) for inverted in (0, 1)
-        ):
-            draft.becomes[net] = literal
-
-
-def _alike(draft: Draft, evidence: Evidence) -> Iterator[tuple[int, int]]:
-    """Nets, and literals of other nets that were always the same in random matches."""
-    values, running = evidence.values, evidence.running
     efforts = _efforts(draft)
     order = sorted(range(len(efforts)), key=lambda net: (efforts[net], net))
+    tried: set[tuple[int, int]] = set()
+    while True:
+        # Evidence grows: nets that were told apart may still agree with others.
+        pairs = [pair for pair in _alike(draft, evidence, order) if pair not in tried]
+        if not pairs:
+            return
+        tried.update(pairs)
+        for net, literal in pairs:
+            if work.spent > until:
+                return
+            # Two questions: can one hold without the other, and the other without the one?
+            if all(
+                evidence.never(net, [2 * net + inverted, literal ^ inverted ^ 1])
+                for inverted in (0, 1)
+            ):
+                draft.becomes[net] = literal
+
+
+def _alike(draft: Draft, evidence: Evidence, order: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Nets, and literals of other nets that were always the same in random matches."""
+    values, running = evidence.values, evidence.running
     found: tuple[dict[bytes, int], dict[bytes, int]] = ({}, {})
+    # A lane that runs, so that leaving out others does not change its bit.
+    word = int((running != 0).argmax())
+    bits = int(running[word])
+    lane = np.uint64(bits & -bits or 1)
     for net in order:
-        # Taken such that the first lane is 0: a net and the inverse of another are then alike, too.
-        inverted = int(values[net, 0] & np.uint64(1))
-        words = evidence.words(2 * net + inverted)
-        # The first lane runs, so that leaving out others does not change its bit.
+        if net in draft.becomes:
+            continue
+        # Taken such that this lane is 0: a net and the inverse of another are then alike, too.
+        inverted = int(values[net, word] & lane != 0)
+        words = evidence.words(2 * net + inverted) & evidence.used
         while_running = (words & running).tobytes()
         moves_matter = evidence.moves_matter[net]
         # Nets that depend on moves mean nothing where none is made, and may differ there.

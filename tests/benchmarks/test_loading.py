@@ -1,0 +1,56 @@
+"""The benchmark of loading: which seconds count for which phase, and what is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from benchmarks.load_phases import Phases
+from benchmarks.loading import measure_sheet, sheets_in, show_loading
+
+
+def test_what_runs_inside_of_a_phase_counts_only_for_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now_s = [0.0]
+    monkeypatch.setattr("benchmarks.load_phases.time.process_time", lambda: now_s[0])
+
+    def work(seconds: float) -> None:
+        now_s[0] += seconds
+
+    module = SimpleNamespace(part=work)
+    phases = Phases()
+    phases.watch(module, "part", "part")
+
+    def whole() -> None:
+        work(1.0)
+        module.part(2.0)
+        module.part(4.0)
+
+    phases.run("whole", whole)
+    assert phases.seconds == {"whole": 1.0, "part": 6.0}
+
+
+def test_a_sheet_is_measured_in_a_process_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sheet = tmp_path / "inner" / "walk.gdl"
+    sheet.parent.mkdir()
+    sheet.write_text(
+        "(role a) (s 1 2) (s 2 3) (init (at 1)) (<= (legal a go) (true (at ?x)))"
+        "(<= (next (at ?y)) (true (at ?x)) (s ?x ?y) (does a go)) (<= terminal (true (at 3)))"
+        "(<= (goal a 100) (true (at 3)))"
+    )
+    (broken := tmp_path / "broken.kif").write_text("(role a")
+    assert sheets_in(tmp_path, tmp_path / "missing") == [broken, sheet]
+    rows = [measure_sheet(path) for path in (broken, sheet)]
+    assert "terminal" in rows[0]["failed"]
+    assert rows[1]["literals"] <= rows[1]["built_literals"]
+    assert sum(rows[1]["phases"].values()) <= rows[1]["cpu_s"]
+    show_loading(rows)
+    said = capsys.readouterr().out
+    assert "1 sheets, CPU seconds" in said
+    assert "walk" in said
+    assert "resubstitute" in said
