@@ -45,7 +45,8 @@ def measure_phases(path: str) -> dict[str, Any]:
     """CPU seconds by phase, what each pass saved, and the size of the circuit."""
     phases = Phases()
     normalize, grounding, gates, optimise, files, machines = phases.run("import", _imported)
-    phases.watch(grounding, "_split", "split")
+    phases.watch(grounding, "split_rules", "split")
+    phases.watch(grounding, "in_parts", "parts")
     phases.watch(grounding, "translate", "translate")
     phases.watch(grounding, "simplify", "simplify")
     program = phases.run("read", normalize.load, path)
@@ -73,13 +74,13 @@ def _imported() -> tuple[Any, ...]:
     from ggp.gdl import normalize
     from ggp.machine.propnet import optimise
     from ggp.machine.propnet.build import circuit_file, gates, grounding
-    from ggp.machine.propnet.play import propnet_machine
+    from ggp.machine.propnet.play import parted_machine
 
-    return normalize, grounding, gates, optimise, circuit_file, propnet_machine
+    return normalize, grounding, gates, optimise, circuit_file, parted_machine
 
 
 def _laid_out(machines: Any, circuit: Any, is_gdl2: bool) -> None:
-    machines.PropnetMachine(circuit, is_gdl2=is_gdl2).lay_out()
+    machines.machine_of(circuit, is_gdl2=is_gdl2).lay_out()
 
 
 def main(path: str) -> None:

@@ -26,7 +26,18 @@ from ggp.console import print_rich, spinner, table_of
 SHOWN = 20
 """The slowest sheets, which are shown."""
 
-PHASES = ("import", "read", "split", "translate", "ground", "simplify", "build", "passes", "bytes")
+PHASES = (
+    "import",
+    "read",
+    "parts",
+    "split",
+    "translate",
+    "ground",
+    "simplify",
+    "build",
+    "passes",
+    "bytes",
+)
 """And `layout`; *ground* is gringo, and reading what it writes."""
 
 _SHEETS = Path(__file__).resolve().parent / "sheets"
