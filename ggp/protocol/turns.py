@@ -112,10 +112,11 @@ def read_heard(
     """
     move = None if last_move is None else rules.read(last_move)
     items = tuple(map(rules.read, told or ()))
-    may_be_moves = _may_be_joint_move(items, move, rules, role)
-    if rules.is_gdl2 and not (may_be_moves and (tells_moves or not rules.may_be_percepts(items))):
-        joint = items if may_be_moves else None
-        return Heard(move, tuple(sorted(set(items))), joint=joint)
+    if rules.is_gdl2:
+        may_be_moves = _may_be_joint_move(items, move, rules, role)
+        if not may_be_moves or (not tells_moves and rules.may_be_percepts(items)):
+            joint = items if may_be_moves else None
+            return Heard(move, tuple(sorted(set(items))), joint=joint)
     if items and all(_is_did(item, rules) for item in items):
         return Heard(move, tuple(sorted(items)))
     joint_move = dict(zip(rules.roles, items, strict=False))
