@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from ggp.belief import HyperPlaySampler, PathTree, require_particles
+from ggp.belief import OWN_COMPLETIONS, HyperPlaySampler, PathTree, require_particles
 from ggp.errors import ConfigError, IllegalMoveError
 from ggp.gdl.domains import Domains
 from ggp.gdl.games import find_game, list_games
@@ -179,7 +179,9 @@ class Game:
         machine = copy(self._machine)  # which counts the states that only this call visits
         number = self._player_role(role)
         tree = PathTree(machine)
-        maker = HyperPlaySampler(machine, tree, capacity=particles, exact=exact)
+        maker = HyperPlaySampler(
+            *(machine, tree), capacity=particles, exact=exact, completions=OWN_COMPLETIONS
+        )
         rng = rng_of(seed)
         bag = maker.start(number)
         before = machine.states_visited

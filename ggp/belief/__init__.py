@@ -2,7 +2,13 @@
 
 from ggp.belief.bags import Bags, require_particles
 from ggp.belief.board_maker import BoardMaker, DrawnPieces
-from ggp.belief.hyperplay_sampler import DEFAULT_EXACT, MAX_ATTEMPTS, HyperPlaySampler, never
+from ggp.belief.hyperplay_sampler import (
+    DEFAULT_EXACT,
+    MAX_ATTEMPTS,
+    OWN_COMPLETIONS,
+    HyperPlaySampler,
+    never,
+)
 from ggp.belief.move_models import (
     UNIFORM,
     Known,
@@ -13,18 +19,20 @@ from ggp.belief.move_models import (
 )
 from ggp.belief.paths import DRAWN, FollowsPaths, PathTree
 from ggp.belief.pool_samplers import POOL_LIMIT
-from ggp.belief.sampler import Sampler
+from ggp.belief.sampler import Enumerates, Sampler
 from ggp.belief.samplers import Sampling, make_sampler
 
 __all__ = [
     "DEFAULT_EXACT",
     "DRAWN",
     "MAX_ATTEMPTS",
+    "OWN_COMPLETIONS",
     "POOL_LIMIT",
     "UNIFORM",
     "Bags",
     "BoardMaker",
     "DrawnPieces",
+    "Enumerates",
     "FollowsPaths",
     "HyperPlaySampler",
     "Known",

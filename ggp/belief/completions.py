@@ -21,8 +21,8 @@ that are kept stands for 40 * 1/4 / 2 = 5, and weighs five times its prior.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -70,6 +70,12 @@ class Completions:
     log_factors: FloatArray
     stands_for: FloatArray
 
+    def standing_for(self, more: float) -> Completions:
+        """The same, each in the place of so many times as many."""
+        return replace(
+            self, log_factors=self.log_factors + np.log(more), stands_for=self.stands_for * more
+        )
+
     @staticmethod
     def joined(machine: Machine, parts: list[Completions]) -> Completions:
         """The completions of several, one after the other."""
@@ -93,36 +99,72 @@ def list_completions(
     wanted: IntArray,
     stop: Callable[[], bool],
     at_once: Callable[[], int] = lanes_at_once,
-) -> tuple[Completions, int]:
-    """All matching completions of some lanes, lane by lane.
+    rng: np.random.Generator | None = None,
+    most: float = np.inf,
+) -> tuple[Completions, IntArray]:
+    """All matching completions of some lanes; or those of the pairs (lane, completion) tried.
 
     Args:
         lanes: increasing; which lanes.
         wanted: `[L]` percept id the role got, or `UNKNOWN`.
-        stop: when true, lanes are left out at the end.
-        at_once: how many completions to step between two looks at `stop`.
+        stop: when true, the pairs that were not tried yet are left out.
+        at_once: how many pairs to try between two looks at `stop`.
+        rng: draws the order of pairs, where they are not all tried at once: so what is left out is
+            left out at random. Without it they are tried lane by lane.
+        most: matches, about, after which the rest is left out, too: bounds memory.
 
     Returns:
-        the completions, and how many of the lanes have theirs in it.
+        the completions, in no order if there is an `rng`, and how many of each lane were tried.
     """
     counts = options.counts[lanes].astype(np.int64)
+    tried = np.zeros(len(lanes), dtype=np.int64)
+    pairs = _lane_by_lane(counts, at_once)
+    if rng is not None and counts.sum() > at_once():
+        pairs = _in_random_order(counts, at_once, rng)
     parts: list[Completions] = []
-    done = 0
-    for start, end in chunks(counts, at_once):
-        if parts and stop():
+    found_so_far = 0
+    for at, numbers in pairs:
+        if parts and (found_so_far > most or stop()):
             break
-        sizes = counts[start:end]
-        rows = np.repeat(lanes[start:end], sizes)
-        numbers = np.arange(len(rows)) - np.repeat(offsets_of(sizes)[:-1], sizes)
+        rows = lanes[at]
         joint_moves, log_priors = options.joint(rows, numbers)
         found, _ = _matching(machine, role, states, rows, joint_moves, log_priors, wanted)
         parts.append(found)
-        done = end
+        found_so_far += len(found.lanes)
+        tried += np.bincount(at, minlength=len(lanes))
     if not parts:
         none = np.zeros(0, dtype=np.int64)
         joint_moves = np.zeros((0, len(machine.roles)), dtype=np.int64)
         parts = [_matching(machine, role, states, none, joint_moves, np.zeros(0), wanted)[0]]
-    return Completions.joined(machine, parts), done
+    return Completions.joined(machine, parts), tried
+
+
+def _lane_by_lane(
+    counts: IntArray, at_once: Callable[[], int]
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """Pairs of (index of a lane, number of one of its completions), in pieces of whole lanes."""
+    for start, end in chunks(counts, at_once):
+        sizes = counts[start:end]
+        at = np.repeat(np.arange(start, end), sizes)
+        yield at, np.arange(len(at)) - np.repeat(offsets_of(sizes)[:-1], sizes)
+
+
+def _in_random_order(
+    counts: IntArray, at_once: Callable[[], int], rng: np.random.Generator
+) -> Iterator[tuple[IntArray, IntArray]]:
+    """The same pairs in pieces that are drawn of all of them, each in the order of lanes."""
+    offsets = offsets_of(counts)
+    total = int(offsets[-1])
+    key = rng.integers(0, 1 << 63, dtype=np.uint64)
+    start = 0
+    while start < total:
+        end = min(start + max(at_once(), 1), total)
+        places = np.arange(start, end)
+        pairs = shuffled(places, np.full(len(places), float(total)), np.full(len(places), key))
+        pairs.sort()  # neighbours are stepped faster
+        at = np.searchsorted(offsets, pairs, side="right") - 1
+        yield at, pairs - offsets[at]
+        start = end
 
 
 def draw_completions(
@@ -137,6 +179,7 @@ def draw_completions(
     rng: np.random.Generator,
     stop: Callable[[], bool],
     at_once: Callable[[], int] = lanes_at_once,
+    shuffle: bool = False,
 ) -> tuple[Completions, IntArray]:
     """Some matching completions of some lanes, drawn without replacement.
 
@@ -153,6 +196,8 @@ def draw_completions(
         draw_limits: `[D]` how many completions to draw of each lane at most.
         stop: when true, no more are drawn.
         at_once: how many completions to step between two looks at `stop`.
+        shuffle: where they are not all drawn at once, lanes take their turns in random order: so
+            those that nothing was drawn of when it was stopped are left out at random.
 
     Returns:
         the completions, and `[D]` the number of draws made.
@@ -160,6 +205,8 @@ def draw_completions(
     draws = _Draws(options, lanes, shares, draw_limits, rng)
     kept: list[Completions] = []
     active = np.arange(len(lanes))
+    if shuffle and draws.next_counts(active).sum() > at_once():
+        active = rng.permutation(active)
     while len(active):
         draws.most = at_once()
         for start, end in chunks(draws.next_counts(active), draws.most):
@@ -320,7 +367,12 @@ def step_matching(
 ) -> tuple[IntArray, States]:
     """Which joint moves give the role what it saw, and the successors of these."""
     if isinstance(machine, Matcher):
-        found = machine.step_matching(states, rows, joint_moves, role, wanted)
+        at = rows
+        if len(rows) < len(states):
+            # What is asked of states is asked of those alone that are completed.
+            used, at = np.unique(rows, return_inverse=True)
+            states, wanted, rows = states.take(used), wanted[used], at
+        found = machine.step_matching(states, at, joint_moves, role, wanted)
         if found is not None:
             return found
     stepped = machine.step(states.take(rows), joint_moves)

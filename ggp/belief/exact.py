@@ -10,6 +10,9 @@ bags of simulated roles, need one turn each, and share what they find: sets are 
 
 A set that comes out larger than the limit is not kept; its size is remembered instead, and what
 continues it is not tried either, until a sample of it looks small again (`enumerate_shrunk`).
+
+Few states may take many joint moves to find: chance that places four ships at once, of whose 50,000
+places a scan leaves three. So how many may be tried in a turn is a limit of its own.
 """
 
 from __future__ import annotations
@@ -52,6 +55,13 @@ class ExactSets:
         keep_views, model: see `HyperPlaySampler`.
         stop: when true, enumerating ends where it is.
         at_once: how many lanes to step between two looks at `stop`.
+        completions: lanes that may be stepped for a set in one turn; by default
+            `EXPANSIONS_PER_ENTRY` for each entry that it may have.
+
+    Attributes:
+        limit, completions: the arguments; may be replaced between calls, but a limit of 0.
+        late: when true, sets that a sample could stand for are no longer enumerated. May be
+            replaced between calls.
     """
 
     def __init__(
@@ -64,9 +74,12 @@ class ExactSets:
         model: MoveModel,
         stop: Callable[[], bool],
         at_once: Callable[[], int],
+        completions: int | None = None,
     ) -> None:
         self._machine, self._tree, self._model = machine, tree, model
-        self._limit = limit
+        self.limit = limit
+        self.completions = EXPANSIONS_PER_ENTRY * limit if completions is None else completions
+        self.late: Callable[[], bool] | None = None
         self._keep_views = keep_views
         self._stop, self._at_once = stop, at_once
         self._table = SetTable(machine, MAX_TABLE_ENTRIES)
@@ -99,7 +112,7 @@ class ExactSets:
 
     def enumerate_after(self, bags: Bags, nodes: IntArray) -> None:
         """Enumerate the paths `[B]` one turn after those of bags, where these are exact."""
-        if not self._limit:
+        if not self.limit:
             return
         exact = np.flatnonzero(bags.exact)
         new = exact[~self._table.holds(bags.paths[exact])]
@@ -113,7 +126,7 @@ class ExactSets:
 
         The paths without their last turns must have been tried before.
         """
-        if not self._limit:
+        if not self.limit:
             return
         self._reserve(len(self._tree))
         nodes = self._untried(nodes)
@@ -131,7 +144,7 @@ class ExactSets:
 
     def enumerate_with_beginnings(self, role: int, nodes: IntArray) -> None:
         """Like `enumerate`, whatever was tried before."""
-        if not self._limit:
+        if not self.limit:
             return
         self._reserve(len(self._tree))
         levels: list[IntArray] = []
@@ -152,38 +165,46 @@ class ExactSets:
             sizes: `[B]` estimated sizes of their sets. Where enumerating fails, this is what the
                 set must shrink from to be tried again.
         """
-        if not self._limit:
+        if not self.limit:
             return
         self._reserve(len(self._tree))
-        small = np.flatnonzero((sizes <= self._limit) & ~self._table.holds(nodes))
+        small = np.flatnonzero((sizes <= self.limit) & ~self._table.holds(nodes))
         small = small[first_seen(nodes[small])[0]]
         nodes, sizes = nodes[small], sizes[small]
         failed_at = self._too_large[self._tree.parents(nodes)]
-        failed_at[failed_at == 0] = np.inf
+        just_now = self._too_large[nodes]
+        failed_at = np.where(failed_at == 0, np.where(just_now == 0, np.inf, just_now), failed_at)
         self._too_large[nodes] = failed_at
         again = sizes < 0.5 * failed_at
         nodes, sizes = nodes[again], sizes[again]
         if not len(nodes):
             return
+        self._too_large[nodes] = sizes
         try:
-            which, found, _ = self.find(role, nodes, EXPANSIONS_PER_ENTRY * self._limit)
+            which, found, _ = self.find(role, nodes, self.completions, stop=self._is_late)
         except GivenUp:
             return
-        fits = np.flatnonzero(found.counts <= self._limit)
-        self._too_large[nodes] = sizes
+        fits = np.flatnonzero(found.counts <= self.limit)
         self._too_large[nodes[which[fits]]] = 0
         self._table.put(nodes[which[fits]], found.take(fits))
 
     def find(
-        self, role: int, nodes: IntArray, expansions: int
+        self,
+        role: int,
+        nodes: IntArray,
+        expansions: int,
+        *,
+        stop: Callable[[], bool] | None = None,
     ) -> tuple[IntArray, Segments, IntArray]:
-        """The sets of paths of equal length, enumerated from the start, known or not.
+        """The sets of paths of equal length, enumerated from the start; of a single path, from its
+        last turn that is known.
 
         Sets, also those on the way, may be as large as it takes.
 
         Args:
             nodes: `[B]` distinct, B > 0.
             expansions: lanes that may be stepped for one path.
+            stop: in place of what stops everything.
 
         Returns:
             the indices of the paths whose sets were found, increasing; these sets; and `[B]`
@@ -194,7 +215,8 @@ class ExactSets:
         """
         at_once = max(1, EXPANSIONS_AT_ONCE // expansions)
         starts = range(0, len(nodes), at_once)
-        parts = [self._find(role, nodes[at : at + at_once], expansions) for at in starts]
+        stop = self._stop if stop is None else stop
+        parts = [self._find(role, nodes[at : at + at_once], expansions, stop) for at in starts]
         return (
             np.concatenate([at + part[0] for at, part in zip(starts, parts, strict=True)]),
             join(self._machine, [part[1] for part in parts]),
@@ -202,40 +224,48 @@ class ExactSets:
         )
 
     def _find(
-        self, role: int, nodes: IntArray, expansions: int
+        self, role: int, nodes: IntArray, expansions: int, stop: Callable[[], bool]
     ) -> tuple[IntArray, Segments, IntArray]:
         stepped = np.zeros(len(nodes), dtype=np.int64)
         alive = np.arange(len(nodes))
+        beginnings = self._tree.beginnings(nodes)
         before, sets = np.full(1, role), self._initial(1)
-        for beginnings in self._tree.beginnings(nodes)[1:]:
-            if self._stop():
+        known = 0
+        if len(nodes) == 1:
+            known = max(
+                (at for at, node in enumerate(beginnings) if self.holds(node)[0]), default=0
+            )
+        if known:
+            before, sets = beginnings[known], self.get(beginnings[known])
+        for steps_of_all in beginnings[known + 1 :]:
+            if stop():
                 raise GivenUp
-            steps = beginnings[alive]
+            steps = steps_of_all[alive]
             # Paths that begin alike are one until they part: `group` says which one.
             first, group = first_seen(steps)
             steps = steps[first]
             left = np.maximum(expansions - stepped[alive[first]], 0)
             parents = _positions(before, self._tree.parents(steps))
-            grown = self._grow(role, sets.take(parents), steps, left, left)
+            grown = self._grow(role, sets.take(parents), steps, left, left, stop)
             stepped[alive] += grown.stepped[group]
             alive = alive[grown.sets.exact[group]]
             found = np.flatnonzero(grown.sets.exact)
             before, sets = steps[found], grown.sets.take(found)
-        if self._stop():
+        if stop():
             raise GivenUp
         return alive, sets.take(_positions(before, nodes[alive])), stepped
 
     def _enumerate_from(self, role: int, nodes: IntArray, before: Segments) -> None:
-        limit = self._limit
+        limit = self.limit
         for start, end in chunks(before.counts, ENTRIES_AT_ONCE):
-            if self._stop():
+            if self._is_late():
                 return
             some = nodes[start:end]
             sets = before.take(np.arange(start, end))
-            after = self._grow(role, sets, some, limit, EXPANSIONS_PER_ENTRY * limit).sets
+            after = self._grow(role, sets, some, limit, self.completions, self._is_late).sets
             exact = np.flatnonzero(after.exact)
             self._table.put(some[exact], after.take(exact))
-            if self._stop():
+            if self._is_late():
                 return  # some of the others may be cut short rather than too large
             large = np.flatnonzero(~after.exact)
             self._too_large[some[large]] = np.maximum(after.sizes[large], limit + 1.0)
@@ -247,6 +277,7 @@ class ExactSets:
         paths: IntArray,
         limit: IntArray | int,
         expansions: IntArray | int,
+        stop: Callable[[], bool],
     ) -> Grown:
         """Sets one turn later; those over a limit come back as not exact."""
         return advance(
@@ -260,9 +291,12 @@ class ExactSets:
             rng=np.random.default_rng(0),
             model=self._model,
             expansion_limit=expansions,
-            stop=self._stop,
+            stop=stop,
             at_once=self._at_once,
         )
+
+    def _is_late(self) -> bool:
+        return self._stop() or (self.late is not None and self.late())
 
     def _untried(self, nodes: IntArray) -> IntArray:
         """The distinct ones of `[B]` paths whose sets are not known, nor known to be too large."""

@@ -42,6 +42,14 @@ from ggp.machine.base import IntArray, Machine
 DEFAULT_EXACT = 300
 """Information sets of up to this many entries are enumerated."""
 
+OWN_COMPLETIONS = 1 << 22
+"""Joint moves that may be tried in a turn to enumerate a set of a player's own bag; those of
+simulated roles are far more, and have `EXPANSIONS_PER_ENTRY` for each entry."""
+
+COMPLETIONS_PER_ENTRY, MOST_EXACT = 2, 1 << 16
+"""Where a clock says how many joint moves may be tried, a set may have an entry for so many of
+them: entries are looked at again, turn by turn. But no more in all: bounds memory."""
+
 REFILL_FACTOR = 8
 """A bag that lost most of its particles is drawn again with this times as many."""
 
@@ -84,6 +92,8 @@ class HyperPlaySampler:
             replaced between calls.
         follows: whether one bag is followed through a match: those of earlier turns are then
             remembered.
+        completions: joint moves that may be tried in a turn to enumerate a set; by default so many
+            for each entry that it may have.
 
     Attributes:
         room: entries that a bag which is advanced may have, where that is more than `capacity`.
@@ -105,6 +115,7 @@ class HyperPlaySampler:
         model: MoveModel = UNIFORM,
         stop: Callable[[], bool] = never,
         follows: bool = False,
+        completions: int | None = None,
     ) -> None:
         self.machine = machine
         self.tree = tree
@@ -128,8 +139,26 @@ class HyperPlaySampler:
             model=model,
             stop=self._stopped,
             at_once=self._at_once,
+            completions=completions,
         )
+        self._usual = self._exact.limit, self._exact.completions
         self.enumerates = exact > 0
+
+    def afford(self, completions: int | None, late: Callable[[], bool] | None = None) -> None:
+        """Say what may be spent on an exact set in a turn, from now on.
+
+        Args:
+            completions: joint moves that may be tried, and in proportion to them entries, but not
+                fewer than the sampler was made for; None for what it was made for.
+            late: when true, the set is sampled instead.
+        """
+        self._exact.late = late
+        self._exact.limit, self._exact.completions = self._usual
+        if completions is not None and self.enumerates:
+            entries = min(completions // COMPLETIONS_PER_ENTRY, MOST_EXACT)
+            self._exact.limit = max(self._exact.limit, entries)
+            least = EXPANSIONS_PER_ENTRY * self._usual[0]
+            self._exact.completions = max(completions, least)
 
     def start(self, role: int, count: int = 1) -> Bags:
         """`count` bags at the start of the game."""

@@ -44,6 +44,9 @@ DRAW_LIMIT = 4096
 DRAWN_PER_SET = 4 * DRAW_LIMIT
 """Completions drawn for all entries of a set together, in a set of moderate size."""
 
+MOST_CHILDREN = 1 << 20
+"""Children that a set may have before equal ones become one: bounds memory."""
+
 COMPLETIONS_AT_ONCE = 1 << 19
 """Completions of sets that are advanced side by side: bounds memory."""
 
@@ -87,7 +90,8 @@ def advance(
         model: how the other roles move.
         expansion_limit: `[S]` if given, sets are only enumerated: those with more completions
             than this, or more children than `capacity`, come back empty and not exact.
-        stop: when true, entries and sets that were not come to yet are left out.
+        stop: when true, what was not come to yet is left out: of a single set at random, of several
+            the last ones.
         at_once: how many lanes to step between two looks at `stop`.
     """
     capacity = np.broadcast_to(np.asarray(capacity, dtype=np.int64), len(sets))
@@ -213,13 +217,18 @@ def _complete(
     """Matching completions of all entries; `[S]` lanes stepped, `[S]` sets cut short by `stop`."""
     open_ = options.counts > 0
     lanes = np.flatnonzero(listed & open_)
-    children, done = list_completions(
-        machine, role, sets.states, options, lanes, wanted, stop, at_once
+    # The order matters where not all are come to, and then only within a set.
+    alone = len(sets) == 1
+    children, tried = list_completions(
+        *(machine, role, sets.states, options, lanes, wanted, stop, at_once),
+        rng=rng if alone else None,
+        most=MOST_CHILDREN,
     )
-    stepped = np.bincount(
-        set_of[lanes[:done]], options.counts[lanes[:done]], minlength=len(sets)
-    ).astype(np.int64)
-    cut = np.bincount(set_of[lanes[done:]], minlength=len(sets)) > 0
+    stepped = np.bincount(set_of[lanes], tried, minlength=len(sets)).astype(np.int64)
+    whole = np.bincount(set_of[lanes], options.counts[lanes], minlength=len(sets))
+    cut = stepped < whole
+    if alone and cut[0] and stepped[0]:
+        children = children.standing_for(whole[0] / stepped[0])
     drawn = np.flatnonzero(~listed & open_)
     if len(drawn):
         owners = set_of[drawn]
@@ -231,8 +240,12 @@ def _complete(
         most = np.maximum(DRAW_LIMIT, 16 * capacity)[owners]
         limits = np.clip(budget * (shares / total), LISTED_PER_ENTRY, most).astype(np.int64)
         others, num_drawn = draw_completions(
-            machine, role, sets.states, options, drawn, wanted, shares, limits, rng, stop, at_once
+            *(machine, role, sets.states, options, drawn, wanted, shares, limits),
+            *(rng, stop, at_once),
+            shuffle=alone,
         )
+        if alone and 0 < (come_to := np.count_nonzero(num_drawn)) < len(drawn):
+            others = others.standing_for(len(drawn) / come_to)
         children = Completions.joined(machine, [children, others])
         stepped += np.bincount(owners, num_drawn, minlength=len(sets)).astype(np.int64)
     return children, stepped, cut

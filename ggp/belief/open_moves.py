@@ -32,6 +32,9 @@ MANY_MOVES = 256
 """With more legal moves of another role than that, those that cannot be behind what was seen are
 left out before they are tried."""
 
+MANY_LANES = 4096
+"""In so many lanes this is done with two legal moves, too."""
+
 MOST_COMPLETIONS = 1e300
 """Of more completions than this nobody counts: sums and products of counts stay finite."""
 
@@ -201,7 +204,8 @@ def _behind(
     is_even = mover == machine.random_role or model is UNIFORM
     if mover == role or not is_even or not isinstance(machine, Detective):
         return None
-    found = machine.legal_behind(states, mover, percepts, role, MANY_MOVES)
+    many = MANY_MOVES if len(states) < MANY_LANES else 1
+    found = machine.legal_behind(states, mover, percepts, role, many)
     if found is None:
         return None
     moves, totals = found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -81,4 +81,19 @@ class Sampler(Protocol):
 
     def renumber(self, numbers: IntArray) -> None:
         """Follow `PathTree.prune`."""
+        ...
+
+
+@runtime_checkable
+class Enumerates(Protocol):
+    """A `Sampler` that enumerates information sets where that does not cost too much."""
+
+    def afford(self, completions: int | None, late: Callable[[], bool] | None = None) -> None:
+        """Say what may be spent on an exact set in a turn, from now on.
+
+        Args:
+            completions: joint moves that may be tried, and in proportion to them entries, but not
+                fewer than the sampler was made for; None for what it was made for.
+            late: when true, the set is sampled instead.
+        """
         ...

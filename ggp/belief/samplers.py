@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from ggp.belief.board_maker import BoardMaker
-from ggp.belief.hyperplay_sampler import HyperPlaySampler
+from ggp.belief.hyperplay_sampler import OWN_COMPLETIONS, HyperPlaySampler
 from ggp.belief.last_observation import LastObservation
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.observation_samplers import AllObservations
@@ -66,6 +66,7 @@ def make_sampler(
             keep_views=keep_views,
             model=model,
             follows=True,
+            completions=OWN_COMPLETIONS,
         )
     limits: dict[str, Any] = {"pool": pool} if kind in (Sampling.AOSP, Sampling.HS) else {}
     if kind in (Sampling.LOS, Sampling.HS):

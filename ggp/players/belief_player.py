@@ -16,11 +16,20 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
 
-from ggp.belief import Bags, FollowsPaths, HyperPlaySampler, PathTree, Sampler
+from ggp.belief import (
+    DEFAULT_EXACT,
+    OWN_COMPLETIONS,
+    Bags,
+    FollowsPaths,
+    HyperPlaySampler,
+    PathTree,
+    Sampler,
+)
 from ggp.errors import GGPError, MachineError
 from ggp.machine.base import FloatArray, IntArray
 from ggp.players.last_resort import LastResort
@@ -97,7 +106,12 @@ class BeliefPlayer(ABC):
     def sampler(self, tree: PathTree) -> Sampler:
         """The belief of the player's own bag."""
         return HyperPlaySampler(
-            self.machine, tree, capacity=FEW_PARTICLES, max_attempts=FEW_ATTEMPTS, follows=True
+            self.machine,
+            tree,
+            capacity=FEW_PARTICLES,
+            max_attempts=FEW_ATTEMPTS,
+            follows=True,
+            completions=OWN_COMPLETIONS,
         )
 
     def last_resort(self, tree: PathTree) -> LastResort | None:
@@ -262,10 +276,24 @@ class BeliefPlayer(ABC):
             return known[0], self.unvalued(known)
         if self.context.report is not None:
             self.report(self.safest(bag), self.unvalued(known))
-        move, values = self.decide(bag, deadline)
+        move, values = self.decide(self._considered(bag), deadline)
         if self._risky is not None and self.probabilities is not None:
             return self._surely_mixed(move, self._risky), values
         return self._prudent(move, values), values
+
+    def _considered(self, bag: Bags) -> Bags:
+        """The bag, or a sample of one that is larger than searches are made for: with a clock, sets
+        are enumerated that a match may narrow down, however large they are now."""
+        most = max(self.most_particles, self.tracker.belief.capacity, self._largest_set)
+        if len(bag.lanes_of(0)) <= most:
+            return bag
+        sets = bag.sets.take(bag.segment[:1]).thinned(most, self.rng)
+        return replace(bag, segment=np.zeros(1, dtype=np.int64), sets=sets)
+
+    @property
+    def _largest_set(self) -> int:
+        """Of the options; those of other projects' players may have none."""
+        return getattr(self.options, "exact", DEFAULT_EXACT)
 
     @property
     def _risk(self) -> Risk:

@@ -21,8 +21,13 @@ SLICE_SHARE, LONGEST_SLICE_S = 0.01, 0.02
 bounds. A call of a large circuit takes some milliseconds for a few lanes as for many."""
 
 FIRST_LANES, LEAST_LANES = 128, 32
+"""Lanes between two looks."""
+
+FIRST_LANES_PER_S, NEWS = 250_000.0, 0.5
+"""What is taken for the speed at first, and the share that the last measurement has in it."""
+
 FIRST_SIZE, LEAST_SIZE, MOST_SIZE = 32, 4, 1024
-"""Lanes between two looks; particles of a sample that is drawn anew."""
+"""Particles of a sample that is drawn anew."""
 
 
 class Slices:
@@ -30,10 +35,12 @@ class Slices:
 
     Attributes:
         size: particles to draw at once.
+        lanes_per_s: lanes that can be stepped in a second, as many as fill a slice at once.
     """
 
     def __init__(self) -> None:
         self.size = FIRST_SIZE
+        self.lanes_per_s = FIRST_LANES_PER_S
         self._lanes = FIRST_LANES
         self._began_s = self._looked_s = 0.0
         self._num_looks = 0
@@ -54,6 +61,8 @@ class Slices:
         took_s = now_s - self._looked_s
         self._looked_s = now_s
         self._num_looks += 1
+        if took_s > self._slice_s / 4 and 2 * done >= self._lanes:
+            self.lanes_per_s += NEWS * (done / took_s - self.lanes_per_s)
         if took_s > self._slice_s:
             self._lanes = max(self._lanes // 2, LEAST_LANES)
         elif took_s < self._slice_s / 4 and 2 * done >= self._lanes:
@@ -108,6 +117,19 @@ class Watch:
         self.slices.look(now_s, visited - self._looked_at)
         self._looked_at = visited
         return False
+
+    def is_past(self, share: float) -> bool:
+        """Whether more than this share of the time from begin to deadline is over."""
+        if self._deadline is None:
+            return False
+        now_s = self._deadline.clock()
+        return now_s - self.began_s > share * (self._deadline.at_s - self.began_s)
+
+    def affordable(self, share: float) -> int | None:
+        """Lanes that can be stepped in this share of the time; None where there is no deadline."""
+        if self._deadline is None:
+            return None
+        return int(self.slices.lanes_per_s * share * max(self._deadline.at_s - self.began_s, 0.0))
 
     def lanes(self) -> int:
         """Lanes to step until that is asked again; for `Sampler.lanes_at_once`."""

@@ -2,7 +2,8 @@
 
 Without a clock the bag has as many particles as its sampler says. With one it has as many as there
 is time for: after a turn, and while others think, new samples of the same path are drawn and put
-together with what is there (`grow`), and as many are carried on to the next turn (`_room`).
+together with what is there (`grow`), and as many are carried on to the next turn (`_room`). Sets
+are enumerated that can be within a share of the time (`EXACT_SHARE`), however large they are.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from ggp.belief import (
     DRAWN,
     Bags,
+    Enumerates,
     FollowsPaths,
     HyperPlaySampler,
     Sampler,
@@ -40,6 +42,10 @@ ROOM_SHARE, RISKY_SHARE = 0.1, 0.5
 """A bag that is grown is carried on with twice as many entries as long as that takes less than half
 of this share of the time there is, with half as many where it takes more than all of it. The second
 is where whole bags die at once."""
+
+EXACT_SHARE, LATE_SHARE = 0.5, 0.8
+"""A set is enumerated where that should take no more than the first share of the time there is, and
+sampled after all where it takes more than the second."""
 
 RISKY = 20
 """Times as many entries as else a bag may have where many of them die."""
@@ -299,6 +305,8 @@ class Tracker:
         least = min(self.belief.capacity, self._most)
         died = 1 - len(self.bag.sets.states) / max(len(before.sets.states), 1)
         self._risk = max(0.0 if self.bag.exact[0] else died, RISK_KEPT * self._risk)
+        if self.bag.exact[0]:
+            return
         share = ROOM_SHARE + self._risk * (RISKY_SHARE - ROOM_SHARE)
         if took_s > share * there_was_s and died < MANY_DIED:  # else it took time to find others
             self._room = max(self._room // 2, least)
@@ -310,6 +318,11 @@ class Tracker:
         self._watch.begin(deadline)
         self.belief.room = 0 if deadline is None else self._room
         self.belief.timed = deadline is not None
+        if isinstance(self.belief, Enumerates):
+            self.belief.afford(self._watch.affordable(EXACT_SHARE), self._is_late)
+
+    def _is_late(self) -> bool:
+        return self._watch.is_past(LATE_SHARE)
 
     def _move(self, text: str | None) -> int:
         if text is None:

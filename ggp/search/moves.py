@@ -22,6 +22,11 @@ from ggp.machine.base import (
 
 _MOST_COUNTED = 1 << 62
 
+LONG_LIST = 512
+"""Moves of `random` in one state of which only some are kept, where many states are kept."""
+
+LISTS_AT_ONCE = 64
+
 _TABLE_PLACES = 1 << 20
 """Moves are looked up in a table if it is not larger than this."""
 
@@ -167,16 +172,36 @@ def random_moves(
     return lists.at(lanes, lists.draw(lanes, rng))
 
 
-def some_chance(machine: Machine, states: States, most: int) -> Chance:
-    """The moves of `random` as `Machine.chance` gives them; where they are made part by part, and
-    are more than `most`, so many that are drawn instead."""
-    if not isinstance(machine, InParts):
-        return machine.chance(states)
+def some_chance(machine: Machine, states: States, most: int, rng: np.random.Generator) -> Chance:
+    """The moves of `random` as `Machine.chance` gives them, but where there are very many: of those
+    that are made part by part more than `most`, of others more than `LONG_LIST`. So many as `most`
+    that are drawn stand for them then."""
+    if isinstance(machine, InParts):
+        return _drawn_of_parts(machine, states, most, rng)
+    parts: list[Chance] = []
+    start, at_once = 0, LISTS_AT_ONCE
+    while start < len(states) or not parts:
+        # Few at first: lists may be as long as those of all deals.
+        some = np.arange(start, min(start + at_once, len(states)))
+        chance = machine.chance(states.take(some) if len(some) < len(states) else states)
+        parts.append(_drawn_of_long_lists(chance, most, rng))
+        start += at_once
+        if parts[-1] is chance:
+            at_once *= 8
+    offsets = offsets_of(np.concatenate([np.diff(part.offsets) for part in parts]))
+    moves = np.concatenate([part.moves for part in parts])
+    return Chance(offsets, moves, np.concatenate([part.probabilities for part in parts]))
+
+
+def _drawn_of_parts(
+    machine: Machine, states: States, most: int, rng: np.random.Generator
+) -> Chance:
+    assert isinstance(machine, InParts)
     counts = np.minimum(machine.count_chance(states), most + 1).astype(np.int64)
     few = np.flatnonzero(counts <= most)
     many = np.repeat(np.flatnonzero(counts > most), most)
     listed = machine.chance(states.take(few))
-    drawn = machine.draw_chance(states.take(many), np.random.default_rng(0))
+    drawn = machine.draw_chance(states.take(many), rng)
     counts = np.minimum(counts, most)
     counts[few] = np.diff(listed.offsets)
     owner = np.repeat(np.arange(len(counts)), counts)
@@ -184,6 +209,29 @@ def some_chance(machine: Machine, states: States, most: int) -> Chance:
     is_listed = np.isin(owner, few)
     moves[is_listed], moves[~is_listed] = listed.moves, drawn
     return Chance(offsets_of(counts), moves, 1.0 / counts[owner])
+
+
+def _drawn_of_long_lists(chance: Chance, most: int, rng: np.random.Generator) -> Chance:
+    """The same where no list is longer than `LONG_LIST`, else moves drawn systematically."""
+    sizes = np.diff(chance.offsets)
+    is_long = sizes > LONG_LIST
+    if not is_long.any():
+        return chance
+    counts = np.where(is_long, most, sizes)
+    offsets = offsets_of(counts)
+    owner = np.repeat(np.arange(len(sizes)), counts)
+    place = np.arange(len(owner)) - offsets[owner]
+    at = chance.offsets[owner] + place
+    upto = np.concatenate([[0.0], np.cumsum(chance.probabilities)])
+    drawn = is_long[owner]
+    lane = owner[drawn]
+    start, end = upto[chance.offsets[lane]], upto[chance.offsets[lane + 1]]
+    points = start + (place[drawn] + rng.random(len(sizes))[lane]) / most * (end - start)
+    last = chance.offsets[lane + 1] - 1
+    at[drawn] = np.minimum(np.searchsorted(upto, points, side="right") - 1, last)
+    probabilities = chance.probabilities[at]
+    probabilities[drawn] = 1.0 / most
+    return Chance(offsets, chance.moves[at], probabilities)
 
 
 def check_not_stuck(machine: Machine, states: States, role: int) -> None:

@@ -312,7 +312,8 @@ class PathsTree:
         at = 0
         for role in range(self._num_roles):
             if role == machine.random_role:
-                found = some_chance(machine, states, MOST_CHANCE)
+                rng = np.random.default_rng(first)
+                found = some_chance(machine, states, MOST_CHANCE, rng)
                 starts, values, probabilities = found
             else:
                 starts, values = machine.legal(states, role, allow_stuck=True)

@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ggp.belief.completions import Completions, draw_completions, list_completions
+from ggp.belief.completions import (
+    LANES_AT_ONCE,
+    Completions,
+    draw_completions,
+    list_completions,
+)
 from ggp.belief.hyperplay_sampler import never
 from ggp.belief.open_moves import Learnt, OpenMoves, open_moves
 from ggp.machine import Machine
@@ -150,10 +155,10 @@ def test_listing_finds_all_matches_and_none_else(machine: Machine) -> None:
     wanted = np.array(
         [percepts(machine), percepts(machine, "special"), UNKNOWN, percepts(machine, "rare")]
     )
-    found, done = list_completions(
+    found, tried = list_completions(
         machine, SEER, states, options, np.array([0, 1, 2, 3]), wanted, never
     )
-    assert done == 4
+    assert (tried == options.counts).all()
     assert np.bincount(found.lanes, minlength=4).tolist() == [90, 29, 120, 0]
     assert found.log_factors == pytest.approx(np.full(239, -np.log(2 * NUMBERS)))
 
@@ -161,8 +166,38 @@ def test_listing_finds_all_matches_and_none_else(machine: Machine) -> None:
 def test_a_stop_leaves_lanes_out_at_the_end(machine: Machine) -> None:
     states, options = opened(machine, 1_000)
     wanted = np.full(1_000, UNKNOWN)
-    found, done = list_completions(
+    found, tried = list_completions(
         machine, SEER, states, options, np.arange(1_000), wanted, lambda: True
     )
+    done = np.count_nonzero(tried)
     assert 0 < done < 1_000
     assert np.bincount(found.lanes).tolist() == [2 * NUMBERS] * done
+
+
+def test_a_stop_leaves_pairs_out_at_random_if_it_may(machine: Machine) -> None:
+    states, options = opened(machine, 1_000)
+    wanted = np.full(1_000, UNKNOWN)
+    found, tried = list_completions(
+        *(machine, SEER, states, options, np.arange(1_000), wanted, lambda: True),
+        rng=np.random.default_rng(3),
+    )
+    assert len(found.lanes) == tried.sum() == LANES_AT_ONCE
+    # Of every lane some 33 in 240: the children of all of them are there.
+    assert tried.min() > 0
+    assert tried.std() == pytest.approx(np.sqrt(LANES_AT_ONCE / 1_000), rel=0.2)
+    pairs = np.column_stack([found.lanes, found.joint_moves])
+    assert len(np.unique(pairs, axis=0)) == len(pairs)
+
+
+def test_drawing_that_is_stopped_leaves_lanes_out_at_random_if_it_may(machine: Machine) -> None:
+    states, options = opened(machine, 5_000)
+    wanted = np.full(5_000, UNKNOWN)
+    lanes = np.arange(5_000)
+    _, drawn = draw_completions(
+        *(machine, SEER, states, options, lanes, wanted),
+        *(np.full(5_000, 4), np.full(5_000, 64), np.random.default_rng(0), lambda: True),
+        shuffle=True,
+    )
+    come_to = np.flatnonzero(drawn)
+    assert 0 < len(come_to) < 5_000
+    assert come_to.mean() == pytest.approx(2_500, abs=6 * 5_000 / np.sqrt(12 * len(come_to)))

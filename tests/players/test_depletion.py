@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 from itertools import count
 from typing import cast
 
 import numpy as np
 import pytest
 
-from ggp.belief import HyperPlaySampler
-from ggp.errors import ReasonerLimitError
+from ggp.belief import HyperPlaySampler, PathTree
+from ggp.errors import BeliefDepletedError, ReasonerLimitError
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
 from ggp.players import BeliefPlayer, make_player, parse_spec
-from ggp.players.tracker import GUESSED
+from ggp.players.tracker import GUESSED, Submission, Tracker
 from ggp.search.anytime import Deadline
 from tests.support.games import machine_of_game, machine_of_rules
 
@@ -192,10 +193,20 @@ TOLD_LATE = (
 @pytest.mark.parametrize("is_timed", [False, True])
 def test_search_for_particles_is_bounded_by_the_clock_where_there_is_one(is_timed: bool) -> None:
     machine = machine_of_rules(TOLD_LATE, "propnet")
-    player = player_of(machine, "random", 100)
+    few = HyperPlaySampler(machine, PathTree(machine), capacity=16, exact=0, max_attempts=10_000)
+    tracker = Tracker(few, machine, 0, np.random.default_rng(100))
     looks = count()
     for percepts in ([], [], [], ["(all 7 8 9)"]):
         now_s = 0.0005 * next(looks)
         deadline = Deadline(now_s + 0.2, lambda: 0.0005 * next(looks)) if is_timed else None
-        player.observe("wait", percepts, deadline=deadline)
-    assert bool(player.tracker.bag.depleted[0]) is not is_timed
+        with nullcontext() if is_timed or not percepts else pytest.raises(BeliefDepletedError):
+            tracker.observe("wait", percepts, Submission(), deadline)
+    assert bool(tracker.bag.depleted[0]) is not is_timed
+
+
+def test_one_path_in_many_is_found_by_trying_them_all() -> None:
+    machine = machine_of_rules(TOLD_LATE, "propnet")
+    player = player_of(machine, "random", 100)
+    for percepts in ([], [], [], ["(all 7 8 9)"]):
+        player.observe("wait", percepts)
+    assert player.tracker.bag.exact[0]

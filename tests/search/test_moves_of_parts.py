@@ -11,7 +11,7 @@ from ggp.gdl.normalize import normalize
 from ggp.machine import Machine, build_machine
 from ggp.machine.abilities import InParts, Prover
 from ggp.search.moves import MoveLists, is_legal, random_moves, some_chance
-from tests.support.games import REPOSITORY
+from tests.support.games import REPOSITORY, machine_of_rules
 from tests.support.part_sheets import DEAL, machine_listing
 
 DECK_BUILDING = REPOSITORY / "benchmarks" / "sheets" / "deck_building.gdl"
@@ -33,11 +33,44 @@ def test_moves_are_their_own_positions() -> None:
 
 def test_many_moves_are_sampled_and_few_are_listed() -> None:
     machine = machine_listing(DEAL, 10)
-    few, many = (some_chance(machine, machine.initial(2), most) for most in (56, 8))
+    few, many = (
+        some_chance(machine, machine.initial(2), most, np.random.default_rng(0)) for most in (56, 8)
+    )
     assert np.diff(few.offsets).tolist() == [56, 56]
     assert len(np.unique(few.moves[:56])) == 56
     assert np.diff(many.offsets).tolist() == [8, 8]
     assert many.probabilities.tolist() == [1 / 8] * 16
+
+
+def test_of_long_lists_some_moves_are_drawn_and_short_ones_stay() -> None:
+    # 3 moves at first, and 600 after the first of them.
+    machine = machine_of_rules(
+        "(role random) (role seer) (init start) "
+        + "".join(f"(number {i}) " for i in range(600))
+        + """
+        (legal seer wait) (<= (legal random (pick ?n)) (number ?n) (true long))
+        (<= (legal random a) (not (true long))) (<= (legal random b) (not (true long)))
+        (<= (legal random c) (not (true long)))
+        (<= (next long) (does random a)) (<= (next start) (does random b))
+        (<= terminal (true never)) (<= (next never) (true never)) (goal seer 0) (goal random 0)
+        """,
+        "propnet",
+    )
+    start = machine.initial(1)
+    wait, first = machine.move_id("wait"), machine.move_id("a")
+    joint = np.array([[first, wait]]) if machine.random_role == 0 else np.array([[wait, first]])
+    states = machine.concatenate([start, machine.step(start, joint).states, start])
+    found = some_chance(machine, states, 8, np.random.default_rng(0))
+    assert np.diff(found.offsets).tolist() == [3, 8, 3]
+    assert found.probabilities.tolist() == pytest.approx([1 / 3] * 3 + [1 / 8] * 8 + [1 / 3] * 3)
+    assert len(np.unique(found.moves[3:11])) == 8
+    drawn = [
+        some_chance(machine, states, 8, np.random.default_rng(seed)).moves[3:11]
+        for seed in range(600)
+    ]
+    counts = np.bincount(np.unique(np.concatenate(drawn), return_inverse=True)[1])
+    assert len(counts) == 600
+    assert counts.mean() == 8
 
 
 @pytest.fixture(scope="module")
