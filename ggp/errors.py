@@ -186,7 +186,9 @@ class BeliefDepletedError(GGPError):
 
     def __init__(self, path: Sequence[str], attempts: int, *, exhausted: bool) -> None:
         self.path, self.attempts, self.exhausted = tuple(path), attempts, exhausted
-        found = "no complete path agrees" if exhausted else "no complete path was found to agree"
+        found = "no complete path was found to agree"
+        if exhausted:
+            found = "what was told contradicts the rules: no complete path agrees"
         earlier = len(self.path) - self.SHOWN
         shown = [f"({earlier} earlier)"] if earlier > 0 else []
         super().__init__(

@@ -180,7 +180,11 @@ class Game:
         number = self._player_role(role)
         tree = PathTree(machine)
         maker = HyperPlaySampler(
-            *(machine, tree), capacity=particles, exact=exact, completions=OWN_COMPLETIONS
+            *(machine, tree),
+            capacity=particles,
+            exact=exact,
+            completions=OWN_COMPLETIONS,
+            solves=True,
         )
         rng = rng_of(seed)
         bag = maker.start(number)

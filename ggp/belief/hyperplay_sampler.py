@@ -35,6 +35,8 @@ from ggp.belief.segments import (
     join,
     pooled,
 )
+from ggp.belief.solving.finder import Solved, Start
+from ggp.belief.solving.windows import MOST_STARTS, is_solvable
 from ggp.belief.trail import Trail
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import IntArray, Machine
@@ -94,6 +96,8 @@ class HyperPlaySampler:
             remembered.
         completions: joint moves that may be tried in a turn to enumerate a set; by default so many
             for each entry that it may have.
+        solves: whether a bag without particles is looked for by solving, where the machine can be
+            unrolled.
 
     Attributes:
         room: entries that a bag which is advanced may have, where that is more than `capacity`.
@@ -116,6 +120,7 @@ class HyperPlaySampler:
         stop: Callable[[], bool] = never,
         follows: bool = False,
         completions: int | None = None,
+        solves: bool = False,
     ) -> None:
         self.machine = machine
         self.tree = tree
@@ -131,6 +136,7 @@ class HyperPlaySampler:
         self._redraws: HistoryRedraws | None = None
         if self._trail is not None:
             self._redraws = HistoryRedraws(machine, tree, self._trail, self._stopped)
+        self._solved = Solved(machine, tree, model) if solves and is_solvable(machine) else None
         self._exact = ExactSets(
             machine,
             tree,
@@ -354,6 +360,8 @@ class HyperPlaySampler:
             counts = sets.counts
             lost = lost[:0]
         empty = np.flatnonzero((counts == 0) & ~sets.exact)
+        if len(paths) == 1 and len(empty) and (solved := self._solved_for(role, paths, rng)):
+            return solved
         found = [(np.arange(len(sets)), sets)]
         if len(lost):
             try:
@@ -372,6 +380,25 @@ class HyperPlaySampler:
             sum(len(which) for which, _ in found)
         )
         return join(self.machine, [part for _, part in found]).take(pick)
+
+    def _solved_for(self, role: int, paths: IntArray, rng: np.random.Generator) -> Segments | None:
+        """The bag of a path that is found by solving, if there is one and it is found."""
+        if self._solved is None:
+            return None
+        path, starts = int(paths[0]), []
+        if self._trail is not None:
+            starts = [Start(*each) for each in self._trail.starts(self.tree, path)]
+        nodes = self.tree.beginnings(paths)[::-1]
+        known = next((back for back, node in enumerate(nodes) if self._exact.holds(node)[0]), None)
+        starts = [start for start in starts if known is None or start.back < known]
+        if known is not None:
+            starts.append(Start(known, self._exact.get(nodes[known])))
+        if known is None or starts[-1].bag.counts[0] > MOST_STARTS:
+            first = initial_segments(self.machine, 1, keep_views=self._keep_views)
+            starts.append(Start(len(nodes) - 1, first))
+        return self._solved.find(
+            role, path, starts, max(self.room, self.capacity), rng, self.stop, timed=self.timed
+        )
 
     def _redraws_for(self, paths: IntArray) -> HistoryRedraws | None:
         """What draws whole histories for the path of a player's own bag, where that is done."""

@@ -67,6 +67,7 @@ def make_sampler(
             model=model,
             follows=True,
             completions=OWN_COMPLETIONS,
+            solves=True,
         )
     limits: dict[str, Any] = {"pool": pool} if kind in (Sampling.AOSP, Sampling.HS) else {}
     if kind in (Sampling.LOS, Sampling.HS):

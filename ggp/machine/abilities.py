@@ -23,6 +23,7 @@ from ggp.machine.base import (
     States,
     WordArray,
 )
+from ggp.machine.propnet.circuit import Circuit
 
 
 class TrialBatch(NamedTuple):
@@ -147,6 +148,24 @@ class Detective(Protocol):
         Returns:
             The moves, and `[L]` how many are legal; None where the mover never has more.
         """
+        ...
+
+
+@runtime_checkable
+class OnCircuit(Protocol):
+    """A machine that has the game as a circuit, for those who ask it other questions.
+
+    Attributes:
+        circuit: of the game. Where moves of `random` are made part by part (`InParts`), its roles
+            are more than those of the game.
+        states_visited: see `Machine.states_visited`; whoever asks other questions adds to it.
+    """
+
+    circuit: Circuit
+    states_visited: int
+
+    def circuit_moves(self, role: int) -> IntArray:
+        """`[M]` ids of a role's moves, in the order of the circuit."""
         ...
 
 

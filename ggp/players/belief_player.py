@@ -112,6 +112,7 @@ class BeliefPlayer(ABC):
             max_attempts=FEW_ATTEMPTS,
             follows=True,
             completions=OWN_COMPLETIONS,
+            solves=True,
         )
 
     def last_resort(self, tree: PathTree) -> LastResort | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.machine.base import UNKNOWN
 from ggp.machine.jit import inlined, kernel
 from ggp.machine.propnet.play.kernels import run_tape, transpose
 from ggp.machine.propnet.play.tapes import I32, U64, Tape, Wires
@@ -24,7 +25,7 @@ def advance_matching(
     wires: Wires,
     seen: Wires,
     wanted: U64,
-    told: NDArray[np.bool_],
+    percepts: NDArray[np.int64],
     rows: U64,
     square: U64,
     matches: NDArray[np.int64],
@@ -39,7 +40,7 @@ def advance_matching(
         move_rows: `[R, M]` row of each move of each role.
         seen: the literals that are compared.
         wanted: `[L, ceil(len(seen) / 64)]` what they must be after a move in each state.
-        told: `[L]` whether they must.
+        percepts: `[L]` a number of what is wanted: the same for the same; `UNKNOWN` for anything.
         rows, square: `[num_rows, W]` and `[64]` scratch.
         matches: `[K]` indices of the joint moves that match.
         out: `[K, ceil(len(wires) / 64)]` the other literals, of those that match.
@@ -67,7 +68,7 @@ def advance_matching(
                 rows[row * words + (lane >> 6)] |= np.uint64(1) << np.uint64(lane & 63)
         run_tape(tape, 0, rows, rows, width)
         for word in range((count + 63) >> 6):
-            agree = _agreeing(lanes, first, count, word, seen, wanted, told, rows, words)
+            agree = _agreeing(lanes, first, count, word, seen, wanted, percepts, rows, words)
             if not agree:
                 continue
             for block in range(out.shape[1]):
@@ -106,11 +107,11 @@ def _agreeing(
     word: int,
     seen: Wires,
     wanted: U64,
-    told: NDArray[np.bool_],
+    percepts: NDArray[np.int64],
     rows: U64,
     words: int,
 ) -> np.uint64:
-    """Those lanes of a word in which literals are as wanted, neighbours of one state together."""
+    """Lanes of a word in which literals are as wanted; neighbours that want the same together."""
     out_of_line()
     found = np.uint64(0)
     start = 64 * word
@@ -118,12 +119,12 @@ def _agreeing(
     while start < last:
         state = lanes[first + start]
         end = start + 1
-        while end < last and lanes[first + end] == state:
+        while end < last and percepts[lanes[first + end]] == percepts[state]:
             end += 1
         agree = _ALL << np.uint64(start & 63)
         if end & 63:
             agree &= ~(_ALL << np.uint64(end & 63))
-        if told[state]:
+        if percepts[state] != UNKNOWN:
             for k in range(len(seen.rows)):
                 bits = rows[np.int64(seen.rows[k]) * words + word] ^ seen.inverted[k]
                 if not wanted[state, k >> 6] >> np.uint64(k & 63) & np.uint64(1):

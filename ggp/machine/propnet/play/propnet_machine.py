@@ -241,7 +241,7 @@ class PropnetMachine:
             asked.literals(0, len(self.circuit.next)),
             asked.literals(1 + role, len(self.circuit.sees[role].names)),
             wanted,
-            told,
+            np.ascontiguousarray(percepts),
             *scratch,
             matches,
             out,
@@ -272,6 +272,10 @@ class PropnetMachine:
                 moves[long & (percepts == seen)] &= behind
         counts, values = self._listed(moves, mover)
         return Ragged(offsets_of(counts), values), totals
+
+    def circuit_moves(self, role: int) -> IntArray:
+        """See `OnCircuit`."""
+        return self._moves.numbers[role]
 
     def _new_blank(self) -> tuple[Packed, Packed]:
         """Rows for `step`, zero but for those of states and gates, and 64 words."""

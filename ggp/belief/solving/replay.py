@@ -1,0 +1,157 @@
+"""Complete paths of the last turns: replayed, and weighed by their prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.belief.move_models import UNIFORM, MoveModel
+from ggp.belief.open_moves import Learnt, OpenMoves, open_moves
+from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
+
+
+@dataclass(frozen=True)
+class Paths:
+    """N complete paths of T turns.
+
+    Attributes:
+        starts: `[N]` number of the state in which each begins.
+        moves: `[N, T, R]`.
+        states: where each is before each turn, and at the end: T + 1 times N states.
+        log_priors: `[N, T]` of the turns, as those of completions (see `completions`).
+        log_counts: `[N, T]` log of how many completions there are.
+    """
+
+    starts: IntArray
+    moves: IntArray
+    states: tuple[States, ...]
+    log_priors: FloatArray
+    log_counts: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @property
+    def ends(self) -> States:
+        """`[N]` where they are at last."""
+        return self.states[-1]
+
+    def take(self, paths: IntArray) -> Paths:
+        """Those with these numbers, repeats allowed."""
+        return Paths(
+            self.starts[paths],
+            self.moves[paths],
+            tuple(each.take(paths) for each in self.states),
+            self.log_priors[paths],
+            self.log_counts[paths],
+        )
+
+
+def replayed(
+    machine: Machine,
+    role: int,
+    begun: States,
+    starts: IntArray,
+    moves: IntArray,
+    turns: IntArray,
+    rng: np.random.Generator,
+    model: MoveModel = UNIFORM,
+) -> Paths:
+    """The paths that some moves make, those of them that agree with what a role did and saw.
+
+    Args:
+        begun: N states in which they begin.
+        starts: `[N]` see `Paths`.
+        moves: `[N, T, R]`, `UNKNOWN` where any legal move will do: then it is drawn.
+        turns: `[T, 3]` what the role knows, see `PathTree.last_turns`.
+    """
+    alive = np.arange(len(starts))
+    moves = moves.copy()
+    states = [begun]
+    log_priors, log_counts = np.zeros((2, len(starts), len(turns)))
+    for turn, told in enumerate(turns):
+        options = options_of(machine, role, states[-1], told, model)
+        tried = tried_turn(machine, role, states[-1], moves[alive, turn], told, options, rng)
+        lanes = tried.lanes
+        alive = alive[lanes]
+        moves[alive, turn] = tried.moves
+        log_priors[alive, turn], log_counts[alive, turn] = tried.log_priors, tried.log_counts
+        states = [*(each.take(lanes) for each in states), tried.states]
+    return Paths(starts[alive], moves[alive], tuple(states), log_priors[alive], log_counts[alive])
+
+
+class Tried(NamedTuple):
+    """Joint moves of lanes that agree with what a role knows of a turn; see `Paths`.
+
+    Attributes:
+        lanes: `[K]` increasing; which.
+        moves: `[K, R]`.
+        states: `[K]` successors.
+    """
+
+    lanes: IntArray
+    moves: IntArray
+    states: States
+    log_priors: FloatArray
+    log_counts: FloatArray
+
+
+def tried_turn(
+    machine: Machine,
+    role: int,
+    states: States,
+    moves: IntArray,
+    told: IntArray,
+    options: OpenMoves,
+    rng: np.random.Generator,
+) -> Tried:
+    """Make joint moves `[N, R]`, of which those that are `UNKNOWN` are drawn of what is open."""
+    made, log_priors, possible = made_of(options, moves, rng)
+    lanes = np.flatnonzero(possible)
+    stepped = machine.step(states.take(lanes), made[lanes])
+    agrees = ~machine.terminal(stepped.states)
+    if told[1] != UNKNOWN:
+        agrees &= stepped.percepts[:, role] == told[1]
+    kept = lanes[agrees]
+    return Tried(
+        kept,
+        made[kept],
+        stepped.states.take(np.flatnonzero(agrees)),
+        log_priors[kept],
+        np.log(options.counts[kept]),
+    )
+
+
+def options_of(
+    machine: Machine, role: int, states: States, told: IntArray, model: MoveModel
+) -> OpenMoves:
+    """What each role may do in a turn of which the role knows this."""
+    known = np.tile(told[:, None], len(states))
+    return open_moves(machine, role, states, Learnt(*known), model)
+
+
+def made_of(
+    options: OpenMoves, moves: IntArray, rng: np.random.Generator
+) -> tuple[IntArray, FloatArray, BoolArray]:
+    """`[N, R]` joint moves, with those drawn that are not given; `[N]` log of the prior of each;
+    and `[N]` whether it is open."""
+    possible = options.counts > 0
+    made, log_priors = moves.copy(), np.zeros(len(moves))
+    for role, lists in enumerate(options.moves):
+        counts = lists.counts
+        at = lists.offsets[:-1] + (rng.random(len(moves)) * np.maximum(counts, 1)).astype(np.int64)
+        owner = np.repeat(np.arange(len(moves)), counts)
+        same = np.flatnonzero(lists.values == moves[owner, role])
+        given = moves[:, role] != UNKNOWN
+        found = np.zeros(len(moves), dtype=np.bool_)
+        found[owner[same]] = True
+        place = at.copy()
+        place[owner[same]] = same
+        at = np.where(given, place, at)
+        possible &= (counts > 0) & (found | ~given)
+        on = np.flatnonzero(possible)
+        made[on, role] = lists.values[at[on]]
+        log_priors[on] += options.log_probabilities[role][at[on]]
+    return made, log_priors, possible

@@ -1,0 +1,138 @@
+"""Solvers of clauses that are installed: python-sat's where it is, else the one in clingo.
+
+Both count conflicts, so that a limit means the same on every machine. python-sat is faster by far
+where many witnesses are wanted; clingo is always there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+import numpy as np
+
+from ggp.machine.base import IntArray
+
+ENGINE = "minisat22"
+"""Of python-sat's solvers: it keeps the guesses it is given, which makes witnesses differ."""
+
+
+class ClauseSolver(Protocol):
+    """Finds values of propositions, numbered from 1, with which clauses hold.
+
+    Attributes:
+        conflicts: so far.
+    """
+
+    conflicts: int
+
+    def add(self, clauses: Sequence[Sequence[int]]) -> None:
+        """Add clauses of signs."""
+        ...
+
+    def guess(self, signs: Sequence[int]) -> None:
+        """Which values to try first."""
+        ...
+
+    def solve(self, conflicts: int) -> bool | None:
+        """Whether there are such values; None where more conflicts would be needed to know."""
+        ...
+
+    def model(self) -> IntArray:
+        """Signs that hold, after there were values."""
+        ...
+
+    def close(self) -> None:
+        """Free its memory."""
+        ...
+
+
+def clause_solver() -> ClauseSolver:
+    """The best one that is installed."""
+    return PySat() if find_spec("pysat") is not None else Clasp()
+
+
+class PySat:
+    """A solver of python-sat."""
+
+    def __init__(self) -> None:
+        from pysat.solvers import Solver
+
+        self._solver: Any = Solver(name=ENGINE)
+        self.conflicts = 0
+
+    def add(self, clauses: Sequence[Sequence[int]]) -> None:
+        self._solver.append_formula(clauses)
+
+    def guess(self, signs: Sequence[int]) -> None:
+        self._solver.set_phases(signs)
+
+    def solve(self, conflicts: int) -> bool | None:
+        before = self._solver.accum_stats()["conflicts"]
+        self._solver.conf_budget(conflicts)
+        found: bool | None = self._solver.solve_limited()
+        self.conflicts += self._solver.accum_stats()["conflicts"] - before
+        return found
+
+    def model(self) -> IntArray:
+        return np.array(self._solver.get_model(), dtype=np.int64)
+
+    def close(self) -> None:
+        self._solver.delete()
+
+
+class Clasp:
+    """The solver in clingo: clauses as constraints on atoms that are chosen freely."""
+
+    def __init__(self) -> None:
+        from clingo import Control
+
+        self._control = Control(["--warn=none", "--heuristic=Domain", "--seed=1"])
+        self._num_atoms = 0
+        self._values: list[int] = []
+        self._guesses: list[int] = []
+        self.conflicts = 0
+
+    def add(self, clauses: Sequence[Sequence[int]]) -> None:
+        with self._control.backend() as backend:
+            most = max((abs(sign) for clause in clauses for sign in clause), default=0)
+            while self._num_atoms < most:
+                atom = backend.add_atom()
+                self._num_atoms += 1
+                assert atom == self._num_atoms
+                backend.add_rule([atom], choice=True)
+            for clause in clauses:
+                backend.add_rule([], [-sign for sign in clause])
+
+    def guess(self, signs: Sequence[int]) -> None:
+        from clingo.backend import HeuristicType
+
+        # Later ones count more: there is no way to take one back.
+        priority = len(self._guesses) + 1
+        self._guesses.append(priority)
+        with self._control.backend() as backend:
+            for sign in signs:
+                if abs(sign) <= self._num_atoms:
+                    value = 1 if sign > 0 else -1
+                    backend.add_heuristic(abs(sign), HeuristicType.Sign, value, priority, [])
+
+    def solve(self, conflicts: int) -> bool | None:
+        self._control.configuration.solve.solve_limit = f"{conflicts},umax"  # type: ignore[union-attr]
+        with self._control.solve(yield_=True) as handle:
+            model = handle.model()
+            if model is not None:
+                self._values = [
+                    atom if model.is_true(atom) else -atom for atom in range(1, self._num_atoms + 1)
+                ]
+            result = handle.get()
+        self.conflicts += int(self._control.statistics["solving"]["solvers"]["conflicts"])
+        if result.unsatisfiable:
+            return False
+        return True if model is not None else None
+
+    def model(self) -> IntArray:
+        return np.array(self._values, dtype=np.int64)
+
+    def close(self) -> None:
+        return

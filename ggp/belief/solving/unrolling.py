@@ -1,0 +1,338 @@
+"""A game's circuit unrolled over the turns of an incomplete path: its complete paths as clauses.
+
+    turn      propositions                              what is known
+    start     which of some states it begins in         one of them
+    1         moves of the others, gates                our move is legal; what we saw; not the end
+    2         moves of the others, gates                the same
+
+Constants are folded turn by turn: of a circuit of 28,000 gates a few thousand are left in a turn of
+kriegspiel. Gates, and choices of moves, become clauses only when something that is known depends on
+them. So what is left out of the clauses may be anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.belief.solving.unrolling_kernels import (
+    CHOICE,
+    HELPER,
+    I32,
+    START,
+    Groups,
+    Propositions,
+    fix,
+    fold,
+    simulate,
+    write,
+)
+from ggp.machine.abilities import OnCircuit
+from ggp.machine.arrays import enlarged
+from ggp.machine.base import UNKNOWN, BoolArray, IntArray, Machine
+from ggp.machine.propnet.circuit import Circuit
+from ggp.machine.propnet.play.cones import cone
+
+TRUE = 1
+"""The sign that holds."""
+
+CLAUSES_AT_ONCE = 1 << 20
+"""Signs of clauses that are written before they are taken."""
+
+
+class Contradiction(Exception):
+    """No complete path agrees: a result, not an error."""
+
+
+class Choice(NamedTuple):
+    """That a role makes one of several moves in a turn.
+
+    Attributes:
+        moves: `[N]` ids.
+        first: proposition of the first; the others follow.
+    """
+
+    turn: int
+    role: int
+    moves: IntArray
+    first: int
+
+
+class Unrolling:
+    """The turns of one role's incomplete path, from some states on.
+
+    Args:
+        machine: of a game of GDL-II, see `solvable`.
+        role: whose path.
+        starts: `[K, F]` fluents of the states one of which it begins in, in the circuit's order.
+
+    Attributes:
+        choices: of turns and roles in which there are several moves.
+        forced: by turn, `[R]` moves that are the only ones, or known; `UNKNOWN` elsewhere.
+    """
+
+    def __init__(self, machine: Machine, role: int, starts: BoolArray) -> None:
+        assert isinstance(machine, OnCircuit)
+        self.machine, self.role, self.starts = machine, role, starts
+        self.circuit: Circuit = machine.circuit
+        self.choices: list[Choice] = []
+        self.forced: list[IntArray] = []
+        self._moves = [machine.circuit_moves(each) for each in range(len(machine.roles))]
+        self._wanted = _wanted_gates(self.circuit, role)
+        self._props = _no_propositions(len(starts) + starts.shape[1] + 2)
+        none = np.zeros(0, dtype=np.int64)
+        self._groups = Groups(none, none.astype(np.int32), none, none.astype(np.int32))
+        self._num_props, self._num_signs = TRUE, 0
+        self._props.kind[TRUE], self._props.fixed[TRUE] = HELPER, 1
+        self._stack: I32 = np.zeros(64, dtype=np.int32)
+        self._sizes = np.zeros(2, dtype=np.int64)
+        self._units: list[int] = []
+        self.first_start = self._num_props + 1
+        self._state = self._begin()
+
+    @property
+    def num_signs(self) -> int:
+        """Signs of all gates that are left."""
+        return self._num_signs
+
+    def _begin(self) -> I32:
+        """`[F]` signs of the fluents where the window begins."""
+        kind, about = self._props.kind, self._props.about
+        count = len(self.starts)
+        kind[self._num_props + 1 : self._num_props + 1 + count] = HELPER
+        self._num_props += count
+        always, ever = self.starts.all(axis=0), self.starts.any(axis=0)
+        signs = np.where(always, TRUE, -TRUE).astype(np.int32)
+        open_ = np.flatnonzero(ever & ~always)
+        numbers = self._num_props + 1 + np.arange(len(open_))
+        kind[numbers], about[numbers] = START, open_
+        signs[open_] = numbers
+        self._num_props += len(open_)
+        return signs
+
+    # ---------------------------------------------------------------- turns
+
+    def add(self, move: int, percepts: int, refused: int) -> None:
+        """Add a turn: arguments as those of `PathTree.extend`.
+
+        Raises:
+            Contradiction: no path can go on so.
+        """
+        circuit, machine = self.circuit, self.machine
+        base = 1 + circuit.num_inputs
+        self._reserve(circuit.num_gates, len(circuit.literals))
+        nets = np.full(base + circuit.num_gates, -TRUE, dtype=np.int32)
+        nets[1 : 1 + len(self._state)] = self._state
+        # What is legal does not depend on moves, which are not made yet.
+        self._fold(nets, self._wanted.before)
+        known: list[int] = []
+        self.forced.append(np.full(len(machine.roles), UNKNOWN, dtype=np.int64))
+        first = 1 + len(self._state)
+        for role, ids in enumerate(self._moves):
+            legal = _signs_of(nets, circuit.legal[role].literals)
+            if role == self.role:
+                if refused >= 0:
+                    known.extend((-legal[ids == refused]).tolist())
+                if move != UNKNOWN:
+                    if not (ids == move).any():
+                        raise Contradiction
+                    known.extend(legal[ids == move].tolist())
+                    legal = np.where(ids == move, TRUE, -TRUE).astype(np.int32)
+            nets[first : first + len(ids)] = self._made(role, ids, legal)
+            first += len(ids)
+        self._know(known)
+        self._fold(nets, self._wanted.after)
+        self._state = _signs_of(nets, circuit.next)
+        if percepts != UNKNOWN:
+            seen = set(machine.percept_texts(percepts))
+            outputs = circuit.sees[self.role]
+            held = np.array([name in seen for name in outputs.names], dtype=np.bool_)
+            if held.sum() != len(seen):
+                raise Contradiction
+            signs = _signs_of(nets, outputs.literals)
+            self._know(np.where(held, signs, -signs).tolist())
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """The game is not over: information sets consist of decision states."""
+        circuit = self.circuit
+        self._reserve(circuit.num_gates, len(circuit.literals))
+        nets = np.full(1 + circuit.num_inputs + circuit.num_gates, -TRUE, dtype=np.int32)
+        nets[1 : 1 + len(self._state)] = self._state
+        self._fold(nets, self._wanted.end)
+        terminal = np.array([circuit.terminal], dtype=np.int32)
+        self._know((-_signs_of(nets, terminal)).tolist())
+
+    def _made(self, role: int, ids: IntArray, legal: I32) -> I32:
+        """`[M]` signs that a role makes each of its moves, given those that they are legal."""
+        signs = np.full(len(ids), -TRUE, dtype=np.int32)
+        props = self._props
+        open_ = np.flatnonzero(
+            (legal != -TRUE) & (props.fixed[np.abs(legal)] * np.sign(legal) >= 0)
+        )
+        if not len(open_):
+            raise Contradiction
+        if len(open_) == 1:
+            self.forced[-1][role] = ids[open_[0]]
+            signs[open_] = TRUE
+            return signs
+        self._reserve(2 * len(open_), 0)
+        props, groups, count = self._props, self._groups, len(open_)
+        numbers = self._num_props + 1 + np.arange(count)
+        props.kind[numbers], props.about[numbers] = CHOICE, len(groups.first)
+        props.kind[numbers[-1] + 1 : numbers[-1] + count] = HELPER
+        self._groups = Groups(
+            np.append(groups.first, numbers[0]),
+            np.append(groups.size, np.int32(count)),
+            np.append(groups.legal, len(groups.signs)),
+            np.concatenate([groups.signs, legal[open_]]),
+        )
+        self._num_props += 2 * count - 1
+        self.choices.append(Choice(len(self.forced) - 1, role, ids[open_], int(numbers[0])))
+        signs[open_] = numbers
+        return signs
+
+    def _fold(self, nets: I32, wanted: BoolArray) -> None:
+        circuit = self.circuit
+        self._num_props, self._num_signs = fold(
+            *(circuit.offsets, circuit.literals, wanted, nets, 1 + circuit.num_inputs),
+            *(self._props, self._num_props, self._num_signs),
+        )
+
+    def _know(self, signs: list[int]) -> None:
+        """Take signs for granted."""
+        array = np.array(signs, dtype=np.int32)
+        if not fix(self._props, array, np.zeros(self._num_signs + len(array) + 1, dtype=np.int32)):
+            raise Contradiction
+        self._units.extend(sign for sign in signs if sign != TRUE)
+
+    # ---------------------------------------------------------------- clauses
+
+    def clauses(self) -> Iterator[list[list[int]]]:
+        """The clauses of all turns that were added and are not written yet, in pieces."""
+        props = self._props
+        self._stack = enlarged(self._stack, self._num_props + 2, 0)
+        if not props.written[TRUE]:
+            self._sizes[1] = TRUE
+            props.written[TRUE] = TRUE
+            yield [[TRUE]]
+            yield [[self._number(self.first_start + k) for k in range(len(self.starts))]]
+        yield [[self._number(sign)] for sign in self._units]
+        self._units.clear()
+        largest = 16 * int(self._groups.size.max(initial=0)) + 4 * int(props.size.max()) + 64
+        room = np.zeros(max(CLAUSES_AT_ONCE, largest + 3 * len(self.starts)), dtype=np.int32)
+        while self._sizes[0]:
+            full = write(
+                *(props, self._groups, self.starts, self.first_start, self._stack),
+                *(self._sizes, room),
+            )
+            ends = np.flatnonzero(room[:full] == 0).tolist()
+            flat = room[:full].tolist()
+            yield [flat[a:b] for a, b in zip([0, *(e + 1 for e in ends)], ends, strict=False)]
+
+    def _number(self, sign: int) -> int:
+        """A sign as clauses have it."""
+        prop, props = abs(sign), self._props
+        if not props.written[prop]:
+            self._sizes[1] += 1
+            props.written[prop] = self._sizes[1]
+            self._stack[self._sizes[0]] = prop
+            self._sizes[0] += 1
+        found = int(props.written[prop])
+        return found if sign > 0 else -found
+
+    # ---------------------------------------------------------------- models
+
+    def guess(self, rng: np.random.Generator) -> list[int]:
+        """What may hold, as signs of clauses: a random match from one of the starts on, in which
+        the role sees what it may."""
+        begun_in = int(rng.integers(len(self.starts)))
+        values = np.zeros(self._num_props + 1, dtype=np.bool_)
+        lots = rng.random(len(self._groups.first))
+        simulate(
+            self._props,
+            self._groups,
+            self._num_props,
+            self.starts[begun_in],
+            self.first_start,
+            len(self.starts),
+            begun_in,
+            lots,
+            values,
+        )
+        props = np.flatnonzero(self._props.written[: self._num_props + 1])
+        numbers = self._props.written[props].astype(np.int64)
+        signs: list[int] = np.where(values[props], numbers, -numbers).tolist()
+        return signs
+
+    def read(self, model: IntArray) -> tuple[int, IntArray]:
+        """A path that clauses allow: the number of its start, and `[T, R]` moves.
+
+        Args:
+            model: signs of clauses that hold, any order.
+
+        Returns:
+            -1 in place of a start, and `UNKNOWN` of a move, that may be any that is possible.
+        """
+        held = np.zeros(int(self._sizes[1]) + 1, dtype=np.bool_)
+        held[model[(model > 0) & (model < len(held))]] = True
+        held[0] = False
+        written = self._props.written
+        starts = np.arange(self.first_start, self.first_start + len(self.starts))
+        begun = np.flatnonzero(held[written[starts]])
+        moves = np.stack(self.forced) if self.forced else np.zeros((0, len(self._moves)), np.int64)
+        for turn, role, ids, first in self.choices:
+            made = np.flatnonzero(held[written[first : first + len(ids)]])
+            if len(made):
+                moves[turn, role] = ids[made[0]]
+        return (int(begun[0]) if len(begun) else -1), moves
+
+    # ---------------------------------------------------------------- room
+
+    def _reserve(self, gates: int, signs: int) -> None:
+        props = self._props
+        rows, length = self._num_props + gates + 2, self._num_signs + signs + 1
+        if rows <= len(props.kind) and length <= len(props.signs):
+            return
+        wider = {
+            name: enlarged(getattr(props, name), rows, 0)
+            for name in props._fields
+            if name != "signs"
+        }
+        self._props = props._replace(**wider, signs=enlarged(props.signs, length, 0))
+
+
+class _Wanted(NamedTuple):
+    """Which gates matter: for what is legal, for what comes of moves, for the end."""
+
+    before: BoolArray
+    after: BoolArray
+    end: BoolArray
+
+
+def _wanted_gates(circuit: Circuit, role: int) -> _Wanted:
+    base = 1 + circuit.num_inputs
+    legal = np.concatenate([outputs.literals for outputs in circuit.legal])
+    before = cone(circuit, legal)[base:]
+    results = np.concatenate([circuit.next, circuit.sees[role].literals])
+    after = cone(circuit, results)[base:] & ~before
+    end = cone(circuit, np.array([circuit.terminal], dtype=np.int32))[base:]
+    return _Wanted(before, after, end)
+
+
+def _signs_of(nets: I32, literals: I32) -> I32:
+    """`[K]` signs of literals of the circuit."""
+    return np.asarray(nets[literals >> 1] * np.where(literals & 1, -1, 1).astype(np.int32))
+
+
+def _no_propositions(rows: int) -> Propositions:
+    return Propositions(
+        np.zeros(rows, dtype=np.int8),
+        np.zeros(rows, dtype=np.int64),
+        np.zeros(rows, dtype=np.int32),
+        np.zeros(1, dtype=np.int32),
+        np.zeros(rows, dtype=np.int8),
+        np.zeros(rows, dtype=np.int32),
+    )

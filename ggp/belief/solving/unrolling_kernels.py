@@ -1,0 +1,369 @@
+"""The kernels of unrolling: folding a turn of a circuit, and writing what is wanted as clauses.
+
+Signs are numbers of propositions, negative where these are denied; 1 is true, so -1 is false.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.base import BoolArray, FloatArray, IntArray
+from ggp.machine.jit import by_reference, inlined, kernel
+from ggp.machine.propnet.circuit import Literals
+
+I8 = NDArray[np.int8]
+I32 = NDArray[np.int32]
+
+GATE, CHOICE, START, HELPER = 0, 1, 2, 3
+"""What a proposition is: an AND of signs; that a role makes a move; that a fluent holds where the
+window begins; something that only clauses of the others speak of."""
+
+
+@by_reference
+class Propositions(NamedTuple):
+    """V propositions, numbered from 1; row 0 is not used.
+
+    Attributes:
+        kind: `[V + 1]` see `GATE`.
+        about: `[V + 1]` of a choice the number of its group, of a start the fluent, of a gate where
+            its signs begin in `signs`.
+        size: `[V + 1]` how many signs a gate has.
+        signs: the signs of all gates.
+        fixed: `[V + 1]` 1 or -1 where it is known, 0 elsewhere.
+        written: `[V + 1]` its number in the clauses, 0 where these do not speak of it.
+    """
+
+    kind: I8
+    about: IntArray
+    size: I32
+    signs: I32
+    fixed: I8
+    written: I32
+
+
+@by_reference
+class Groups(NamedTuple):
+    """G choices of one move each.
+
+    Attributes:
+        first: `[G]` proposition of its first move; the others follow, then as many helpers less
+            one.
+        size: `[G]` moves, two or more.
+        legal: `[G]` where signs begin that say whether each of its moves is legal, in `signs`.
+        signs: of all groups.
+    """
+
+    first: IntArray
+    size: I32
+    legal: IntArray
+    signs: I32
+
+
+@inlined
+def _known(props: Propositions, sign: int) -> int:
+    """1 where a sign is known to hold, -1 where not to, else 0."""
+    found = props.fixed[abs(sign)]
+    return int(found) if sign > 0 else -int(found)
+
+
+@kernel
+def fold(
+    offsets: IntArray,
+    literals: Literals,
+    wanted: BoolArray,
+    nets: I32,
+    first_net: int,
+    props: Propositions,
+    num_props: int,
+    num_signs: int,
+) -> tuple[int, int]:
+    """The signs of all wanted gates of one turn, as far as they are not constants or copies.
+
+    Args:
+        offsets, literals: of a circuit.
+        wanted: `[gates]`.
+        nets: `[nets]` signs; those of inputs are given, those of gates are written.
+        first_net: of the gates.
+        props: with room for all gates and all literals.
+        num_props, num_signs: how many propositions and signs of gates there are.
+
+    Returns:
+        how many there are afterwards.
+    """
+    for gate in range(len(wanted)):
+        if not wanted[gate]:
+            continue
+        start, count = num_signs, 0
+        holds = True
+        for k in range(offsets[gate], offsets[gate + 1]):
+            literal = literals[k]
+            sign = nets[literal >> 1]
+            if literal & 1:
+                sign = -sign
+            known = _known(props, sign)
+            if known > 0:
+                continue
+            if known < 0:
+                holds = False
+                break
+            is_new = True
+            if count <= 8:
+                for i in range(start, start + count):
+                    if props.signs[i] == sign:
+                        is_new = False
+                    elif props.signs[i] == -sign:
+                        holds = False
+            if not holds:
+                break
+            if is_new:
+                props.signs[start + count] = sign
+                count += 1
+        net = first_net + gate
+        if not holds:
+            nets[net] = -1
+        elif count == 0:
+            nets[net] = 1
+        elif count == 1:
+            nets[net] = props.signs[start]
+        else:
+            num_props += 1
+            props.kind[num_props] = GATE
+            props.about[num_props] = start
+            props.size[num_props] = count
+            props.fixed[num_props] = 0
+            props.written[num_props] = 0
+            nets[net] = num_props
+            num_signs += count
+    return num_props, num_signs
+
+
+@kernel
+def fix(props: Propositions, signs: I32, stack: I32) -> bool:
+    """Take signs for granted, and what follows from them for the signs of gates.
+
+    Args:
+        stack: scratch, as long as all signs of gates and these.
+
+    Returns:
+        whether they can all hold, as far as that is seen.
+    """
+    size = 0
+    for sign in signs:
+        stack[size] = sign
+        size += 1
+    while size:
+        size -= 1
+        sign = stack[size]
+        known = _known(props, sign)
+        if known < 0:
+            return False
+        if known > 0:
+            continue
+        net = abs(sign)
+        props.fixed[net] = 1 if sign > 0 else -1
+        if props.kind[net] != GATE:
+            continue
+        start, count = props.about[net], props.size[net]
+        if sign > 0:
+            for k in range(start, start + count):
+                if _known(props, props.signs[k]) <= 0:
+                    stack[size] = props.signs[k]
+                    size += 1
+            continue
+        # One that must not hold, and all but one of whose inputs do: that one does not.
+        open_, num_open, is_false = 0, 0, False
+        for k in range(start, start + count):
+            known = _known(props, props.signs[k])
+            if known < 0:
+                is_false = True
+            elif known == 0:
+                num_open += 1
+                open_ = props.signs[k]
+        if not is_false and num_open == 0:
+            return False
+        if not is_false and num_open == 1:
+            stack[size] = -open_
+            size += 1
+    return True
+
+
+@kernel
+def write(
+    props: Propositions,
+    groups: Groups,
+    starts: BoolArray,
+    first_start: int,
+    stack: I32,
+    sizes: IntArray,
+    clauses: I32,
+) -> int:
+    """Write the clauses of propositions that are wanted, and of all these depend on.
+
+    Args:
+        starts: `[K, F]` fluents of the states in which the window may begin.
+        first_start: proposition that it is the first of these; the others follow.
+        stack: propositions to be written, each once: `written` is set for them. With room for all.
+        sizes: how many are on the stack, and the last number that was given.
+        clauses: signs, each clause ended by 0.
+
+    Returns:
+        how much of `clauses` is full; what did not fit is still on the stack.
+    """
+    full = 0
+    num_starts = len(starts)
+    while sizes[0]:
+        prop = stack[sizes[0] - 1]
+        kind = props.kind[prop]
+        if kind == GATE:
+            start, count = props.about[prop], props.size[prop]
+            if full + 4 * count + 2 > len(clauses):
+                return full
+            sizes[0] -= 1
+            me = props.written[prop]
+            for k in range(start, start + count):
+                clauses[full], clauses[full + 1] = -me, _number(props, props.signs[k], stack, sizes)
+                clauses[full + 2] = 0
+                full += 3
+            clauses[full] = me
+            full += 1
+            for k in range(start, start + count):
+                clauses[full] = -_number(props, props.signs[k], stack, sizes)
+                full += 1
+            clauses[full] = 0
+            full += 1
+        elif kind == CHOICE:
+            group = props.about[prop]
+            first, count = groups.first[group], groups.size[group]
+            if full + 16 * count > len(clauses):
+                return full
+            sizes[0] -= 1
+            if prop != first:
+                _number(props, first, stack, sizes)  # whose turn it is to write them all
+                continue
+            full = _one_of(props, groups, group, stack, sizes, clauses, full)
+        elif kind == START:
+            if full + 3 * num_starts > len(clauses):
+                return full
+            sizes[0] -= 1
+            fluent, me = props.about[prop], props.written[prop]
+            for k in range(num_starts):
+                clauses[full] = -_number(props, first_start + k, stack, sizes)
+                clauses[full + 1] = me if starts[k, fluent] else -me
+                clauses[full + 2] = 0
+                full += 3
+        else:
+            sizes[0] -= 1
+    return full
+
+
+@inlined
+def _number(props: Propositions, sign: int, stack: I32, sizes: IntArray) -> int:
+    """A sign as clauses have it; what it is about is put on the stack the first time."""
+    prop = abs(sign)
+    if props.written[prop] == 0:
+        sizes[1] += 1
+        props.written[prop] = sizes[1]
+        stack[sizes[0]] = prop
+        sizes[0] += 1
+    found = int(props.written[prop])
+    return found if sign > 0 else -found
+
+
+@inlined
+def _one_of(
+    props: Propositions,
+    groups: Groups,
+    group: int,
+    stack: I32,
+    sizes: IntArray,
+    clauses: I32,
+    full: int,
+) -> int:
+    """Clauses that exactly one move is made, a legal one: a ladder."""
+    first, count = groups.first[group], groups.size[group]
+    for k in range(count):
+        move = _number(props, first + k, stack, sizes)
+        legal = groups.signs[groups.legal[group] + k]
+        clauses[full], clauses[full + 1] = -move, _number(props, legal, stack, sizes)
+        clauses[full + 2] = 0
+        full += 3
+    for k in range(count):
+        clauses[full] = _number(props, first + k, stack, sizes)
+        full += 1
+    clauses[full] = 0
+    full += 1
+    for k in range(count - 1):
+        move = _number(props, first + k, stack, sizes)
+        after = _number(props, first + k + 1, stack, sizes)
+        upto = _number(props, first + count + k, stack, sizes)
+        clauses[full], clauses[full + 1], clauses[full + 2] = -move, upto, 0
+        clauses[full + 3], clauses[full + 4], clauses[full + 5] = -after, -upto, 0
+        full += 6
+        if k + 2 < count:
+            clauses[full] = -upto
+            clauses[full + 1] = _number(props, first + count + k + 1, stack, sizes)
+            clauses[full + 2] = 0
+            full += 3
+    return full
+
+
+@kernel
+def simulate(
+    props: Propositions,
+    groups: Groups,
+    num_props: int,
+    start: BoolArray,
+    first_start: int,
+    num_starts: int,
+    begun_in: int,
+    lots: FloatArray,
+    values: BoolArray,
+) -> None:
+    """What holds in a random match whose percepts may be any: a guess to begin a search with.
+
+    Args:
+        start: `[F]` fluents of the state it begins in.
+        first_start: proposition that it begins in the first of some states, `num_starts` in all;
+            `begun_in` is the number of the one that it begins in.
+        lots: `[G]` numbers from 0 to 1, one for each choice.
+        values: `[V + 1]` are set.
+    """
+    values[1] = True
+    for prop in range(2, num_props + 1):
+        kind = props.kind[prop]
+        if kind == GATE:
+            value = True
+            first = props.about[prop]
+            for k in range(first, first + props.size[prop]):
+                sign = props.signs[k]
+                if values[abs(sign)] != (sign > 0):
+                    value = False
+                    break
+            values[prop] = value
+        elif kind == START:
+            values[prop] = start[props.about[prop]]
+        elif kind == HELPER:
+            if first_start <= prop < first_start + num_starts:
+                values[prop] = prop == first_start + begun_in
+        elif groups.first[props.about[prop]] == prop:
+            group = props.about[prop]
+            count, at = groups.size[group], groups.legal[group]
+            number = 0
+            for k in range(count):
+                sign = groups.signs[at + k]
+                number += values[abs(sign)] == (sign > 0)
+            left = int(lots[group] * number)
+            chosen = -1
+            for k in range(count):
+                sign = groups.signs[at + k]
+                if values[abs(sign)] == (sign > 0):
+                    if left == 0:
+                        chosen = k
+                    left -= 1
+            for k in range(count):
+                values[prop + k] = k == chosen
+            for k in range(count - 1):
+                values[prop + count + k] = 0 <= chosen <= k

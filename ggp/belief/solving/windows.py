@@ -1,0 +1,150 @@
+"""Complete paths that agree with the last turns of an incomplete one, found by solving clauses.
+
+Forward sampling draws turn by turn, and finds nothing where one path in 2^60 agrees with what is
+told at last. A *window* begins with states that are known to be possible, some turns back, and is
+unrolled from there on (`unrolling`). Each solution is a complete path of the window, a *witness*:
+it is replayed on the machine, so that what is returned is sound whatever the clauses say. Where
+there is no solution, none of the states leads to where the role is.
+
+Witnesses differ since each search begins with a guess of its own: a random match from one of the
+states, with the role's own moves, whatever it sees. The solver repairs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ggp.belief.solving.replay import Paths, replayed
+from ggp.belief.solving.sat import ClauseSolver, clause_solver
+from ggp.belief.solving.unrolling import Contradiction, Unrolling
+from ggp.machine.abilities import FluentBits, InParts, OnCircuit
+from ggp.machine.base import IntArray, Machine, States
+
+MOST_STARTS = 64
+"""States in which a window begins, at most."""
+
+CONFLICTS_AT_ONCE = 500
+"""Conflicts between two looks at the clock."""
+
+MOST_SIGNS = 30_000_000
+"""Signs of gates of a window: bounds memory, to some 500 MB with the solver's."""
+
+
+def is_solvable(machine: Machine) -> bool:
+    """Whether windows can be unrolled: a game of GDL-II on a circuit without loops, whose moves of
+    `random` are listed."""
+    return (
+        isinstance(machine, OnCircuit)
+        and isinstance(machine, FluentBits)
+        and not isinstance(machine, InParts)
+        and not machine.circuit.loops
+        and any(outputs.names for outputs in machine.circuit.sees)
+    )
+
+
+@dataclass
+class Spent:
+    """What a search may take, and has taken.
+
+    Attributes:
+        conflicts: that are left.
+        stop: when true, the search is given up.
+    """
+
+    conflicts: int
+    stop: Callable[[], bool]
+
+    @property
+    def is_over(self) -> bool:
+        return self.conflicts <= 0 or self.stop()
+
+
+class Window:
+    """The last turns of a path, from some states on.
+
+    Attributes:
+        role: the argument.
+        is_empty: whether it is proved that no path of the window agrees.
+
+    Args:
+        machine: see `is_solvable`.
+        role: whose path.
+        states: K states, `MOST_STARTS` at most.
+        turns: `[T, 3]` see `PathTree.last_turns`.
+    """
+
+    def __init__(self, machine: Machine, role: int, states: States, turns: IntArray) -> None:
+        assert isinstance(machine, FluentBits)
+        assert isinstance(machine, OnCircuit)
+        self.role = role
+        self._machine, self._states, self._turns = machine, states, turns
+        bits = machine.fluent_bits(states)[:, : len(machine.circuit.fluents)]
+        self._unrolling = Unrolling(machine, role, bits)
+        self._solver: ClauseSolver | None = None
+        self.is_empty = False
+
+    def open(self, budget: Spent) -> bool:
+        """Unroll it and load the solver; false where that was stopped or takes too much memory."""
+        try:
+            for turn in self._turns.tolist():
+                self._unrolling.add(*turn)
+                if budget.stop() or self._unrolling.num_signs > MOST_SIGNS:
+                    return False
+        except Contradiction:
+            self.is_empty = True
+            return True
+        self._solver = clause_solver()
+        for clauses in self._unrolling.clauses():
+            self._solver.add(clauses)
+            if budget.stop():
+                return False
+        return True
+
+    def close(self) -> None:
+        """Free the solver's memory."""
+        if self._solver is not None:
+            self._solver.close()
+
+    def witnesses(self, count: int, budget: Spent, rng: np.random.Generator) -> Paths | None:
+        """Up to so many paths, which need not differ; None where there is none, or none was found.
+
+        `is_empty` says which.
+        """
+        if self._solver is None:
+            return None
+        starts: list[int] = []
+        moves: list[IntArray] = []
+        while len(starts) < count and not self.is_empty and not budget.is_over:
+            self._solver.guess(self._unrolling.guess(rng))
+            found = self._solve(self._solver, budget)
+            if found is False:
+                self.is_empty = True
+            if not found:
+                break
+            start, made = self._unrolling.read(self._solver.model())
+            starts.append(start if start >= 0 else int(rng.integers(len(self._states))))
+            moves.append(made)
+        if not starts:
+            return None
+        paths = replayed(
+            self._machine,
+            self.role,
+            self._states.take(np.array(starts)),
+            np.array(starts),
+            np.stack(moves),
+            self._turns,
+            rng,
+        )
+        return paths if len(paths) else None
+
+    def _solve(self, solver: ClauseSolver, budget: Spent) -> bool | None:
+        while not budget.is_over:
+            before = solver.conflicts
+            found = solver.solve(min(CONFLICTS_AT_ONCE, budget.conflicts))
+            budget.conflicts -= max(solver.conflicts - before, 1)
+            if found is not None:
+                return found
+        return None

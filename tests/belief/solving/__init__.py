@@ -1,0 +1,1 @@
+"""Tests of paths found by solving."""

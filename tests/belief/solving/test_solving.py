@@ -1,0 +1,178 @@
+"""Complete paths that are found by solving: sound, weighed, and proved not to be there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import ggp
+from ggp.belief import HyperPlaySampler, PathTree, never
+from ggp.belief.solving import sat, windows
+from ggp.belief.solving.chains import sampled
+from ggp.belief.solving.sat import Clasp, ClauseSolver, PySat
+from ggp.belief.solving.windows import Spent, Window, is_solvable
+from ggp.errors import BeliefDepletedError
+from ggp.machine import Machine
+from ggp.machine.base import UNKNOWN, IntArray
+from ggp.search.moves import random_moves
+from tests.belief.test_bags import LATE_LOW, UNEQUAL_PARENTS, move_array, percept_array
+from tests.support.enumeration import Path, posterior
+from tests.support.games import machine_of_game, machine_of_rules
+
+
+def coins(number: int) -> str:
+    """So many coins are thrown; at last it is told whether all of them showed heads."""
+    return (
+        "(role seer) (role random) (init (at 0)) "
+        + "".join(f"(succ {i} {i + 1}) " for i in range(number + 2))
+        + f"""
+        (legal random heads) (legal random tails) (legal seer wait)
+        (<= (next (at ?n)) (true (at ?m)) (succ ?m ?n))
+        (<= (next (tails ?n)) (does random tails) (true (at ?n)) (not (true (at {number}))))
+        (<= (next (tails ?n)) (true (tails ?n)))
+        (<= some_tails (true (tails ?n)))
+        (<= (sees seer all_heads) (true (at {number})) (not some_tails))
+        (<= terminal (true (at {number + 2}))) (goal seer 50) (goal random 0)
+        """
+    )
+
+
+def turns_of(machine: Machine, path: Path) -> IntArray:
+    return np.array(
+        [[move_array(machine, m)[0], percept_array(machine, p)[0], UNKNOWN] for m, p in path]
+    )
+
+
+def window_of(machine: Machine, role: int, turns: IntArray) -> tuple[Window, Spent]:
+    window, budget = Window(machine, role, machine.initial(1), turns), Spent(100_000, never)
+    assert window.open(budget)
+    return window, budget
+
+
+def heads(number: int) -> Path:
+    return [*[("wait", ())] * number, ("wait", ("all_heads",))]
+
+
+@pytest.mark.parametrize("number", [18, 24, 60])
+def test_the_one_path_of_many_is_found(number: int) -> None:
+    game = ggp.load(coins(number))
+    belief = game.belief("seer", heads(number), particles=20)
+    assert [state.fluents for state in belief.particles] == [(f"(at {number + 1})",)]
+
+
+def test_what_cannot_be_is_proved() -> None:
+    machine = machine_of_rules(coins(60), "propnet")
+    turns = turns_of(machine, heads(60))
+    turns[3, 1] = turns[-1, 1]
+    window = Window(machine, 0, machine.initial(1), turns)
+    assert window.open(Spent(1000, never))
+    assert window.witnesses(1, Spent(1000, never), np.random.default_rng(0)) is None
+    assert window.is_empty
+
+
+def test_a_history_that_contradicts_the_rules_is_told_as_such() -> None:
+    game = ggp.load(coins(60))
+    history = [*heads(30)[:-1], ("wait", ("all_heads",))]
+    with pytest.raises(BeliefDepletedError, match="contradicts the rules") as caught:
+        game.belief("seer", history, particles=20, exact=0)
+    assert caught.value.exhausted
+
+
+def test_chains_come_to_the_posterior() -> None:
+    machine = machine_of_rules(UNEQUAL_PARENTS, "propnet")
+    truth, turns = posterior(machine, 1, LATE_LOW), turns_of(machine, LATE_LOW)
+    rng, found = np.random.default_rng(0), Counter[tuple[str, ...]]()
+    for _ in range(40):
+        window, budget = window_of(machine, 1, turns)
+        witnesses = window.witnesses(5, budget, rng)
+        assert witnesses is not None
+        paths = sampled(
+            *(machine, 1, witnesses, machine.initial(1), np.zeros(1), turns, 100, 30, rng, never)
+        )
+        found.update(machine.fluents(paths.ends))
+        window.close()
+    assert found.keys() <= truth.keys()
+    total = found.total()
+    distance = sum(abs(found[state] / total - share) for state, share in truth.items()) / 2
+    independent = sum((share * (1 - share) / total) ** 0.5 for share in truth.values()) * 0.4
+    assert distance < 3 * independent
+
+
+@pytest.mark.parametrize("make", [PySat, Clasp])
+@pytest.mark.parametrize("role", [0, 1])
+def test_witnesses_replay_to_what_was_seen(
+    make: Callable[[], ClauseSolver], role: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows, "clause_solver", make)
+    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
+    assert is_solvable(machine)
+    rng = np.random.default_rng(role)
+    state, turns = machine.initial(1), []
+    for _ in range(5):
+        row = [random_moves(machine, state, each, rng)[0] for each in range(2)]
+        state, percepts = machine.step(state, np.array([row]))
+        assert not machine.terminal(state)[0]
+        turns.append([row[role], int(percepts[0, role]), UNKNOWN])
+    window, budget = window_of(machine, role, np.array(turns))
+    paths = window.witnesses(8, budget, rng)
+    assert paths is not None
+    assert len(paths) == 8
+    states = machine.initial(8)
+    for turn, (move, seen, _) in enumerate(turns):
+        assert (paths.moves[:, turn, role] == move).all()
+        stepped = machine.step(states, paths.moves[:, turn])
+        assert (stepped.percepts[:, role] == seen).all()
+        states = stepped.states
+    assert machine.fluents(states) == machine.fluents(paths.ends)
+    assert not machine.terminal(states).any()
+    assert len(set(machine.fluents(states))) > 1
+    window.close()
+
+
+def test_unknown_turns_and_refused_moves_are_accounted_for() -> None:
+    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
+    tree = PathTree(machine)
+    exact = HyperPlaySampler(machine, tree, capacity=1, exact=100_000)
+    first, second = machine.move_id("(mark 2 2)"), machine.move_id("(mark 1 1)")
+    noop, no = machine.move_id("noop"), percept_array(machine, ())[0]
+    assert first is not None
+    assert second is not None
+    assert noop is not None
+    # The second move is not told, and a third is drawn after (mark 2 2) was refused.
+    turns = np.array([[UNKNOWN, UNKNOWN, UNKNOWN], [noop, UNKNOWN, UNKNOWN], [second, no, first]])
+    nodes = np.zeros(1, dtype=np.int64)
+    for turn in turns:
+        nodes = tree.extend(nodes, *(np.array([x]) for x in turn))
+    bag = exact.at(nodes, 0, np.random.default_rng(0))
+    truth = set(machine.fluents(bag.states_of(0)))
+    window, budget = window_of(machine, 0, turns)
+    paths = window.witnesses(40, budget, np.random.default_rng(0))
+    if not truth:
+        assert paths is None
+        return
+    assert paths is not None
+    assert set(machine.fluents(paths.ends)) <= truth
+    window.close()
+
+
+def test_without_a_clock_the_same_seed_gives_the_same_bag() -> None:
+    machine = machine_of_rules(coins(30), "propnet")
+    bags = []
+    for _ in range(2):
+        tree = PathTree(machine)
+        sampler = HyperPlaySampler(machine, tree, capacity=8, exact=0, solves=True, follows=True)
+        bag, rng = sampler.start(0), np.random.default_rng(5)
+        for move, percepts in heads(30):
+            bag = sampler.advance(
+                bag, move_array(machine, move), percept_array(machine, percepts), rng
+            )
+        bags.append(machine.fluents(bag.states_of(0)))
+    assert bags[0] == bags[1]
+    assert len(bags[0]) == 1
+
+
+def test_one_of_python_sats_solvers_is_taken_where_there_is_one() -> None:
+    assert isinstance(sat.clause_solver(), PySat)
