@@ -44,6 +44,12 @@ def follow(
     return found
 
 
+def give_up_at_once(player: BeliefPlayer) -> None:
+    """Histories are neither searched for nor solved for."""
+    belief = player.tracker.belief
+    belief._max_attempts, belief._solved = 1, None  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     "spec",
     rarely(["hyperplay:playouts=1", "over:depth=1,histories=2"], {"over:depth=1,histories=2"}),
@@ -53,7 +59,7 @@ def test_players_go_on_with_boards_that_agree_with_what_was_seen_lately(spec: st
     given = parse_spec(f"{spec},particles=1,exact=0,boards=kriegspiel")
     player = make_player(given, machine, 0, np.random.default_rng(0))
     assert isinstance(player, BeliefPlayer)
-    player.tracker.belief._max_attempts = 1  # type: ignore[attr-defined]
+    give_up_at_once(player)
     found = follow(machine, player, 50, seed=2)
     assert sum(decision.guessed > 0 for decision, _ in found) > 5
     first = next(at for at, (decision, _) in enumerate(found) if decision.guessed)
@@ -78,7 +84,7 @@ def test_boards_are_found_before_it_is_asked_for_a_move_that_is_urgent() -> None
     given = parse_spec("hyperplay:playouts=1,particles=1,exact=0,boards=kriegspiel")
     player = make_player(given, machine, 0, np.random.default_rng(0))
     assert isinstance(player, BeliefPlayer)
-    player.tracker.belief._max_attempts = 1  # type: ignore[attr-defined]
+    give_up_at_once(player)
     found = follow(machine, player, 50, seed=2, deadline=Deadline(0.0, lambda: 1.0))
     faulty = [decision for decision, _ in found if decision.fault]
     assert len(faulty) > 5
