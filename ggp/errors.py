@@ -186,13 +186,12 @@ class BeliefDepletedError(GGPError):
 
     def __init__(self, path: Sequence[str], attempts: int, *, exhausted: bool) -> None:
         self.path, self.attempts, self.exhausted = tuple(path), attempts, exhausted
-        found = "no complete path was found to agree"
-        if exhausted:
-            found = "what was told contradicts the rules: no complete path agrees"
+        found = "no complete path agrees" if exhausted else "no complete path was found to agree"
+        so = ": what was told contradicts the rules" if exhausted else ""
         earlier = len(self.path) - self.SHOWN
         shown = [f"({earlier} earlier)"] if earlier > 0 else []
         super().__init__(
-            f"{found} with these {len(self.path)} turns after {attempts} attempts: "
+            f"{found} with these {len(self.path)} turns after {attempts} attempts{so}: "
             + (" | ".join([*shown, *self.path[-self.SHOWN :]]) or "(start of the game)")
         )
 

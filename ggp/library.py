@@ -11,21 +11,20 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
-from ggp.belief import OWN_COMPLETIONS, HyperPlaySampler, PathTree, require_particles
 from ggp.errors import ConfigError, IllegalMoveError
 from ggp.gdl.domains import Domains
 from ggp.gdl.games import find_game, list_games
 from ggp.gdl.program import RANDOM, Program
-from ggp.given import checked_clock, checked_fluent, checked_seed, checked_text, rng_of
+from ggp.given import checked_clock, checked_seed, checked_text, rng_of
+from ggp.library_belief import Belief, Following, followed
 from ggp.machine import Limits, build_machine, role_index
 from ggp.machine.abilities import InParts
-from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
+from ggp.machine.base import Machine, States
 from ggp.machine.games import load_program, read_program
 from ggp.machine.spiel.games import SpielProgram, is_spiel
 from ggp.pickled import Rules, found_again, read, rules_of, written
@@ -36,6 +35,18 @@ if TYPE_CHECKING:
     from match_runner.match.records import MatchRecord
     from match_runner.series.comparison import ComparisonSummary
     from match_runner.series.plan import PlannedMatch
+
+__all__ = [
+    "Belief",
+    "Game",
+    "Playout",
+    "Seated",
+    "State",
+    "Step",
+    "compare",
+    "load",
+    "play_match",
+]
 
 _V = TypeVar("_V")
 
@@ -162,8 +173,13 @@ class Game:
         particles: int = DEFAULT_PARTICLES,
         exact: int = DEFAULT_EXACT,
         seed: int = 0,
+        attempts: int | None = None,
+        seconds: float | None = None,
     ) -> Belief:
         """Which states a role may be in after what it did and saw, by HyperPlay.
+
+        The match is followed turn by turn, as a player follows it: sets are enumerated while they
+        are small, else sampled, and where no sample agrees, complete paths are solved for.
 
         Args:
             role: whose.
@@ -171,28 +187,25 @@ class Game:
             particles: how many are sampled where there are too many states.
             exact: up to this many states are enumerated instead; 0 for never.
             seed: of the sampling.
+            attempts: joint moves tried in search of particles where there are none; by default
+                400,000.
+            seconds: for each turn, instead of counts: the result then depends on the machine.
 
         Raises:
             BeliefDepletedError: no complete path agrees with the history, or none was found.
-            ConfigError: there is no such role, a term the rules cannot make, or a wrong seed.
+            ConfigError: there is no such role, a term the rules cannot make, or a wrong seed or
+                number.
         """
         machine = copy(self._machine)  # which counts the states that only this call visits
         number = self._player_role(role)
-        tree = PathTree(machine)
-        maker = HyperPlaySampler(
-            *(machine, tree),
-            capacity=particles,
-            exact=exact,
-            completions=OWN_COMPLETIONS,
-            solves=True,
-        )
-        rng = rng_of(seed)
-        bag = maker.start(number)
-        before = machine.states_visited
         for move, percepts in history:
-            bag = maker.advance(bag, _move(machine, move), _percepts(machine, percepts), rng)
-            require_particles(bag, tree, machine.states_visited - before)
-        return Belief(self, self._machine, bag.states_of(0), bag.weights_of(0), bool(bag.exact[0]))
+            _check_turn(machine, move, percepts)
+        limits = Following(particles, exact, attempts, seconds)
+        bag, quality = followed(machine, number, history, limits, rng_of(seed))
+        return Belief(self, self._machine, bag.states_of(0), bag.weights_of(0), quality)
+
+    def _state(self, machine: Machine, lane: States) -> State:
+        return State(self, machine, lane)
 
     def has_rules_of(self, other: Game) -> bool:
         """Whether it is the same game, whatever plays it: then their states can be equal."""
@@ -364,82 +377,12 @@ class Seated:
         return self._player.choose(deadline, value_forced=value_forced)
 
 
-@dataclass(frozen=True, eq=False)
-class Belief:
-    """The states that a role may be in, with weights.
-
-    Attributes:
-        exact: whether these are all states of the information set, with exact weights.
-    """
-
-    _game: Game
-    _machine: Machine
-    _lanes: States
-    weights: FloatArray
-    exact: bool
-
-    def __repr__(self) -> str:
-        kind = "exact" if self.exact else "sampled"
-        return f"<Belief in {self._game.name}: {len(self)} particles, {kind}>"
-
-    def __len__(self) -> int:
-        return len(self._lanes)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        texts = written(self._machine, self._lanes)
-        return _belief_again, (self._game, texts, self.weights, self.exact)
-
-    @cached_property
-    def particles(self) -> tuple[State, ...]:
-        """The states, in the order of `weights`."""
-        return tuple(
-            State(self._game, self._machine, self._lanes.take(np.array([lane])))
-            for lane in range(len(self))
-        )
-
-    @cached_property
-    def fluents(self) -> tuple[str, ...]:
-        """What holds in some particle, sorted: the order of `marginals`."""
-        return tuple(sorted({fluent for held in self._held for fluent in held}))
-
-    @cached_property
-    def marginals(self) -> FloatArray:
-        """`[F]` the probability that each of the `fluents` holds."""
-        place = {fluent: number for number, fluent in enumerate(self.fluents)}
-        found = np.zeros(len(place))
-        for weight, held in zip(self.weights, self._held, strict=True):
-            found[[place[fluent] for fluent in held]] += weight
-        return found
-
-    def probability(self, fluent: str) -> float:
-        """The probability that a fluent, in KIF, holds.
-
-        Raises:
-            ConfigError: it is no term, or one that no rule of the game can make.
-        """
-        numbers: list[float] = self.marginals.tolist()
-        found = dict(zip(self.fluents, numbers, strict=True))
-        if not isinstance(fluent, str) or fluent not in found:
-            fluent = checked_fluent(fluent, self._game._domains)
-        return found.get(fluent, 0.0)
-
-    @cached_property
-    def _held(self) -> list[tuple[str, ...]]:
-        return self._machine.fluents(self._lanes)
-
-
 def _game_again(name: str, rules: Rules) -> Game:
     return Game(name, *found_again(rules))
 
 
 def _state_again(game: Game, texts: list[tuple[str, ...]]) -> State:
     return State(game, game._machine, read(game._machine, texts))
-
-
-def _belief_again(
-    game: Game, texts: list[tuple[str, ...]], weights: FloatArray, exact: bool
-) -> Belief:
-    return Belief(game, game._machine, read(game._machine, texts), weights, exact)
 
 
 def play_match(
@@ -553,15 +496,8 @@ def _until(minutes: float | None) -> Callable[[PlannedMatch], bool]:
     return may_begin
 
 
-def _move(machine: Machine, text: str | None) -> IntArray:
-    found = UNKNOWN if text is None else machine.move_id(text)
-    if found is None:
-        raise ConfigError(f"{text} is no move of this game: its rules do not know the term")
-    return np.array([found], dtype=np.int64)
-
-
-def _percepts(machine: Machine, texts: Sequence[str] | None) -> IntArray:
-    found = UNKNOWN if texts is None else machine.percept_id(texts)
-    if found is None:
-        raise ConfigError(f"{' '.join(texts or ())} are no percepts of this game")
-    return np.array([found], dtype=np.int64)
+def _check_turn(machine: Machine, move: str | None, percepts: Sequence[str] | None) -> None:
+    if move is not None and machine.move_id(move) is None:
+        raise ConfigError(f"{move} is no move of this game: its rules do not know the term")
+    if percepts is not None and machine.percept_id(percepts) is None:
+        raise ConfigError(f"{' '.join(percepts)} are no percepts of this game")

@@ -19,6 +19,7 @@ from ggp.belief.move_models import (
 )
 from ggp.belief.paths import DRAWN, FollowsPaths, PathTree
 from ggp.belief.pool_samplers import POOL_LIMIT
+from ggp.belief.quality import How, Quality, quality_of
 from ggp.belief.sampler import Enumerates, Sampler
 from ggp.belief.samplers import Sampling, make_sampler
 
@@ -34,16 +35,19 @@ __all__ = [
     "DrawnPieces",
     "Enumerates",
     "FollowsPaths",
+    "How",
     "HyperPlaySampler",
     "Known",
     "MoveModel",
     "PathModel",
     "PathTree",
+    "Quality",
     "Sampler",
     "Sampling",
     "UniformMoves",
     "log_likelihoods",
     "make_sampler",
     "never",
+    "quality_of",
     "require_particles",
 ]

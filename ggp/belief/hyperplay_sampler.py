@@ -27,6 +27,7 @@ from ggp.belief.exact import ENTRIES_AT_ONCE, EXPANSIONS_PER_ENTRY, ExactSets, G
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.one_turn import Grown, advance
 from ggp.belief.paths import PathTree
+from ggp.belief.quality import Quality, quality_of
 from ggp.belief.redraw import HistoryRedraws
 from ggp.belief.segments import (
     Segments,
@@ -147,6 +148,8 @@ class HyperPlaySampler:
             at_once=self._at_once,
             completions=completions,
         )
+        # Of one bag that is followed: turns at which it was exact, and found by solving.
+        self._exact_at, self._solved_at = 0, -1
         self._usual = self._exact.limit, self._exact.completions
         self.enumerates = exact > 0
 
@@ -241,6 +244,16 @@ class HyperPlaySampler:
             drawn = pooled(self.machine, bags.sets.take(bags.segment), drawn)
             drawn = drawn.thinned(max(self.room, self.capacity), rng)
         return Bags(bags.role, bags.paths, np.zeros(1, dtype=np.int64), drawn)
+
+    def quality(self, bags: Bags) -> Quality:
+        """How good one bag is, which was made last."""
+        depth = self.tree.depth(int(bags.paths[0]))
+        return quality_of(
+            self.machine,
+            bags,
+            solved=self._solved_at == depth,
+            inexact_turns=depth - self._exact_at,
+        )
 
     def draw(self, bags: Bags, count: int, rng: np.random.Generator) -> IntArray:
         """`[B, count]` lanes of `bags.sets.states`, drawn by weight; no bag may be depleted."""
@@ -396,9 +409,12 @@ class HyperPlaySampler:
         if known is None or starts[-1].bag.counts[0] > MOST_STARTS:
             first = initial_segments(self.machine, 1, keep_views=self._keep_views)
             starts.append(Start(len(nodes) - 1, first))
-        return self._solved.find(
+        found = self._solved.find(
             role, path, starts, max(self.room, self.capacity), rng, self.stop, timed=self.timed
         )
+        if found is not None:
+            self._solved_at = self.tree.depth(path)
+        return found
 
     def _redraws_for(self, paths: IntArray) -> HistoryRedraws | None:
         """What draws whole histories for the path of a player's own bag, where that is done."""
@@ -515,6 +531,8 @@ class HyperPlaySampler:
         segment = np.empty(len(paths), dtype=np.int64)
         segment[exact] = group
         segment[sampled] = len(first) + np.arange(len(sampled))
+        if len(paths) == 1 and len(first):
+            self._exact_at = self.tree.depth(int(paths[0]))
         parts = [] if sets is None else [sets]
         if len(first):
             parts.insert(0, self._exact.get(paths[exact[first]]))

@@ -10,6 +10,7 @@ import click
 
 from ggp.cli.advise import advise
 from ggp.cli.arguments import verbose_option
+from ggp.cli.belief import belief
 from ggp.cli.bench import bench
 from ggp.cli.evaluate import evaluate
 from ggp.cli.exploit import exploit
@@ -40,8 +41,8 @@ def main(ctx: click.Context) -> None:
 
 
 _COMMANDS = (
-    games, players, new, validate, info, properties, advise, convert, trace, evaluate, solve,
-    exploit, bench, serve,
+    games, players, new, validate, info, properties, advise, convert, trace, evaluate, belief,
+    solve, exploit, bench, serve,
 )  # fmt: skip
 
 for _command in _COMMANDS:

@@ -29,6 +29,7 @@ from ggp.belief import (
     HyperPlaySampler,
     PathTree,
     Sampler,
+    quality_of,
 )
 from ggp.errors import GGPError, MachineError
 from ggp.machine.base import FloatArray, IntArray
@@ -206,7 +207,8 @@ class BeliefPlayer(ABC):
                 self._warn(error)
         if move is None:
             move = self._fallback()
-        decision = self.decision(move, values, bag, fault)
+        told = self.tracker.quality() if bag is self.tracker.bag else quality_of(self.machine, bag)
+        decision = replace(self.decision(move, values, bag, fault), quality=told.as_json())
         self._decided_at = self.machine.states_visited
         self._observed_s = 0.0
         return decision

@@ -36,6 +36,10 @@ class MoveValue:
     visits: int
 
 
+Told = str | float | None
+"""What is told of a thing by name: a word, a number (or whether it is so), or nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """One decision of a player.
@@ -54,6 +58,8 @@ class Decision:
         probabilities: with which probability the player makes each move, where it mixes moves or
             chooses among equals by lot, and says so. Moves that are not named have none. None
             where the player does not say.
+        quality: of the bag that it was decided by, as `ggp.belief.Quality.as_json` tells it; None
+            where the player has none.
     """
 
     move: str
@@ -65,6 +71,7 @@ class Decision:
     fault: str | None = None
     probabilities: Mapping[str, float] | None = None
     guessed: int = 0
+    quality: Mapping[str, Told] | None = None
 
     @property
     def is_sound(self) -> bool:

@@ -20,7 +20,9 @@ from ggp.belief import (
     Enumerates,
     FollowsPaths,
     HyperPlaySampler,
+    Quality,
     Sampler,
+    quality_of,
     require_particles,
 )
 from ggp.belief.segments import depleted_segments
@@ -252,6 +254,12 @@ class Tracker:
         self.last_known = bag
         self._guessed = None
         self._since.clear()
+
+    def quality(self) -> Quality:
+        """How good the present bag is."""
+        if isinstance(self.belief, HyperPlaySampler):
+            return self.belief.quality(self.bag)
+        return quality_of(self.machine, self.bag)
 
     def prune(self, *others: FollowsPaths) -> None:
         """Forget paths that cannot come up any more, if they have become many.

@@ -24,6 +24,8 @@ _T = TypeVar("_T")
 MAX_MOVE_CHARS = 100_000
 """Longest move that is sent on."""
 
+MAX_TOLD_CHARS = 80
+
 MAX_SHOWN_VALUES = 500
 """Moves of a value table that are passed on, the best first."""
 
@@ -119,6 +121,12 @@ def _or_none(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: None if value is None else read(value)
 
 
+def _told(value: object) -> str | float | None:
+    if value is None or isinstance(value, (int, float)):
+        return value
+    return str(value)[:MAX_TOLD_CHARS]
+
+
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "str": str,
     "int": int,
@@ -130,6 +138,9 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "tuple[str, ...] | None": _or_none(_each(str)),
     "Mapping[str, float] | None": _or_none(
         lambda told: {str(name): float(value) for name, value in told.items()}
+    ),
+    "Mapping[str, Told] | None": _or_none(
+        lambda told: {str(name): _told(value) for name, value in told.items()}
     ),
     "tuple[MoveValue, ...]": _each(partial(_made, MoveValue)),
     "History": _each(partial(_made, PathTurn)),

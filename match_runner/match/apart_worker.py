@@ -261,6 +261,7 @@ def _plain(decision: Any) -> Decision:
         fault=None if fault is None else str(fault),
         probabilities=None if mixed is None else {str(m): float(p) for m, p in mixed.items()},
         guessed=int(decision.guessed),
+        quality=None if decision.quality is None else dict(decision.quality),
     )
 
 

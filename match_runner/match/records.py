@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from ggp.clocks import Clock
 from ggp.errors import MatchError
 from ggp.players import Decision, MoveValue
+from ggp.players.player import Told
 
 FORMAT = 3
 """Number of the format that is written. Format 1 lacks `remote` and `times_s`, formats 1 and 2
@@ -338,7 +339,14 @@ def decision_from_json(data: object, where: str) -> Decision:
         # Records made before players could tell are without these.
         probabilities=fields.get_if_there("probabilities", _optional(_map_of(_number))),
         guessed=fields.get_if_there("guessed", _whole) or 0,
+        quality=fields.get_if_there("quality", _optional(_map_of(_told))),
     )
+
+
+def _told(data: object, where: str) -> Told:
+    if data is None or isinstance(data, (str, int, float)):
+        return data
+    raise MatchError(f"{where} must be a text, a number, true, false or null")
 
 
 def _move_value(data: object, where: str) -> MoveValue:

@@ -1,0 +1,83 @@
+"""How good a bag is: what it was made by, how many states it has, how far it stands for all."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from ggp.belief.bags import Bags
+from ggp.belief.open_moves import MOST_COMPLETIONS
+from ggp.machine.base import Machine
+
+
+class How(StrEnum):
+    """What a bag was made by."""
+
+    EXACT = "exact"
+    SAMPLED = "sampled"
+    SOLVED = "solved"
+    DRAWN = "drawn"
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How good a bag is.
+
+    Attributes:
+        how: `exact`, the whole information set; `sampled` forward; `solved`, begun with paths that
+            a solver found in the last turn; `drawn`, boards that agree with what was seen lately.
+        sound: whether no state is outside the information set.
+        entries: of the bag. Where other roles' incomplete paths are kept, states that differ in
+            these alone are several.
+        distinct: different states.
+        ess: effective sample size, 1 / (sum of squared weights): as many entries that weigh all
+            the same tell as much.
+        log_size: natural logarithm of the number of entries that the whole set has, estimated
+            where the bag is not exact; None where nothing is known.
+        inexact_turns: turns since the bag was last exact; None where it never was, and its start
+            is not remembered.
+    """
+
+    how: How
+    sound: bool
+    entries: int
+    distinct: int
+    ess: float
+    log_size: float | None
+    inexact_turns: int | None
+
+    def as_json(self) -> dict[str, Any]:
+        """For records and commands."""
+        return {
+            **asdict(self),
+            "how": str(self.how),
+            "ess": round(self.ess, 3),
+            "log_size": None if self.log_size is None else round(self.log_size, 3),
+        }
+
+
+def quality_of(
+    machine: Machine, bags: Bags, *, solved: bool = False, inexact_turns: int | None = None
+) -> Quality:
+    """How good the first of some bags is."""
+    states = bags.states_of(0)
+    count = len(states)
+    how = How.SOLVED if solved else How.SAMPLED
+    if bags.guessed:
+        how = How.DRAWN
+    elif bags.exact[0]:
+        how = How.EXACT
+    size = float(bags.sets.sizes[bags.segment[0]])
+    size = count if bags.exact[0] else max(size, count)
+    return Quality(
+        how,
+        bags.sound,
+        count,
+        len(np.unique(machine.groups(states))),
+        float(1 / np.square(bags.weights_of(0)).sum()) if count else 0.0,
+        float(np.log(size)) if 0 < size < MOST_COMPLETIONS else None,
+        0 if bags.exact[0] else inexact_turns,
+    )

@@ -1,0 +1,127 @@
+"""`ggp belief`: which states a role may be in after an incomplete path, and how sure that is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ggp.cli.arguments import (
+    FilePath,
+    backend_option,
+    json_option,
+    limits_option,
+    open_game,
+    read_json_list,
+    seed_option,
+    verbose_option,
+)
+from ggp.cli.histories import FORM, read_history, recorded_history
+from ggp.console import print_json, print_rich, spinner, table_of
+from ggp.errors import ConfigError
+from ggp.gdl.source import printable
+from ggp.launch import preload
+
+if TYPE_CHECKING:
+    from ggp.belief import Quality
+    from ggp.machine import Limits
+
+MOST_SHOWN = 60
+"""Fluents in a table; with --json all are told."""
+
+
+@click.command()
+@click.argument("game")
+@click.option("--role", required=True, help="Whose belief.")
+@click.option(
+    "--history",
+    type=FilePath(),
+    metavar="FILE",
+    help=f"What the role did and saw so far: JSON, {FORM}. Without it the match is at its start.",
+)
+@click.option(
+    "--record", type=FilePath(), metavar="FILE", help="A recorded match, instead of --history."
+)
+@click.option(
+    "--turn",
+    type=click.IntRange(min=1),
+    help="Before which decision of the recorded match, counted from 1.",
+)
+@click.option(
+    "--fluent", "fluents", multiple=True, metavar="TERM", help="Only these; may be repeated."
+)
+@click.option(
+    "--attempts",
+    type=click.IntRange(min=1),
+    help="Joint moves tried in search of states where there are none; 400,000 by default.",
+)
+@seed_option("what is sampled")
+@backend_option
+@limits_option
+@json_option
+@verbose_option
+def belief(
+    game: str,
+    role: str,
+    history: Path | None,
+    record: Path | None,
+    turn: int | None,
+    fluents: tuple[str, ...],
+    attempts: int | None,
+    seed: int,
+    backend: str,
+    limits: Limits,
+    as_json: bool,
+) -> None:
+    """Show which fluents may hold after what a role did and saw, and with which probability.
+
+    Exits with 1 where no complete path agrees with the history.
+    """
+    preload("ggp.library")
+    from ggp.library import Game
+    from ggp.machine import role_index
+
+    if (record is None) != (turn is None) or (record is not None and history is not None):
+        raise ConfigError("give --record FILE and --turn N together, or --history FILE, or neither")
+    given = [] if history is None else read_json_list(history, FORM)
+    opened = open_game(game, backend, limits=limits)
+    name = opened.machine.roles[role_index(opened.machine, role)]
+    with spinner(f"finding out where {name} may be"):
+        if record is not None and turn is not None:
+            turns = recorded_history(opened.machine, record, opened.program.digest, name, turn)
+        else:
+            turns = read_history(opened.machine, given, str(history))
+        found = Game(game, opened.program, opened.machine).belief(
+            name, turns, attempts=attempts, seed=seed
+        )
+        chances = {
+            fluent: round(float(chance), 9)
+            for fluent, chance in zip(found.fluents, found.marginals, strict=True)
+        }
+        if fluents:
+            chances = {text: found.probability(text) for text in fluents}
+    if as_json:
+        print_json(_described(found.quality, chances) | opened.seeded_json(seed))
+        return
+    rows = sorted(chances.items(), key=lambda row: (-row[1], row[0]))
+    shown = [(printable(fluent), f"{chance:.4f}") for fluent, chance in rows[:MOST_SHOWN]]
+    print_rich(table_of([f"what {name} may believe", "#probability"], shown))
+    if len(rows) > MOST_SHOWN:
+        click.echo(f"and {len(rows) - MOST_SHOWN:,} less likely; --json tells all")
+    click.echo(_sentence(found.quality))
+    opened.show_seed(seed)
+
+
+def _described(quality: Quality, chances: dict[str, float]) -> dict[str, Any]:
+    told = quality.as_json()
+    fields = ("how", "sound", "entries", "distinct", "ess", "log_size", "inexact_turns")
+    return {name: told[name] for name in fields} | {"fluents": chances}
+
+
+def _sentence(quality: Quality) -> str:
+    entries = f"{quality.entries:,} state{'' if quality.entries == 1 else 's'}"
+    if quality.how == "exact":
+        return f"exact: {entries}, which are all there can be"
+    size = "" if quality.log_size is None else f", of about e^{quality.log_size:.1f} in all"
+    return f"{quality.how}: {entries}, worth {quality.ess:,.0f} that weigh the same{size}"
