@@ -53,6 +53,11 @@ class Hypotheses:
         """Whether turns may have been lost, and nobody has found out since then what fits."""
         return bool(self.lost) and not self._is_settled
 
+    @property
+    def fitted_before(self) -> bool:
+        """Whether the history fitted, but for its latest turn, as far as anyone found out."""
+        return self._num_fits > 0
+
     def rewrite(self, history: History) -> None:
         """Take what is told now for certain."""
         self.history, self.lost, self.missed = history, (), ()
@@ -106,8 +111,10 @@ class Hypotheses:
         """Take note that a history fits, and none before it in the order they are asked in:
         `history`, `lost`, any other."""
         if history != self.history:
-            place = self.lost.index(history) if history in self.lost else len(self.lost)
-            self.history, self.lost = history, self.lost[place + 1 :]
+            place = self.lost.index(history) + 1 if history in self.lost else len(self.lost)
+            if history[:-1] == self.history[:-1]:
+                place = 0  # the same but for the latest turn, which was asked for first
+            self.history, self.lost = history, self.lost[place:]
             self._num_fits = 0
         self._num_fits += 1
         if self._num_fits > ENOUGH_FITS:

@@ -191,14 +191,17 @@ class Path:
     def doubts(self, message: Play) -> tuple[History, ...]:
         """Other readings of what was told, likeliest first, if no particle fits the history.
 
-        They are: that joint moves are told and not percepts, where all may be either; that other
-        turns were lost while we were down; that the latest message, where it has no number, came
+        They are: that joint moves are told and not percepts, where all may be either; that another
+        move than our latest answer was executed, if all fitted before it; that other turns were lost while we were down; that the latest message, where it has no number, came
         twice; that moves which were only assumed, and answers taken to be in time, were not; that
         turns were lost although we seem to have heard all.
         """
         # Percepts that look like moves, turn after turn, are rare.
         as_moves = self._as_moves(self.history) if message.turn is None else None
-        doubts = [*([] if as_moves is None else [as_moves]), *self._hypotheses.lost]
+        doubts = [] if as_moves is None else [as_moves]
+        if self._hypotheses.fitted_before:
+            doubts.append((*self.history[:-1], *without_assumptions(self.history[-1:])))
+        doubts += self._hypotheses.lost
         told_before = {self._texts.get(turn) for turn in range(self.turn or 0)} | self._old_texts
         if message.turn is None and message.told in told_before:
             doubts.append(self.history[:-1])
