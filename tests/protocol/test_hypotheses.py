@@ -9,7 +9,7 @@ from ggp.protocol.hypotheses import ENOUGH_FITS, Hypotheses, likely_numbers, tur
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import WIRE_STYLES, Play
 from ggp.protocol.transitions import Event
-from ggp.protocol.turns import PathTurn
+from ggp.protocol.turns import PathTurn, without_assumptions
 from tests.protocol.doubles import LocalWorker, Referee
 from tests.protocol.test_session import Wire, told
 
@@ -111,6 +111,29 @@ def test_message_is_a_copy_again_once_it_is_known_what_fits() -> None:
     assert ask is not None
     wire.session.answer(ask, "move", wire.now, believed=ask.history)
     assert wire.send(told("noop", "x")).event is Event.PLAY_AGAIN
+
+
+def test_answer_that_was_not_executed_is_doubted_first_where_all_fitted_before_it() -> None:
+    wire = Wire()
+    wire.turn(Play("m"), "move")
+    wire.session.resume(wire.now + 0.5, wire.now + 0.5)
+    first = wire.send(told("move", "noop")).ask
+    assert first is not None
+    late = (*first.history[:-1], *without_assumptions(first.history[-1:]))
+    assert first.doubts[0] != late
+    wire.now += 1
+    wire.session.answer(first, "noop", wire.now, believed=first.history)
+    ask = wire.send(told("noop", "x")).ask
+    assert ask is not None
+    late = (*ask.history[:-1], *without_assumptions(ask.history[-1:]))
+    assert ask.doubts[0] == late
+    # What else may have been stays in doubt.
+    others = ask.doubts[1:]
+    wire.session.answer(ask, "move", wire.now, believed=late)
+    following = wire.send(told("move", "y")).ask
+    assert following is not None
+    assert following.history[:-1] == late
+    assert {len(doubt) - 1 for doubt in following.doubts} >= {len(other) for other in others[:3]}
 
 
 def test_history_that_fits_for_long_is_not_doubted_any_more() -> None:
