@@ -192,9 +192,10 @@ class Path:
         """Other readings of what was told, likeliest first, if no particle fits the history.
 
         They are: that joint moves are told and not percepts, where all may be either; that another
-        move than our latest answer was executed, if all fitted before it; that other turns were lost while we were down; that the latest message, where it has no number, came
-        twice; that moves which were only assumed, and answers taken to be in time, were not; that
-        turns were lost although we seem to have heard all.
+        move than our latest answer was executed, if all fitted before it; that other turns were
+        lost while we were down; that the latest message, where it has no number, came twice; that
+        moves which were only assumed, and answers taken to be in time, were not; that turns were
+        lost although we seem to have heard all.
         """
         # Percepts that look like moves, turn after turn, are rare.
         as_moves = self._as_moves(self.history) if message.turn is None else None
