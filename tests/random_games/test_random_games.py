@@ -1,0 +1,238 @@
+"""Random games against a reference that shares nothing with the package."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from ggp.belief import UNIFORM, Bags, HyperPlaySampler, PathTree, never
+from ggp.belief.segments import initial_segments
+from ggp.belief.solving.finder import Solved, Start
+from ggp.belief.solving.windows import is_solvable
+from ggp.machine import Machine
+from ggp.machine.base import UNKNOWN, IntArray
+from ggp.search.playouts import PlayoutSearch
+from tests.random_games.generator import PlainGame, random_game
+from tests.random_games.reference import Path, Turn, hyperplay_values, posterior, random_path
+from tests.support.games import machine_of_rules
+
+FEW, MANY = 40, 400
+"""Games in the test command, and in `make verify`."""
+
+
+class Case(NamedTuple):
+    """A role of a game, and what it did and saw."""
+
+    game: PlainGame
+    machine: Machine
+    role: int
+    path: Path
+
+
+def case(seed: int, backend: str = "propnet") -> Case:
+    rng = random.Random(f"case {seed}")
+    game = random_game(seed)
+    machine = machine_of_rules(game.rules, backend)
+    role = rng.randrange(2)
+    return Case(game, machine, role, random_path(game, role, rng.randint(1, 3), rng))
+
+
+def numbered(at: Case, path: Path) -> IntArray:
+    """`[T, 3]` the turns in the machine's ids."""
+
+    def of(turn: Turn) -> list[int]:
+        move, percepts, refused = UNKNOWN, UNKNOWN, UNKNOWN
+        if turn.move is not None:
+            move = at.machine.move_id(turn.move) or 0
+        if turn.percepts is not None:
+            percepts = at.machine.percept_id(turn.percepts) or 0
+        if turn.refused is not None:
+            refused = at.machine.move_id(turn.refused) or 0
+        return [move, percepts, refused]
+
+    return np.array([of(turn) for turn in path], dtype=np.int64).reshape(len(path), 3)
+
+
+def node_of(at: Case, tree: PathTree, path: Path) -> IntArray:
+    node = np.array([at.machine.roles.index(at.game.roles[at.role])])
+    for turn in numbered(at, path):
+        node = tree.extend(node, *(np.array([x]) for x in turn))
+    return node
+
+
+def role_of(at: Case) -> int:
+    return at.machine.roles.index(at.game.roles[at.role])
+
+
+def held(at: Case, bag: Bags) -> dict[tuple[str, ...], float]:
+    weights: dict[tuple[str, ...], float] = {}
+    for fluents, weight in zip(
+        at.machine.fluents(bag.states_of(0)), bag.weights_of(0).tolist(), strict=True
+    ):
+        weights[fluents] = weights.get(fluents, 0.0) + weight
+    return weights
+
+
+def truth(at: Case, path: Path) -> dict[tuple[str, ...], float]:
+    return {
+        at.game.fluents[state]: float(share)
+        for state, share in posterior(at.game, at.role, path).items()
+    }
+
+
+def distance(left: dict[tuple[str, ...], float], right: dict[tuple[str, ...], float]) -> float:
+    return sum(abs(left.get(k, 0.0) - right.get(k, 0.0)) for k in {*left, *right}) / 2
+
+
+def changed(path: Path, rng: random.Random, at: Case) -> Path:
+    """The path with a turn not known, a move refused before it, or other percepts."""
+    turns = list(path)
+    place = rng.randrange(len(turns))
+    kind = rng.choice(("untold", "move", "percepts", "refused", "wrong"))
+    move, percepts, _ = turns[place]
+    if kind == "untold":
+        turns[place] = Turn(None, None)
+    elif kind == "move":
+        turns[place] = Turn(None, percepts)
+    elif kind == "percepts":
+        turns[place] = Turn(move, None)
+    elif kind == "refused":
+        moves = {m for legal in at.game.legal.values() for m in legal[at.role]} - {move}
+        if moves:
+            turns[place] = Turn(move, percepts, rng.choice(sorted(moves)))
+    else:
+        seen = sorted({p[at.role] for _, p in at.game.after.values()})
+        turns[place] = Turn(move, rng.choice(seen))
+    return tuple(turns)
+
+
+# ---------------------------------------------------------------- beliefs
+
+
+@pytest.mark.parametrize("first", [0, pytest.param(FEW, marks=pytest.mark.verify)])
+def test_exact_beliefs_are_the_posterior(first: int) -> None:
+    for seed in range(first, FEW if not first else MANY):
+        at = case(seed)
+        rng = random.Random(f"changes {seed}")
+        tree = PathTree(at.machine)
+        sampler = HyperPlaySampler(at.machine, tree, capacity=1, exact=10_000)
+        for path in (at.path, changed(at.path, rng, at) if at.path else at.path):
+            bag = sampler.at(node_of(at, tree, path), role_of(at), np.random.default_rng(0))
+            assert bag.exact[0], seed
+            assert held(at, bag) == pytest.approx(truth(at, path)), seed
+
+
+@pytest.mark.parametrize("first", [0, pytest.param(FEW, marks=pytest.mark.verify)])
+def test_hyperplay_values_are_right_on_average(first: int) -> None:
+    scores = []
+    for seed in range(first, FEW if not first else MANY):
+        at = case(seed)
+        tree = PathTree(at.machine)
+        sampler = HyperPlaySampler(at.machine, tree, capacity=1, exact=10_000)
+        bag = sampler.at(node_of(at, tree, at.path), role_of(at), np.random.default_rng(0))
+        search = PlayoutSearch(at.machine, bag, np.random.default_rng(seed))
+        search.round(2_000)
+        found = search.estimates()
+        states = posterior(at.game, at.role, at.path)
+        values = hyperplay_values(at.game, at.role, states)
+        texts = [at.machine.move_text(move) for move in found.moves.values.tolist()]
+        assert sorted(texts) == sorted(values), seed
+        for text, value, error in zip(texts, found.values, found.stderrs, strict=True):
+            if error > 0:
+                scores.append((value - float(values[text])) / error)
+            else:
+                assert value == pytest.approx(float(values[text])), (seed, text)
+    count = len(scores)
+    assert count > 40
+    assert abs(np.mean(scores)) < 3.5 / np.sqrt(count)
+    assert np.std(scores) == pytest.approx(1, abs=3.5 / np.sqrt(2 * count))
+
+
+# ---------------------------------------------------------------- solving alone
+
+
+@pytest.mark.parametrize("first", [0, pytest.param(FEW, marks=pytest.mark.verify)])
+def test_solving_alone_finds_what_there_is_and_proves_what_is_not(first: int) -> None:
+    ratios, empty = [], 0
+    for seed in range(first, FEW if not first else MANY):
+        at = case(seed)
+        if not at.path or not is_solvable(at.machine):
+            continue
+        rng = random.Random(f"solving {seed}")
+        for path in (at.path, changed(at.path, rng, at)):
+            expected = truth(at, path)
+            tree = PathTree(at.machine)
+            node = int(node_of(at, tree, path)[0])
+            start = Start(len(path), initial_segments(at.machine, 1, keep_views=False))
+            found = Solved(at.machine, tree, UNIFORM).find(
+                *(role_of(at), node, [start], 100, np.random.default_rng(seed), never),
+                timed=False,
+            )
+            assert found is not None, seed
+            bag = Bags(role_of(at), np.array([node]), np.zeros(1, dtype=np.int64), found)
+            assert bag.exact[0] == (not expected), seed
+            if not expected:
+                empty += 1
+                continue
+            there = held(at, bag)
+            assert there.keys() <= expected.keys(), seed
+            independent = _independent(expected, 100)
+            if independent > 0:
+                ratios.append(distance(there, expected) / independent)
+    assert len(ratios) > 20
+    assert empty > 3
+    assert np.mean(ratios) < 2
+    assert np.quantile(ratios, 0.95) < 3
+
+
+def _independent(shares: dict[tuple[str, ...], float], number: int) -> float:
+    """The mean total variation distance of so many independent draws."""
+    rng = np.random.default_rng(0)
+    expected = np.array(list(shares.values()))
+    drawn = rng.multinomial(number, expected / expected.sum(), size=200) / number
+    return float(np.abs(drawn - expected).sum(axis=1).mean() / 2)
+
+
+def test_plain_tables_and_rules_say_the_same() -> None:
+    """What the two forms of a game say is compared on Prolog, state by state."""
+    for seed in range(6):
+        game = random_game(seed)
+        machine = machine_of_rules(game.rules, "prolog")
+        order = [game.roles.index(role) for role in machine.roles]
+        states, seen = {game.initial: machine.initial(1)}, set[int]()
+        while states.keys() - seen:
+            state = min(states.keys() - seen)
+            seen.add(state)
+            lane = states[state]
+            assert machine.fluents(lane)[0] == game.fluents[state]
+            assert bool(machine.terminal(lane)[0]) == (state in game.goals)
+            if state in game.goals:
+                goals = machine.goals(lane)[0].tolist()
+                for player in game.players:
+                    assert (
+                        goals[machine.roles.index(game.roles[player])] == game.goals[state][player]
+                    )
+                continue
+            for role, moves in enumerate(game.legal[state]):
+                index = machine.roles.index(game.roles[role])
+                legal = machine.legal(lane, index).values.tolist()
+                assert sorted(map(machine.move_text, legal)) == sorted(moves)
+            for joint in game.joint_moves(state):
+                row = [machine.move_id(joint[role]) for role in order]
+                stepped = machine.step(lane, np.array([row]))
+                target, percepts = game.after[state, joint]
+                assert machine.fluents(stepped.states)[0] == game.fluents[target]
+                for player in game.players:
+                    index = machine.roles.index(game.roles[player])
+                    told = machine.percept_texts(int(stepped.percepts[0, index]))
+                    assert tuple(told) == percepts[player]
+                states.setdefault(target, stepped.states)
+
+
+def test_fractions_sum_to_one() -> None:
+    game = random_game(0)
+    assert sum(posterior(game, 0, ()).values()) == Fraction(1)
