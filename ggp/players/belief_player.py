@@ -308,7 +308,9 @@ class BeliefPlayer(ABC):
         if self._risky is None or move in self._risky.sure:
             return move
         sure = {self.machine.move_text(each): each for each in self._risky.sure}
-        other = prudent(self.machine.move_text(move), values, sure.keys())
+        # Who does not know what it did, knows what it may do by mistake only.
+        likely = self.tracker.was_told_all or move in self._risky.likely
+        other = prudent(self.machine.move_text(move), values, sure.keys(), likely=likely)
         return move if other is None else sure[other]
 
     def _surely_mixed(self, move: int, risky: Candidates) -> int:

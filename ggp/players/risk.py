@@ -2,8 +2,10 @@
 
 In most games a role can tell what it may do. Where it cannot, or was not told all, an illegal move
 is replaced by another one, or loses the match. So a move that is legal in every particle is
-preferred, unless the other is better by more than the error of both values. So is a move that
-every reading of careless rules allows (`ggp.gdl.doubtful`).
+preferred, unless the other is better by more than the error of both values. Where a role was not
+told all of its own moves, such a one must be as likely legal as not, too: by what it does by mistake
+it knows less and less. A move that every reading of careless rules allows (`ggp.gdl.doubtful`) is
+preferred likewise.
 
     particles    1 2 3      value         choice: c, though b seems better
     a                x      90 +- 30
@@ -34,6 +36,11 @@ from ggp.players.player import MoveValue
 _log = logging.getLogger(__name__)
 
 
+LIKELY = 0.5
+"""Share of the particles, by weight, in which a move must be legal to be preferred to a sure one by a
+role that was not told all of its moves."""
+
+
 class Risk(StrEnum):
     """What is done with moves that may be refused: see above, or nothing."""
 
@@ -59,10 +66,12 @@ class Candidates(NamedTuple):
         known: ids of the moves.
         sure: those that are legal in all entries in which any is, and that all readings of the
             rules allow, if there are such moves.
+        likely: those that are legal in half of the entries, by weight.
     """
 
     known: list[int]
     sure: frozenset[int]
+    likely: frozenset[int]
 
     @property
     def is_risky(self) -> bool:
@@ -111,20 +120,26 @@ def candidates_of(machine: Machine, bag: Bags, doubts: Doubts) -> Candidates:
     known = legal.values[first].tolist()
     is_sure = np.bincount(group, minlength=len(known)) == np.count_nonzero(legal.counts)
     sure = frozenset(np.array(known, dtype=np.int64)[is_sure].tolist())
-    return Candidates(known, doubts.without(sure))
+    share = np.bincount(group, np.repeat(bag.weights_of(0), legal.counts), minlength=len(known))
+    likely = frozenset(np.array(known, dtype=np.int64)[share >= LIKELY].tolist())
+    return Candidates(known, doubts.without(sure), likely)
 
 
-def prudent(chosen: str, values: Sequence[MoveValue], sure: Set[str]) -> str | None:
+def prudent(
+    chosen: str, values: Sequence[MoveValue], sure: Set[str], *, likely: bool = True
+) -> str | None:
     """What to play instead of a move that may be refused; None for the move itself.
 
     Args:
         chosen: by the player, canonical KIF.
         values: of the candidates.
         sure: moves that are legal in every particle.
+        likely: whether the chosen one may be preferred at all, see `LIKELY`.
 
     Returns:
-        The sure move of the highest value, unless the chosen one is better by more than the errors
-        of both; a value that tells no error is not trusted. Without values, the first by text.
+        The sure move of the highest value, unless the chosen one is likely, and better by more than
+        the errors of both; a value that tells no error is not trusted. Without values, the first by
+        text.
     """
     if chosen in sure or not sure:
         return None
@@ -133,7 +148,7 @@ def prudent(chosen: str, values: Sequence[MoveValue], sure: Set[str]) -> str | N
     if not known:
         return min(sure)
     best = max(known, key=_value)
-    if chosen in valued:
+    if likely and chosen in valued:
         other = valued[chosen]
         if other.stderr is not None and best.stderr is not None:
             error = hypot(other.stderr, best.stderr)

@@ -77,6 +77,9 @@ class Submission(NamedTuple):
 class Tracker:
     """Follows one match from one role's point of view.
 
+    Attributes:
+        was_told_all: whether the role was told every move that was executed for it.
+
     Args:
         belief: samples the states the role may be in; stopped by deadlines from now on.
         machine: the player's own machine.
@@ -103,6 +106,7 @@ class Tracker:
         self.belief.stop, self.belief.lanes_at_once = self._watch.is_over, self._watch.lanes
         self._usual_most, self._room = most, min(FIRST_ROOM, most)
         self._risk = 0.0
+        self.was_told_all = True
         self._last_resort = last_resort
         if last_resort is not None:
             last_resort.watch(self._watch.is_over, self._watch.lanes)
@@ -142,6 +146,7 @@ class Tracker:
         try:
             turn = [*self.turn_of(move, percepts), UNKNOWN]
             turn[2] = self._refused(turn[0], answer)
+            self.was_told_all &= turn[0] != UNKNOWN
             after = self._advanced(before, turn)
         finally:
             # Whatever went wrong, the turn was played: a later one finds particles for all.

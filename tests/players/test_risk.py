@@ -58,6 +58,24 @@ def test_what_may_be_refused_is_played_where_it_is_better(spec: str) -> None:
     assert decided(machine, spec, 0).move.startswith("(open ")
 
 
+def test_who_was_not_told_its_moves_does_not_try_what_is_hardly_ever_legal() -> None:
+    rules = doors(100, 10).replace("(door left) (door right)", "(door a) (door b) (door c)")
+    rules = rules.replace("(legal random (lock ?d))", "(legal random (open_only ?d))")
+    rules = rules.replace(
+        "(next (locked ?d)) (does random (lock ?d))",
+        "(next (only ?d)) (does random (open_only ?d))",
+    )
+    rules = rules.replace("(not (true (locked ?d)))", "(true (only ?d))")
+    machine = machine_of_rules(rules, "propnet")
+    moves = []
+    for told in ("noop", None):
+        player = make_player(parse_spec("hyperplay:n=4"), machine, 0, np.random.default_rng(0))
+        player.observe(told, [])
+        moves.append(player.choose().move)
+    assert moves[0].startswith("(open ")
+    assert moves[1] == "wait"
+
+
 @pytest.mark.parametrize("spec", ["random", "hyperplay:n=4,ties=random"])
 def test_who_takes_risks_plays_what_may_be_refused(spec: str) -> None:
     machine = machine_of_rules(doors(50, 50), "propnet")
