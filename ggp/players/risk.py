@@ -3,9 +3,9 @@
 In most games a role can tell what it may do. Where it cannot, or was not told all, an illegal move
 is replaced by another one, or loses the match. So a move that is legal in every particle is
 preferred, unless the other is better by more than the error of both values. Where a role was not
-told all of its own moves, such a one must be as likely legal as not, too: by what it does by mistake
-it knows less and less. A move that every reading of careless rules allows (`ggp.gdl.doubtful`) is
-preferred likewise.
+told all of its own moves, such a one must be as likely legal as not, too: by what it does by
+mistake it knows less and less. A move that every reading of careless rules allows
+(`ggp.gdl.doubtful`) is preferred likewise.
 
     particles    1 2 3      value         choice: c, though b seems better
     a                x      90 +- 30
@@ -37,8 +37,8 @@ _log = logging.getLogger(__name__)
 
 
 LIKELY = 0.5
-"""Share of the particles, by weight, in which a move must be legal to be preferred to a sure one by a
-role that was not told all of its moves."""
+"""Share of the particles, by weight, in which a move must be legal to be preferred to a sure one,
+by a role that was not told all of its moves."""
 
 
 class Risk(StrEnum):
