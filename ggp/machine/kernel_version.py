@@ -21,6 +21,7 @@ FILES = (
         )
     ),
     "../belief/completion_kernels",
+    "../belief/solving/unrolling_kernels",
     "../search/board_kernels",
     "../search/growth_kernels",
     "../search/proof_kernels",
