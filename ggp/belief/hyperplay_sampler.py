@@ -99,6 +99,8 @@ class HyperPlaySampler:
             for each entry that it may have.
         solves: whether a bag without particles is looked for by solving, where the machine can be
             unrolled.
+        rescues: whether bags that lost particles are drawn again; else each is what comes of the
+            one before, and one without particles stays so.
 
     Attributes:
         room: entries that a bag which is advanced may have, where that is more than `capacity`.
@@ -122,6 +124,7 @@ class HyperPlaySampler:
         follows: bool = False,
         completions: int | None = None,
         solves: bool = False,
+        rescues: bool = True,
     ) -> None:
         self.machine = machine
         self.tree = tree
@@ -133,11 +136,14 @@ class HyperPlaySampler:
         self._keep_views = keep_views
         self._max_attempts = max_attempts
         self._model = model
-        self._trail = Trail() if follows else None
+        self._rescues = rescues
+        self._trail = Trail() if follows and rescues else None
         self._redraws: HistoryRedraws | None = None
         if self._trail is not None:
             self._redraws = HistoryRedraws(machine, tree, self._trail, self._stopped)
-        self._solved = Solved(machine, tree, model) if solves and is_solvable(machine) else None
+        self._solved = (
+            Solved(machine, tree, model) if solves and rescues and is_solvable(machine) else None
+        )
         self._exact = ExactSets(
             machine,
             tree,
@@ -358,6 +364,8 @@ class HyperPlaySampler:
         self, role: int, paths: IntArray, sets: Segments, rng: np.random.Generator
     ) -> Segments:
         """Bags that lost most of their particles drawn again from earlier turns."""
+        if not self._rescues:
+            return sets
         counts = sets.counts
         # A small bag of a small information set has lost nothing, so drawing again would not help.
         few = (2 * counts < self.capacity) & (sets.sizes > 1.1 * counts) & (counts > 0)

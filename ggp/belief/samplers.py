@@ -46,6 +46,7 @@ def make_sampler(
     pool: int = POOL_LIMIT,
     maker: BoardMaker | None = None,
     model: MoveModel = UNIFORM,
+    rescues: bool = True,
 ) -> Sampler:
     """A sampler of a player's own bag.
 
@@ -56,6 +57,7 @@ def make_sampler(
         pool: boards of a pool at most, where there is one.
         maker: draws boards for samplers by the last observation where there are no histories.
         model: how the other roles move.
+        rescues: see `HyperPlaySampler`.
     """
     if kind is Sampling.HYPERPLAY:
         return HyperPlaySampler(
@@ -68,6 +70,7 @@ def make_sampler(
             follows=True,
             completions=OWN_COMPLETIONS,
             solves=True,
+            rescues=rescues,
         )
     limits: dict[str, Any] = {"pool": pool} if kind in (Sampling.AOSP, Sampling.HS) else {}
     if kind in (Sampling.LOS, Sampling.HS):

@@ -99,6 +99,11 @@ class BeliefPlayer(ABC):
         return FEW_PARTICLES
 
     @property
+    def rescues(self) -> bool:
+        """Whether another bag is looked for where no particle is left."""
+        return True
+
+    @property
     def retry_share(self) -> float:
         """Share of the time for a move that is one of those of the turn before, with fewer left:
         another try, where one was refused."""
@@ -332,7 +337,7 @@ class BeliefPlayer(ABC):
 
     def _spare_bag(self, deadline: Deadline | None) -> Bags | None:
         """Another bag that agrees with the path, where no particle was left."""
-        if not self.tracker.bag.depleted[0]:
+        if not (self.rescues and self.tracker.bag.depleted[0]):
             return None
         try:
             bag = self.tracker.spare_bag(_part(deadline, OBSERVE_SHARE))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -47,6 +48,14 @@ from ggp.search.playouts import PlayoutSearch
 if TYPE_CHECKING:
     from ggp.search.waves import WaveSearch
 
+
+class Rescue(StrEnum):
+    """What is done where particles are few, or none is left."""
+
+    ALL = "all"
+    NONE = "none"
+
+
 MOST_PARTICLES = 1000
 """Of a bag where there is a clock, and time."""
 
@@ -73,6 +82,11 @@ class SearchOptions(RiskOptions):
         100,
         "percent of the clock where some moves of the turn before are left: a try was refused",
         high=100,
+    )
+    rescue: Rescue = choice(
+        Rescue.ALL,
+        "where few or no particles are left: all (draw again, solve, draw boards), or none: "
+        "forward sampling alone",
     )
 
 
@@ -106,7 +120,7 @@ class SearchPlayer(BeliefPlayer):
 
     def last_resort(self, tree: PathTree) -> LastResort | None:
         maker = self.maker if self.options.sampler is Sampling.HYPERPLAY else None
-        if maker is None:
+        if maker is None or not self.rescues:
             return None
         return LastResort(self.machine, tree, self.role, self.rng, maker)
 
@@ -147,7 +161,12 @@ class SearchPlayer(BeliefPlayer):
             pool=self.pool_limit,
             maker=self.maker,
             model=self.model,
+            rescues=self.rescues,
         )
+
+    @property
+    def rescues(self) -> bool:
+        return self.options.rescue is Rescue.ALL
 
     def simulated(self) -> tuple[FollowsPaths, ...]:
         return () if self.path_model is None else (self.path_model,)

@@ -210,3 +210,18 @@ def test_one_path_in_many_is_found_with_few_attempts() -> None:
     for percepts in ([], [], [], ["(all 7 8 9)"]):
         player.observe("wait", percepts)
     assert not player.tracker.bag.depleted[0]
+
+
+@pytest.mark.parametrize(("rescue", "is_lost"), [("all", False), ("none", True)])
+def test_without_rescue_there_is_forward_sampling_alone(rescue: str, is_lost: bool) -> None:
+    machine = machine_of_rules(TOLD_LATE, "propnet")
+    spec = f"hyperplay:particles=4,playouts=2,exact=0,rescue={rescue}"
+    player = make_player(parse_spec(spec), machine, 0, np.random.default_rng(1))
+    assert isinstance(player, BeliefPlayer)
+    nothing: list[str] = []
+    for percepts in (nothing, nothing, nothing, ["(all 7 8 9)"]):
+        player.observe("wait", percepts)
+    assert bool(player.tracker.bag.depleted[0]) is is_lost
+    decision = player.choose()
+    assert (decision.fault is not None) is is_lost
+    assert (decision.particles == 0) is is_lost
