@@ -131,7 +131,7 @@ class AspifReader:
             text = b"".join([text[:first], *others])
         if text:
             self._num_bytes += len(text)
-            read = _rules if self._num_bytes <= LONG else _many_rules
+            read = _rules if self._num_bytes <= LONG else many_rules
             self._parts.append(read(text))
             if self._counts is not None:
                 self._counts(len(self._parts[-1][0]), len(self._parts[-1][2]))
@@ -174,8 +174,8 @@ def _spread(
     return np.repeat(of_lines, lengths)
 
 
-def _many_rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
-    """The same as `_rules`."""
+def many_rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
+    """The same as `_rules`, by a kernel."""
     characters = np.frombuffer(text, dtype=np.uint8)
     num_rules = len(text) // _SHORTEST + 1
     heads, sizes, inputs = np.empty((3, num_rules), dtype=np.int32)

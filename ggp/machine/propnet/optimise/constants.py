@@ -27,7 +27,7 @@ def fold_constants(circuit: Circuit, _: Knowledge) -> Circuit:
     Fluents among them are dropped, and so are moves that are never legal.
     """
     by_kernels = suits_kernels(circuit)
-    values = _reached_at_once(circuit) if by_kernels else _Values(circuit).reached()
+    values = reached_at_once(circuit) if by_kernels else _Values(circuit).reached()
     known = np.flatnonzero(values != UNKNOWN)
     if len(known) == 1:  # net 0
         return circuit
@@ -149,7 +149,7 @@ class _Values:
                 values[place] = value
 
 
-def _reached_at_once(circuit: Circuit) -> Values:
+def reached_at_once(circuit: Circuit) -> Values:
     """What `_Values` finds for a large circuit without loops."""
     first = 1 + circuit.num_inputs
     values = np.zeros(first + circuit.num_gates, dtype=np.int8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
 import numpy as np
@@ -26,7 +26,7 @@ def factor(circuit: Circuit, _: Knowledge) -> Circuit:
     """
     draft = Draft(circuit)
     fan_out = draft.fan_out()
-    for net in _candidates(draft):
+    for net in splittable(circuit) if suits_kernels(circuit) else draft.free_gates():
         inner = []
         for literal in draft.gates[net - draft.first_net]:
             gate = draft.gate(literal >> 1) if literal & 1 else None
@@ -37,15 +37,13 @@ def factor(circuit: Circuit, _: Knowledge) -> Circuit:
     return draft.finish()
 
 
-def _candidates(draft: Draft) -> Iterable[int]:
-    """The nets of gates that may be split: in a large circuit, those that a kernel finds."""
-    circuit = draft.circuit
-    if not suits_kernels(circuit):
-        return draft.free_gates()
+def splittable(circuit: Circuit) -> list[int]:
+    """The nets of gates that may be split, in a circuit without loops."""
     may_be_split = np.zeros(circuit.num_gates, dtype=np.bool_)
-    holder = np.full(2 * (draft.first_net + circuit.num_gates), -1, dtype=np.int64)
-    _find(circuit.offsets, circuit.literals, draft.first_net, may_be_split, holder)
-    nets: list[int] = (draft.first_net + np.flatnonzero(may_be_split)).tolist()
+    first_net = 1 + circuit.num_inputs
+    holder = np.full(2 * (first_net + circuit.num_gates), -1, dtype=np.int64)
+    _find(circuit.offsets, circuit.literals, first_net, may_be_split, holder)
+    nets: list[int] = (first_net + np.flatnonzero(may_be_split)).tolist()
     return nets
 
 
