@@ -132,6 +132,9 @@ def compile_all(player: str, backend: str) -> None:
                 import_module("ggp.machine.jit").prepare()
             for history in ((), (turn,)):
                 _think_until_all_is_loaded(match, history)
+        if backend != "prolog":
+            with suppress(BackendUnavailableError):
+                import_module("ggp.machine.propnet.build.kernels").compile_kernels()
         files = [str(file) for file in _cached() if file.is_file()]
         modules = [name for name, module in sys.modules.items() if _has_file(module)]
         answers.write(json.dumps({"files": files, "modules": modules}).encode())

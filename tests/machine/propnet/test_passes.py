@@ -12,13 +12,16 @@ from ggp.gdl import parse
 from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.build.gates import build_circuit
 from ggp.machine.propnet.build.grounding import ground
-from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.optimise import MAX_STEPS, PASSES, Pass, optimise
+from ggp.machine.propnet.circuit import Circuit, Outputs
+from ggp.machine.propnet.optimise import MAX_STEPS, PASSES, Pass, assembling, optimise
 from ggp.machine.propnet.optimise.complements import complement
+from ggp.machine.propnet.optimise.constants import fold_constants
+from ggp.machine.propnet.optimise.draft import Draft
 from ggp.machine.propnet.optimise.extraction import extract
 from ggp.machine.propnet.optimise.factoring import factor
 from ggp.machine.propnet.optimise.flattening import flatten
 from ggp.machine.propnet.optimise.implications import drop_implied
+from ggp.machine.propnet.optimise.invariants import use_invariants
 from ggp.machine.propnet.optimise.knowledge import Group, Knowledge
 from ggp.machine.propnet.optimise.patience import Until
 from ggp.machine.propnet.optimise.sampling import Evaluator
@@ -85,6 +88,70 @@ def test_circuits_stay_the_same_wherever_a_game_can_get(seed: int, with_loop: bo
         found = differences(random_circuit(seed, with_loop=with_loop), circuit, everywhere)
         assert found == [], name
     assert_well_made(circuit)
+
+
+@pytest.mark.parametrize("game", ["breakthrough", "mastermind", "krieg_tic_tac_toe"])
+def test_kernels_of_passes_make_the_same_gates(game: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    circuit = circuit_of(game)
+    for run in (factor, fold_constants, flatten, factor, extract, use_invariants, flatten):
+        with monkeypatch.context() as changed:
+            changed.setattr(assembling, "FOR_KERNELS", 0)
+            by_kernels = run(circuit, knowledge())
+        circuit = run(circuit, knowledge())
+        assert_equal(circuit, by_kernels)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_kernels_of_passes_make_the_same_gates_of_anything(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    circuit = random_circuit(seed, with_loop=False)
+    expected = [run(circuit, knowledge()) for run in (factor, fold_constants, flatten)]
+    monkeypatch.setattr(assembling, "FOR_KERNELS", 0)
+    found = [run(circuit, knowledge()) for run in (factor, fold_constants, flatten)]
+    for one, other in zip(expected, found, strict=True):
+        assert_equal(one, other)
+
+
+def test_wide_gates_are_sorted_and_folded_by_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    circuit = circuit_of("mastermind")
+    rng = np.random.default_rng(0)
+    finished = []
+    for least in (0, circuit.num_literals + 1):
+        monkeypatch.setattr(assembling, "FOR_KERNELS", least)
+        draft = Draft(circuit)
+        rng = np.random.default_rng(0)
+        for net in list(draft.free_gates())[1::3]:
+            draft.change(net, rng.integers(0, net - 1, rng.integers(1, 90)).tolist())
+        draft.becomes[3] = 1
+        draft.becomes[draft.first_net + 7] = 5
+        finished.append(draft.finish())
+    assert_equal(*finished)
+
+
+def test_circle_is_an_error_for_the_kernel_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assembling, "FOR_KERNELS", 0)
+    draft = Draft(circuit_of("breakthrough"))
+    net = draft.roots[-1] >> 1
+    draft.change(net, [2 * net, 2])
+    with pytest.raises(ValueError, match=f"net {net} depends on itself"):
+        draft.finish()
+
+
+def assert_equal(one: Circuit, other: Circuit) -> None:
+    """Fail unless two circuits have the same gates and outputs."""
+    for name, value in vars(one).items():
+        for each, like in zip(_arrays(value), _arrays(vars(other)[name]), strict=True):
+            np.testing.assert_equal(each, like, err_msg=name)
+
+
+def _arrays(value: object) -> list[object]:
+    """The arrays, texts and numbers that a field of a circuit is made of."""
+    if isinstance(value, tuple):
+        return [each for part in value for each in _arrays(part)]
+    if isinstance(value, Outputs):
+        return [value.names, value.literals]
+    return [value]
 
 
 @pytest.mark.parametrize("run", [factor, flatten, extract])

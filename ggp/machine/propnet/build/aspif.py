@@ -3,7 +3,8 @@
 A rule is a line of numbers: `1 0 1 HEAD 0 SIZE CONDITIONS...`, with 1 as the second number if the
 head may hold or not. `4 LENGTH TEXT 1 ATOM` says what an atom stands for, `4 LENGTH TEXT 0` what
 always holds. Arrays read millions of lines several times as fast as calls from clingo hand them
-over one by one.
+over one by one, and a kernel reads them several times as fast again, but takes as long to load as
+arrays take for some megabytes.
 """
 
 from __future__ import annotations
@@ -18,10 +19,17 @@ from numpy.typing import NDArray
 
 from ggp.errors import MachineError
 from ggp.machine.propnet.build.ground_program import ALWAYS
+from ggp.machine.propnet.build.rule_lines import HEADS, NOT_A_RULE, WEIGHTS, read_rules
 from ggp.machine.propnet.build.simplify import Atoms, GroundRules
 
-CHUNK = 1 << 22
-"""Bytes that are read at once."""
+CHUNK = 1 << 20
+"""Bytes of lines that are dealt with at once."""
+
+LONG = 1 << 24
+"""Bytes after which a kernel reads the rest: arrays take a quarter of a second for these."""
+
+_SHORTEST = 12
+"""Bytes of a rule at least."""
 
 _FIXED = 6
 """Numbers of a rule before its conditions."""
@@ -54,6 +62,7 @@ class AspifReader:
         self._read_end, self._write_end = os.pipe()
         self._parts: list[tuple[Atoms, Atoms, Atoms, Atoms]] = []
         self._atoms: list[tuple[str, int]] = []
+        self._num_bytes = 0
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name="ggp-aspif", daemon=True)
         try:
@@ -100,14 +109,14 @@ class AspifReader:
             os.close(self._read_end)
 
     def _read(self) -> None:
-        left = b""
-        while chunk := os.read(self._read_end, CHUNK):
-            end = chunk.rfind(b"\n") + 1
-            if end:
-                self._lines(left + chunk[:end])
-                left = chunk[end:]
-            else:
-                left += chunk
+        text = bytearray()
+        while piece := os.read(self._read_end, CHUNK):
+            text += piece
+            if len(text) >= CHUNK:
+                end = text.rfind(b"\n") + 1
+                self._lines(bytes(text[:end]))
+                del text[:end]
+        self._lines(bytes(text))
 
     def _lines(self, text: bytes) -> None:
         """Read some whole lines."""
@@ -121,7 +130,9 @@ class AspifReader:
             others = [line for line in lines if not line.startswith(b"4 ")]
             text = b"".join([text[:first], *others])
         if text:
-            self._parts.append(_rules(text))
+            self._num_bytes += len(text)
+            read = _rules if self._num_bytes <= LONG else many_rules
+            self._parts.append(read(text))
             if self._counts is not None:
                 self._counts(len(self._parts[-1][0]), len(self._parts[-1][2]))
 
@@ -161,6 +172,32 @@ def _spread(
     of_lines = np.zeros(len(rules), dtype=np.bool_)
     of_lines[rules] = of_rules
     return np.repeat(of_lines, lengths)
+
+
+def many_rules(text: bytes) -> tuple[Atoms, Atoms, Atoms, Atoms]:
+    """The same as `_rules`, by a kernel."""
+    characters = np.frombuffer(text, dtype=np.uint8)
+    num_rules = len(text) // _SHORTEST + 1
+    heads, sizes, inputs = np.empty((3, num_rules), dtype=np.int32)
+    conditions = np.empty(len(text) // 2, dtype=np.int32)
+    counts = np.zeros(3, dtype=np.int64)
+    wrong = read_rules(characters, heads, sizes, conditions, inputs, counts)
+    if wrong:
+        raise MachineError(f"clingo {_WRONG[wrong]}")
+    num_heads, num_conditions, num_inputs = counts.tolist()
+    return (
+        heads[:num_heads].copy(),
+        sizes[:num_heads].copy(),
+        conditions[:num_conditions].copy(),
+        inputs[:num_inputs].copy(),
+    )
+
+
+_WRONG = {
+    NOT_A_RULE: "wrote something else than rules",
+    HEADS: "made a rule with not one head",
+    WEIGHTS: "made a rule with weights",
+}
 
 
 def _check(numbers: Atoms, starts: NDArray[np.int64]) -> None:

@@ -153,55 +153,75 @@ class Builder:
 
     def needed(self, roots: Iterable[int]) -> Gates:
         """The gates that `roots` depend on."""
-        first = self.first_net
         sizes = np.fromiter(map(len, self.gates), dtype=np.int64, count=len(self.gates))
         offsets = offsets_of(sizes)
         flat = chain.from_iterable(self.gates)
         literals = np.fromiter(flat, dtype=np.int32, count=int(offsets[-1]))
-        live = self._live(np.fromiter(roots, dtype=np.int64) >> 1, offsets, literals >> 1)
-        kept = np.flatnonzero(live[first:])
-        net_of = np.zeros(first + len(self.gates), dtype=np.int32)
-        net_of[:first] = np.arange(first)
-        net_of[first + kept] = first + np.arange(len(kept))
-        kept_offsets, places = take_segments(offsets, kept)
-        literals = literals[places]
-        return Gates(
-            offsets=kept_offsets,
-            literals=2 * net_of[literals >> 1] + (literals & 1),
-            loops=tuple(
-                _moved(loop, int(net_of[first + loop.start]) - first)
-                for loop in self.loops
-                if live[first + loop.start]
-            ),
-            net_of=net_of.tolist(),
-        )
-
-    def _live(
-        self, roots: IntArray, offsets: IntArray, inputs: NDArray[np.int32]
-    ) -> NDArray[np.bool_]:
-        """Which nets some nets depend on, from those to what they need, and so on."""
-        first = self.first_net
-        live = np.zeros(first + len(self.gates), dtype=np.bool_)
-        loop_of = np.full(len(self.gates), -1, dtype=np.int64)
-        for number, loop in enumerate(self.loops):
-            loop_of[loop.start : loop.end] = number
-        new = np.unique(roots)
-        while len(new):
-            live[new] = True
-            gates = new[new >= first] - first
-            # Gates of a loop are needed together.
-            for number in np.unique(loop_of[gates]).tolist() if self.loops else ():
-                if number >= 0:
-                    loop = self.loops[number]
-                    live[first + loop.start : first + loop.end] = True
-                    gates = np.union1d(gates, np.arange(loop.start, loop.end))
-            found = inputs[take_segments(offsets, gates)[1]]
-            new = np.unique(found[~live[found]])
-        return live
+        return needed_gates(self.first_net, offsets, literals, self.loops, roots)
 
     def _append(self, gate: Gate) -> int:
         self.gates.append(gate)
         return self.first_net + len(self.gates) - 1
+
+
+def needed_gates(
+    first: int, offsets: IntArray, literals: Literals, loops: Sequence[Loop], roots: Iterable[int]
+) -> Gates:
+    """The gates that `roots` depend on.
+
+    Args:
+        first: net of the first gate.
+        offsets: `[G + 1]` of all gates, as in `Circuit`.
+        literals: of these.
+        loops: of these.
+        roots: literals.
+    """
+    nets = np.fromiter(roots, dtype=np.int64) >> 1
+    live = _live(first, nets, offsets, literals >> 1, loops)
+    kept = np.flatnonzero(live[first:])
+    net_of = np.zeros(len(live), dtype=np.int32)
+    net_of[:first] = np.arange(first)
+    net_of[first + kept] = first + np.arange(len(kept))
+    kept_offsets, places = take_segments(offsets, kept)
+    literals = literals[places]
+    return Gates(
+        offsets=kept_offsets,
+        literals=2 * net_of[literals >> 1] + (literals & 1),
+        loops=tuple(
+            _moved(loop, int(net_of[first + loop.start]) - first)
+            for loop in loops
+            if live[first + loop.start]
+        ),
+        net_of=net_of.tolist(),
+    )
+
+
+def _live(
+    first: int,
+    roots: IntArray,
+    offsets: IntArray,
+    inputs: NDArray[np.int32],
+    loops: Sequence[Loop],
+) -> NDArray[np.bool_]:
+    """Which nets some nets depend on, from those to what they need, and so on."""
+    num_gates = len(offsets) - 1
+    live = np.zeros(first + num_gates, dtype=np.bool_)
+    loop_of = np.full(num_gates, -1, dtype=np.int64)
+    for number, loop in enumerate(loops):
+        loop_of[loop.start : loop.end] = number
+    new = np.unique(roots)
+    while len(new):
+        live[new] = True
+        gates = new[new >= first] - first
+        # Gates of a loop are needed together.
+        for number in np.unique(loop_of[gates]).tolist() if loops else ():
+            if number >= 0:
+                loop = loops[number]
+                live[first + loop.start : first + loop.end] = True
+                gates = np.union1d(gates, np.arange(loop.start, loop.end))
+        found = inputs[take_segments(offsets, gates)[1]]
+        new = np.unique(found[~live[found]])
+    return live
 
 
 def _moved(loop: Loop, start: int) -> Loop:

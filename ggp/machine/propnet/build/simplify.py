@@ -170,23 +170,30 @@ def _useless(rules: GroundRules) -> NDArray[np.bool_]:
     owner = _owners(rules)
     useless = np.zeros(len(rules.heads), dtype=np.bool_)
     useless[owner[rules.conditions == rules.heads[owner]]] = True
+    several = rules.sizes[owner] > 1
+    owner, conditions = owner[several], rules.conditions[several]
     # An atom and its negation become neighbours: the last bit says which.
-    signed = 2 * np.abs(rules.conditions).astype(np.int64) + (rules.conditions < 0)
+    signed = 2 * np.abs(conditions).astype(np.int64) + (conditions < 0)
     keys = _sorted_by_owner(owner, signed)
     useless[keys[1:][(keys[1:] == keys[:-1] + 1) & (keys[1:] & 1 == 1)] >> _BITS] = True
     return useless
 
 
 def _without_repeats(rules: GroundRules) -> GroundRules:
-    """Without repeated conditions and rules."""
+    """Without repeated conditions and rules; conditions in order."""
+    owner = _owners(rules)
+    # In the largest games most rules have one condition.
+    several = rules.sizes[owner] > 1
     shift = 1 << (_BITS - 1)
-    keys = _sorted_by_owner(_owners(rules), rules.conditions.astype(np.int64) + shift)
+    keys = _sorted_by_owner(owner[several], rules.conditions[several].astype(np.int64) + shift)
     new = np.ones(len(keys), dtype=np.bool_)
     new[1:] = keys[1:] != keys[:-1]
-    keys = keys[new]
-    conditions = ((keys & ((1 << _BITS) - 1)) - shift).astype(np.int32)
-    sizes = np.bincount(keys >> _BITS, minlength=len(rules.heads)).astype(np.int32)
-    rules = GroundRules(rules.heads, sizes, conditions)
+    conditions = rules.conditions.copy()
+    conditions[several] = (keys & ((1 << _BITS) - 1)) - shift
+    kept = np.ones(len(conditions), dtype=np.bool_)
+    kept[several] = new
+    sizes = np.bincount(owner[kept], minlength=len(rules.heads)).astype(np.int32)
+    rules = GroundRules(rules.heads, sizes, conditions[kept])
     return _kept(rules, _first_of_equals(rules))
 
 

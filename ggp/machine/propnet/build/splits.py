@@ -18,6 +18,7 @@ from ggp.machine.propnet.build.decompose import cost, decompose, project_locals
 from ggp.machine.propnet.build.demand import restricted
 from ggp.machine.propnet.build.differences import with_differences
 from ggp.machine.propnet.build.extents import Extents, Table
+from ggp.machine.propnet.build.narrowing import narrowed
 from ggp.machine.propnet.build.sizes import Sizes
 from ggp.machine.propnet.build.translate import RANKED, with_ranks
 
@@ -100,6 +101,7 @@ def asked_for(program: Program, found: Split) -> list[NormalRule]:
     moving = with_differences([*fixed, *with_alternatives(found.moving)], static)[len(fixed) :]
     extents = Extents([*fixed, *moving], static, found.counted)
     asked = with_alternatives(decompose(moving, extents, found.recursive, asked=True), "or")
+    asked = narrowed(asked, static, extents)
     return restricted(program.roles, [*fixed, *asked], static, extents) or found.rules
 
 

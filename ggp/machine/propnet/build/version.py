@@ -27,7 +27,8 @@ FILES = (
             *("build/alternatives", "build/aspif", "build/circuit_file", "build/decompose"),
             *("parts", "build/families", "build/made_of_parts", "build/parting"),
             *("build/demand", "build/differences", "build/extents", "build/forecast"),
-            *("build/ground_program", "build/sizes", "build/splits"),
+            *("build/ground_program", "build/narrowing", "build/rule_lines"),
+            *("build/sizes", "build/splits"),
             *("build/grounding", "build/lasting", "build/layers", "build/simplify"),
             "build/translate",
         )

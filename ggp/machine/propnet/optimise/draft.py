@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.propnet.build.builder import Builder, Gate
+from ggp.machine.propnet.build.builder import Builder, Gate, Gates, needed_gates
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Loop, Outputs
+from ggp.machine.propnet.optimise.assembling import UNMADE, assemble, suits_kernels
 
 GATE_COST = 1.5
 """What evaluating a gate costs besides its literals, each of which costs 1."""
-
-
-UNMADE = -1
-"""Stands for the literal of a net that has none yet."""
 
 
 class Draft:
@@ -82,9 +80,8 @@ class Draft:
 
     def fan_out(self) -> list[int]:
         """How often each net is used by gates and outputs."""
-        counts = np.zeros(self.first_net + len(self.gates), dtype=np.int64)
-        used = np.array([x for gate in self.gates for x in gate] + self.roots, dtype=np.int64)
-        np.add.at(counts, used >> 1, 1)
+        used = np.fromiter(chain(chain.from_iterable(self.gates), self.roots), dtype=np.int64)
+        counts = np.bincount(used >> 1, minlength=self.first_net + len(self.gates))
         result: list[int] = counts.tolist()
         return result
 
@@ -124,9 +121,8 @@ class _Assembly:
                 self._of[net] = places[net]
 
     def circuit(self) -> Circuit:
-        for root in self._draft.roots:
-            self._emit(root >> 1)
         old = self._old
+        needed = self._emitted_at_once() if suits_kernels(old) else self._emitted()
         roots = [self._literal(root) for root in self._draft.roots]
         num_fluents = len(old.fluents)
         ends = np.cumsum([num_fluents, 1] + [len(o.names) for o in _outputs(old)]).tolist()
@@ -141,7 +137,7 @@ class _Assembly:
             names[place] = [names[place][i] for i in kept]
             groups[place] = [literals[i] for i in kept]
         terminal = roots[num_fluents]
-        gates = self._builder.needed([*next_literals, terminal, *(x for g in groups for x in g)])
+        gates = needed([*next_literals, terminal, *(x for g in groups for x in g)])
         net_of = np.array(gates.net_of, dtype=np.int32)
 
         def moved(literals: list[int]) -> NDArray[np.int32]:
@@ -170,6 +166,22 @@ class _Assembly:
             goals=tuple(made[2 * num_roles :]),
             terminal=int(moved([terminal])[0]),
         )
+
+    def _emitted(self) -> Callable[[Iterable[int]], Gates]:
+        """Make all gates; what says which of them some new literals need."""
+        for root in self._draft.roots:
+            self._emit(root >> 1)
+        return self._builder.needed
+
+    def _emitted_at_once(self) -> Callable[[Iterable[int]], Gates]:
+        """The same by a kernel."""
+        draft, first_made = self._draft, self._builder.first_net
+        of = np.array(self._of, dtype=np.int32)
+        becomes = np.full(len(of), UNMADE, dtype=np.int32)
+        becomes[list(draft.becomes)] = list(draft.becomes.values())
+        offsets, literals = assemble(draft.gates, becomes, of, draft.roots, first_made)
+        self._of = of.tolist()
+        return partial(needed_gates, first_made, offsets, literals, ())
 
     def _literal(self, literal: int) -> int:
         """The new literal of an old one whose net has been made."""

@@ -1,0 +1,43 @@
+"""The kernels that make large circuits, compiled before there is one.
+
+Who reads rules of strangers may not write to the cache of machine code, and would compile them
+again for each large game.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.machine.propnet.build.aspif import many_rules
+from ggp.machine.propnet.circuit import FALSE, Circuit
+from ggp.machine.propnet.optimise.assembling import UNMADE, assemble
+from ggp.machine.propnet.optimise.constants import reached_at_once
+from ggp.machine.propnet.optimise.factoring import splittable
+
+
+def compile_kernels() -> None:
+    """Compile them, or load what is cached.
+
+    Raises:
+        BackendUnavailableError: numba is missing.
+    """
+    many_rules(b"")
+    nothing = np.zeros(0, dtype=np.int32)
+    assemble((), np.full(1, UNMADE, dtype=np.int32), np.zeros(1, dtype=np.int32), (), 1)
+    no_gates = np.zeros(1, dtype=np.int64)
+    circuit = Circuit(
+        roles=(),
+        fluents=(),
+        initial=np.zeros(0, dtype=np.bool_),
+        constant=(),
+        offsets=no_gates,
+        literals=nothing,
+        loops=(),
+        next=nothing,
+        legal=(),
+        sees=(),
+        goals=(),
+        terminal=FALSE,
+    )
+    reached_at_once(circuit)
+    splittable(circuit)
