@@ -20,6 +20,8 @@ FILES = (
             *("vector_code", "vectors"),
         )
     ),
+    "propnet/build/rule_lines",
+    "propnet/optimise/kernels",
     "../belief/completion_kernels",
     "../search/board_kernels",
     "../search/growth_kernels",
