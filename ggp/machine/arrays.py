@@ -13,6 +13,9 @@ from ggp.machine.rows import grouped
 
 _T = TypeVar("_T", bound=np.generic)
 
+_MANY = 16
+"""One number of so many that there can be takes as long to sort as these to look through."""
+
 
 def first_seen(rows: NDArray[np.int64]) -> tuple[IntArray, IntArray]:
     """Distinct rows in order of first appearance.
@@ -43,6 +46,18 @@ def ragged(lists: Sequence[IntArray]) -> Ragged:
         np.cumsum([len(x) for x in lists], out=offsets[1:])
     values = np.concatenate(lists) if lists else np.zeros(0, dtype=np.int64)
     return Ragged(offsets, values.astype(np.int64))
+
+
+def distinct(numbers: IntArray | NDArray[np.int32], limit: int) -> IntArray:
+    """The numbers that occur, ascending; all are from 0 and below a limit.
+
+    Many are marked, which takes a fraction of the time of sorting or hashing them.
+    """
+    if _MANY * len(numbers) < limit:
+        return np.unique(numbers).astype(np.int64)
+    marked = np.zeros(limit, dtype=np.bool_)
+    marked[numbers] = True
+    return np.flatnonzero(marked)
 
 
 def offsets_of(counts: IntArray) -> IntArray:

@@ -20,6 +20,8 @@ FILES = (
             *("vector_code", "vectors"),
         )
     ),
+    "propnet/build/rule_lines",
+    "propnet/optimise/kernels",
     "../belief/completion_kernels",
     "../belief/solving/unrolling_kernels",
     "../search/board_kernels",

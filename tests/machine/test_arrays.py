@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ggp.machine.arrays import chunks, enlarged, first_seen, offsets_of, take_segments
+from ggp.machine.arrays import chunks, distinct, enlarged, first_seen, offsets_of, take_segments
 
 WIDE = st.integers(-(1 << 63), (1 << 63) - 1)
 NARROW = st.integers(-2, 2)
@@ -79,3 +79,9 @@ def test_an_array_that_must_grow_keeps_its_rows() -> None:
     assert len(larger) >= 4
     assert np.array_equal(larger[:3], array)
     assert (larger[3:] == -1).all()
+
+
+@pytest.mark.parametrize("many", [0, 1, 3, 40, 1_000])
+def test_distinct_numbers_come_in_order_whether_they_are_few_or_many(many: int) -> None:
+    numbers = np.random.default_rng(many).integers(0, 500, many).astype(np.int32)
+    assert distinct(numbers, 500).tolist() == sorted(set(numbers.tolist()))

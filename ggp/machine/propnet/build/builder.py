@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.gdl.dependencies import strong_components
-from ggp.machine.arrays import offsets_of, take_segments
+from ggp.machine.arrays import distinct, offsets_of, take_segments
 from ggp.machine.base import IntArray
 from ggp.machine.propnet.circuit import FALSE, TRUE, Literals, Loop
 
@@ -209,7 +209,7 @@ def _live(
     loop_of = np.full(num_gates, -1, dtype=np.int64)
     for number, loop in enumerate(loops):
         loop_of[loop.start : loop.end] = number
-    new = np.unique(roots)
+    new = distinct(roots, len(live))
     while len(new):
         live[new] = True
         gates = new[new >= first] - first
@@ -220,7 +220,7 @@ def _live(
                 live[first + loop.start : first + loop.end] = True
                 gates = np.union1d(gates, np.arange(loop.start, loop.end))
         found = inputs[take_segments(offsets, gates)[1]]
-        new = np.unique(found[~live[found]])
+        new = distinct(found[~live[found]], len(live))
     return live
 
 

@@ -10,9 +10,10 @@ import numpy as np
 
 from ggp.machine.propnet.build.aspif import many_rules
 from ggp.machine.propnet.circuit import FALSE, Circuit
-from ggp.machine.propnet.optimise.assembling import UNMADE, assemble
+from ggp.machine.propnet.optimise.assembling import assemble
 from ggp.machine.propnet.optimise.constants import reached_at_once
 from ggp.machine.propnet.optimise.factoring import splittable
+from ggp.machine.propnet.optimise.kernels import UNMADE
 
 
 def compile_kernels() -> None:

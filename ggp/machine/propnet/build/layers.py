@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.arrays import offsets_of, take_segments
+from ggp.machine.arrays import distinct, offsets_of, take_segments
 from ggp.machine.base import IntArray
 from ggp.machine.propnet.build.ground_program import GroundProgram
 
@@ -54,7 +54,7 @@ class RulesByAtom:
             yield layer
             found = readers[take_segments(uses, layer)[1]]
             np.subtract.at(missing, found, 1)
-            layer = np.unique(found[missing[found] == 0])
+            layer = distinct(found[missing[found] == 0], len(missing))
 
     def of(self, atoms: IntArray) -> tuple[IntArray, IntArray, NDArray[np.int32]]:
         """How many rules each of K atoms has, how many conditions each rule, and these."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.arrays import take_segments
+from ggp.machine.arrays import distinct, take_segments
 from ggp.machine.base import IntArray
 from ggp.machine.propnet.build.ground_program import ALWAYS
 
@@ -106,7 +106,7 @@ class _Known:
         self.values[fails] = -1
         used = np.zeros(len(self.values), dtype=np.bool_)
         used[np.abs(rules.conditions)] = True
-        wave = np.concatenate([np.unique(holds[used[holds]]), fails[used[fails]]])
+        wave = np.concatenate([distinct(holds[used[holds]], len(used)), fails[used[fails]]])
         while len(wave):
             wave = self._follow(wave)
 
@@ -115,15 +115,15 @@ class _Known:
         heads = self._rules.heads
         owners, agrees = self._uses(atoms)
         # Rules with a condition that fails are out, whatever else they need.
-        failed = np.unique(owners[~agrees])
+        failed = distinct(owners[~agrees], len(heads))
         failed = failed[self._missing[failed] >= 0]
         self._missing[failed] = -1
         np.subtract.at(self._support, heads[failed], 1)
         met = owners[agrees]
         met = met[self._missing[met] > 0]
         np.subtract.at(self._missing, met, 1)
-        holds = np.unique(heads[met[self._missing[met] == 0]])
-        fails = np.unique(heads[failed])
+        holds = distinct(heads[met[self._missing[met] == 0]], len(self.values))
+        fails = distinct(heads[failed], len(self.values))
         holds = holds[self.values[holds] == 0]
         fails = fails[(self._support[fails] == 0) & ~self._is_input[fails]]
         fails = fails[self.values[fails] == 0]

@@ -7,18 +7,11 @@ from numpy.typing import NDArray
 
 from ggp.machine.arrays import offsets_of, take_segments
 from ggp.machine.base import IntArray
-from ggp.machine.jit import kernel
-from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Literals
+from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit
 from ggp.machine.propnet.optimise.assembling import suits_kernels
 from ggp.machine.propnet.optimise.draft import Draft
+from ggp.machine.propnet.optimise.kernels import UNKNOWN, Values, settle, spread
 from ggp.machine.propnet.optimise.knowledge import Knowledge
-
-UNKNOWN = 2
-
-_WAITING = 3
-"""Is added to the value of a net that will be unknown."""
-
-Values = NDArray[np.int8]
 
 
 def fold_constants(circuit: Circuit, _: Knowledge) -> Circuit:
@@ -155,7 +148,7 @@ def reached_at_once(circuit: Circuit) -> Values:
     values = np.zeros(first + circuit.num_gates, dtype=np.int8)
     values[1 : 1 + len(circuit.fluents)] = circuit.initial
     num_false = np.zeros(circuit.num_gates, dtype=np.int32)
-    _settle(circuit.offsets, circuit.literals, first, values, num_false)
+    settle(circuit.offsets, circuit.literals, first, values, num_false)
     literals = [circuit.next, *(outputs.literals for outputs in circuit.legal)]
     sources = np.concatenate([np.zeros(0, dtype=np.int32), *literals])
     inputs = np.arange(1, first)
@@ -166,7 +159,7 @@ def reached_at_once(circuit: Circuit) -> Values:
     stack[: len(open_)] = open_
     uses = offsets_of(np.bincount(circuit.literals >> 1, minlength=len(values)))
     users = np.empty(len(circuit.literals), dtype=np.int32)
-    _spread(
+    spread(
         circuit.offsets,
         circuit.literals,
         first,
@@ -180,77 +173,3 @@ def reached_at_once(circuit: Circuit) -> Values:
         len(open_),
     )
     return values
-
-
-@kernel
-def _settle(
-    offsets: NDArray[np.int64],
-    literals: Literals,
-    first: int,
-    values: Values,
-    num_false: NDArray[np.int32],
-) -> None:
-    """Evaluate all gates, and count their literals that are false."""
-    for gate in range(len(num_false)):
-        count = 0
-        for place in range(offsets[gate], offsets[gate + 1]):
-            literal = literals[place]
-            if values[literal >> 1] == (literal & 1):
-                count += 1
-        num_false[gate] = count
-        values[first + gate] = count == 0
-
-
-@kernel
-def _spread(
-    offsets: NDArray[np.int64],
-    literals: Literals,
-    first: int,
-    uses: NDArray[np.int64],
-    users: NDArray[np.int32],
-    of_sources: NDArray[np.int64],
-    inputs_of: NDArray[np.int64],
-    values: Values,
-    num_false: NDArray[np.int32],
-    stack: NDArray[np.int64],
-    top: int,
-) -> None:
-    """Draw all conclusions from inputs that become unknown.
-
-    Args:
-        uses: `[nets + 1]` offsets of the literals of each net.
-        users: room for all literals: who has those of a net, as 2 * gate + inverted.
-        of_sources: `[nets + 1]` offsets of the inputs that a net says whether they change.
-        inputs_of: these inputs, net after net.
-        stack: the inputs, with room for all nets.
-        top: how many there are.
-    """
-    # From the last literal to the first, for ends become starts.
-    for gate in range(len(num_false) - 1, -1, -1):
-        for place in range(offsets[gate], offsets[gate + 1]):
-            net = literals[place] >> 1
-            uses[net + 1] -= 1
-            users[uses[net + 1]] = 2 * gate + (literals[place] & 1)
-    for place in range(top):
-        # In the stack once: what is unknown is not put there again.
-        values[stack[place]] += _WAITING
-    while top > 0:
-        top -= 1
-        net = stack[top]
-        before = values[net] - _WAITING
-        values[net] = UNKNOWN
-        end = uses[net + 2] if net + 2 < len(uses) else len(users)
-        for place in range(uses[net + 1], end):
-            gate = users[place] >> 1
-            if before == (users[place] & 1):
-                num_false[gate] -= 1
-            if num_false[gate] == 0 and values[first + gate] < UNKNOWN:
-                values[first + gate] += _WAITING
-                stack[top] = first + gate
-                top += 1
-        for place in range(of_sources[net], of_sources[net + 1]):
-            made = inputs_of[place]
-            if values[made] < UNKNOWN:
-                values[made] += _WAITING
-                stack[top] = made
-                top += 1

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ggp.machine.propnet.build.builder import Builder, Gate, Gates, needed_gates
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Loop, Outputs
-from ggp.machine.propnet.optimise.assembling import UNMADE, assemble, suits_kernels
+from ggp.machine.propnet.optimise.assembling import assemble, suits_kernels
+from ggp.machine.propnet.optimise.kernels import UNMADE
 
 GATE_COST = 1.5
 """What evaluating a gate costs besides its literals, each of which costs 1."""

@@ -6,15 +6,12 @@ from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ggp.machine.jit import kernel
-from ggp.machine.propnet.circuit import Circuit, Literals
+from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise.assembling import suits_kernels
 from ggp.machine.propnet.optimise.draft import GATE_COST, Draft
+from ggp.machine.propnet.optimise.kernels import find_splittable
 from ggp.machine.propnet.optimise.knowledge import Knowledge
-
-_I64 = NDArray[np.int64]
 
 
 def factor(circuit: Circuit, _: Knowledge) -> Circuit:
@@ -42,39 +39,9 @@ def splittable(circuit: Circuit) -> list[int]:
     may_be_split = np.zeros(circuit.num_gates, dtype=np.bool_)
     first_net = 1 + circuit.num_inputs
     holder = np.full(2 * (first_net + circuit.num_gates), -1, dtype=np.int64)
-    _find(circuit.offsets, circuit.literals, first_net, may_be_split, holder)
+    find_splittable(circuit.offsets, circuit.literals, first_net, may_be_split, holder)
     nets: list[int] = (first_net + np.flatnonzero(may_be_split)).tolist()
     return nets
-
-
-@kernel
-def _find(
-    offsets: _I64,
-    literals: Literals,
-    first_net: int,
-    may_be_split: NDArray[np.bool_],
-    holder: _I64,
-) -> None:
-    """Gates of whose inner gates two share a literal, or one may become another by being split.
-
-    Args:
-        may_be_split: `[G]` which gates are such; those are set.
-        holder: for each literal the last gate that was seen to have it in an inner gate.
-    """
-    for gate in range(len(may_be_split)):
-        found = False
-        for place in range(offsets[gate], offsets[gate + 1]):
-            inner = (literals[place] >> 1) - first_net
-            if not literals[place] & 1 or inner < 0:
-                continue
-            found = found or may_be_split[inner]
-            for below in range(offsets[inner], offsets[inner + 1]):
-                shared = literals[below]
-                found = found or holder[shared] == gate
-                holder[shared] = gate
-            if found:
-                break
-        may_be_split[gate] = found
 
 
 class _Alternatives:

@@ -1,0 +1,272 @@
+"""Kernels of passes over large circuits, see `assembling`, `constants` and `factoring`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.machine.jit import inlined, kernel
+from ggp.machine.propnet.circuit import FALSE, TRUE, Literals
+
+UNMADE = -1
+"""Stands for the literal of a net that has none yet."""
+
+UNKNOWN = 2
+"""The value of a net that may have several."""
+
+GATES, LITERALS, CIRCLE = range(3)
+"""What `emit` counts: gates and literals that were made; and a net that depends on itself."""
+
+I64 = NDArray[np.int64]
+Values = NDArray[np.int8]
+
+_OPENED = -2
+"""In `of`: a net whose inputs are being made."""
+
+_WAITING = 3
+"""Is added to the value of a net that will be unknown."""
+
+
+@kernel
+def emit(
+    offsets: I64,
+    literals: Literals,
+    becomes: Literals,
+    of: Literals,
+    roots: I64,
+    first_made: int,
+    stack: I64,
+    gate: Literals,
+    table: Literals,
+    made_offsets: I64,
+    made: Literals,
+    counts: I64,
+) -> None:
+    """Make some nets and all that they depend on.
+
+    Args:
+        stack: room for every literal and net once.
+        gate: room for the literals of the widest gate.
+        table: gates that were made by their digest, twice as many as there can be, a power of 2.
+        made_offsets: offsets of the gates that are made.
+        made: their literals.
+        counts: written, see `GATES`.
+    """
+    first = len(of) - (len(offsets) - 1)
+    mask = len(table) - 1
+    num_made = 0
+    for root in roots:
+        top = 0
+        stack[0] = root
+        while top >= 0:
+            net = stack[top]
+            if of[net] >= 0:
+                top -= 1
+                continue
+            if becomes[net] >= 0:
+                inner = becomes[net] >> 1
+                if of[inner] < 0:
+                    if of[net] == _OPENED:
+                        counts[CIRCLE] = net
+                        return
+                    of[net] = _OPENED
+                    top += 1
+                    stack[top] = inner
+                    continue
+                of[net] = of[inner] ^ (becomes[net] & 1)
+                top -= 1
+                continue
+            start, end = offsets[net - first], offsets[net - first + 1]
+            below = top
+            for place in range(start, end):
+                inner = literals[place] >> 1
+                if of[inner] < 0:
+                    top += 1
+                    stack[top] = inner
+            if top > below:
+                if of[net] == _OPENED:
+                    counts[CIRCLE] = net
+                    return
+                of[net] = _OPENED
+                continue
+            top -= 1
+            size = 0
+            for place in range(start, end):
+                gate[size] = of[literals[place] >> 1] ^ (literals[place] & 1)
+                size += 1
+            size, known = _folded(gate, size)
+            if known >= 0:
+                of[net] = known
+                continue
+            slot = _digest(gate, size) & mask
+            while table[slot] >= 0 and not _equal(gate, size, made_offsets, made, table[slot]):
+                slot = (slot + 1) & mask
+            if table[slot] < 0:
+                table[slot] = num_made
+                begin = made_offsets[num_made]
+                for place in range(size):
+                    made[begin + place] = gate[place]
+                num_made += 1
+                made_offsets[num_made] = begin + size
+            of[net] = 2 * (first_made + table[slot])
+    counts[GATES] = num_made
+    counts[LITERALS] = made_offsets[num_made]
+
+
+@inlined
+def _folded(gate: Literals, size: int) -> tuple[int, int]:
+    """How many literals are left of a gate, sorted, and which one it is equal to, or `UNMADE`."""
+    # Shell sort: by insertion where there are few.
+    step = 1
+    while 3 * step < size:
+        step = 3 * step + 1
+    while step > 0:
+        for place in range(step, size):
+            literal = gate[place]
+            before = place
+            while before >= step and gate[before - step] > literal:
+                gate[before] = gate[before - step]
+                before -= step
+            gate[before] = literal
+        step //= 3
+    left = 0
+    for place in range(size):
+        literal = gate[place]
+        if literal != TRUE and (left == 0 or gate[left - 1] != literal):
+            gate[left] = literal
+            left += 1
+    if left == 0:
+        return 0, TRUE
+    if left == 1:
+        return 1, gate[0]
+    if gate[0] == FALSE:
+        return left, FALSE
+    # Ascending: the two literals of a net are neighbours.
+    for place in range(1, left):
+        if gate[place - 1] ^ 1 == gate[place]:
+            return left, FALSE
+    return left, UNMADE
+
+
+@inlined
+def _digest(gate: Literals, size: int) -> int:
+    digest = np.uint64(size)
+    for place in range(size):
+        digest = (digest ^ np.uint64(gate[place])) * np.uint64(0x9E3779B97F4A7C15)
+        digest ^= digest >> np.uint64(29)
+    return int(np.int64(digest >> np.uint64(1)))
+
+
+@inlined
+def _equal(gate: Literals, size: int, made_offsets: I64, made: Literals, other: int) -> bool:
+    begin = made_offsets[other]
+    if made_offsets[other + 1] - begin != size:
+        return False
+    equal = 0
+    while equal < size and made[begin + equal] == gate[equal]:
+        equal += 1
+    return equal == size
+
+
+@kernel
+def settle(
+    offsets: I64,
+    literals: Literals,
+    first: int,
+    values: Values,
+    num_false: NDArray[np.int32],
+) -> None:
+    """Evaluate all gates, and count their literals that are false."""
+    for gate in range(len(num_false)):
+        count = 0
+        for place in range(offsets[gate], offsets[gate + 1]):
+            literal = literals[place]
+            if values[literal >> 1] == (literal & 1):
+                count += 1
+        num_false[gate] = count
+        values[first + gate] = count == 0
+
+
+@kernel
+def spread(
+    offsets: I64,
+    literals: Literals,
+    first: int,
+    uses: I64,
+    users: NDArray[np.int32],
+    of_sources: I64,
+    inputs_of: I64,
+    values: Values,
+    num_false: NDArray[np.int32],
+    stack: I64,
+    top: int,
+) -> None:
+    """Draw all conclusions from inputs that become unknown.
+
+    Args:
+        uses: `[nets + 1]` offsets of the literals of each net.
+        users: room for all literals: who has those of a net, as 2 * gate + inverted.
+        of_sources: `[nets + 1]` offsets of the inputs that a net says whether they change.
+        inputs_of: these inputs, net after net.
+        stack: the inputs, with room for all nets.
+        top: how many there are.
+    """
+    # From the last literal to the first, for ends become starts.
+    for gate in range(len(num_false) - 1, -1, -1):
+        for place in range(offsets[gate], offsets[gate + 1]):
+            net = literals[place] >> 1
+            uses[net + 1] -= 1
+            users[uses[net + 1]] = 2 * gate + (literals[place] & 1)
+    for place in range(top):
+        # In the stack once: what is unknown is not put there again.
+        values[stack[place]] += _WAITING
+    while top > 0:
+        top -= 1
+        net = stack[top]
+        before = values[net] - _WAITING
+        values[net] = UNKNOWN
+        end = uses[net + 2] if net + 2 < len(uses) else len(users)
+        for place in range(uses[net + 1], end):
+            gate = users[place] >> 1
+            if before == (users[place] & 1):
+                num_false[gate] -= 1
+            if num_false[gate] == 0 and values[first + gate] < UNKNOWN:
+                values[first + gate] += _WAITING
+                stack[top] = first + gate
+                top += 1
+        for place in range(of_sources[net], of_sources[net + 1]):
+            made = inputs_of[place]
+            if values[made] < UNKNOWN:
+                values[made] += _WAITING
+                stack[top] = made
+                top += 1
+
+
+@kernel
+def find_splittable(
+    offsets: I64,
+    literals: Literals,
+    first_net: int,
+    may_be_split: NDArray[np.bool_],
+    holder: I64,
+) -> None:
+    """Gates of whose inner gates two share a literal, or one may become another by being split.
+
+    Args:
+        may_be_split: `[G]` which gates are such; those are set.
+        holder: for each literal the last gate that was seen to have it in an inner gate.
+    """
+    for gate in range(len(may_be_split)):
+        found = False
+        for place in range(offsets[gate], offsets[gate + 1]):
+            inner = (literals[place] >> 1) - first_net
+            if not literals[place] & 1 or inner < 0:
+                continue
+            found = found or may_be_split[inner]
+            for below in range(offsets[inner], offsets[inner + 1]):
+                shared = literals[below]
+                found = found or holder[shared] == gate
+                holder[shared] = gate
+            if found:
+                break
+        may_be_split[gate] = found
