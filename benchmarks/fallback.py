@@ -1,11 +1,12 @@
 """States a second of random playouts on rulesheets that do not ground, on what plays them instead.
 
-All backends that interpret rules play the same rulesheets in turns. They draw different matches
-from the same seeds. The ratios are to Prolog, which is the reference.
+All backends that interpret rules play the same rulesheets, one after the other. They draw different
+matches from the same seeds. The ratios are to Prolog, which is the reference.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -14,8 +15,9 @@ import numpy as np
 
 from benchmarks.sheets import UNGROUNDED
 from ggp.cli.bench import measure
+from ggp.errors import ReasonerLimitError
 from ggp.gdl.normalize import load
-from ggp.machine import BACKENDS, build_machine
+from ggp.machine import BACKENDS, Machine, build_machine
 
 REFERENCE = "prolog"
 
@@ -39,22 +41,31 @@ def measure_fallbacks(rulesheets: Path | None, seconds: float, rounds: int) -> l
 
 
 def measure_fallback(path: Path, seconds: float, rounds: int) -> dict[str, Any]:
-    """One row: states a CPU second on each backend, and the ratio of each to Prolog."""
+    """One row: states a CPU second on each backend, and the ratio of each to Prolog.
+
+    Where a backend passes a limit, the row has nothing but an empty text for it.
+    """
     program = load(str(path))
+    speeds: dict[str, float] = {}
     machines = {name: build_machine(program, name, ready=True) for name in INTERPRETERS}
-    speeds: dict[str, list[float]] = {name: [] for name in machines}
-    for seed in range(rounds):
-        for name, machine in machines.items():
-            found = measure(machine, seconds, np.random.default_rng(seed))
-            speeds[name].append(found.states / found.cpu_seconds)
-    for machine in machines.values():
+    for name, machine in machines.items():
+        with suppress(ReasonerLimitError):
+            speeds[name] = median(_speed(machine, seconds, seed) for seed in range(rounds))
         machine.close()
-    of = {name: median(found) for name, found in speeds.items()}
     row: dict[str, Any] = {"game": path.stem}
-    row.update({name: round(speed, 1) for name, speed in of.items()})
-    ratios = {name: speed / of[REFERENCE] for name, speed in of.items() if name != REFERENCE}
-    row.update({f"{name}/{REFERENCE}": round(ratio, 1) for name, ratio in ratios.items()})
+    row.update({name: round(speeds[name], 1) if name in speeds else "" for name in machines})
+    for name in machines:
+        if name != REFERENCE:
+            known = name in speeds and REFERENCE in speeds
+            ratio = round(speeds[name] / speeds[REFERENCE], 1) if known else ""
+            row[f"{name}/{REFERENCE}"] = ratio
     return row
+
+
+def _speed(machine: Machine, seconds: float, seed: int) -> float:
+    """States a CPU second."""
+    found = measure(machine, seconds, np.random.default_rng(seed))
+    return found.states / found.cpu_seconds
 
 
 def _found(rulesheets: Path) -> list[Path]:

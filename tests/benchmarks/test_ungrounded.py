@@ -10,6 +10,7 @@ import pytest
 
 from benchmarks.fallback import INTERPRETERS, measure_fallback, measure_fallbacks
 from benchmarks.sheets import SHEETS, UNGROUNDED
+from ggp.errors import ReasonerLimitError
 from ggp.gdl.normalize import load
 from ggp.machine import Machine, States, build_machine
 from tests.support.agreement import play_both
@@ -60,6 +61,15 @@ def test_a_row_has_the_speed_of_every_backend_and_its_ratio_to_prolog(tmp_path: 
     assert list(row) == ["game", *INTERPRETERS, *(f"{name}/prolog" for name in others)]
     assert row["game"] == "short"
     assert all(row[name] > 0 for name in INTERPRETERS)
+
+
+def test_a_backend_that_passes_a_limit_has_no_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> float:
+        raise ReasonerLimitError("bytes of tables", 1, "playouts")
+
+    monkeypatch.setattr("benchmarks.fallback._speed", fail)
+    row = measure_fallback(CHESS, 0.01, 1)
+    assert [value for name, value in row.items() if name != "game"] == [""] * (len(row) - 1)
 
 
 def test_rulesheets_by_others_are_measured_where_they_are(
