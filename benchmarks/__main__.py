@@ -18,6 +18,7 @@ from benchmarks.circuits import measure_circuits, show_circuits
 from benchmarks.decisions import GAMES as DECISIONS
 from benchmarks.decisions import measure_decision
 from benchmarks.evaluation import measure_evaluation
+from benchmarks.fallback import measure_fallbacks
 from benchmarks.loading import measure_loading, show_loading
 from benchmarks.operations import measure_operations
 from benchmarks.profile import measure_profile, vector_limit
@@ -30,7 +31,7 @@ from ggp.console import print_rich, spinner, table_of
 
 PARTS = (
     *("speed", "profile", "decisions", "operations", "evaluation", "start", "scale", "circuits"),
-    "loading",
+    *("loading", "fallback"),
 )
 
 
@@ -102,6 +103,10 @@ def main(
     if "loading" in wanted:
         results["loading"] = measure_loading(rulesheets)
         show_loading(results["loading"])
+    if "fallback" in wanted:
+        with spinner("rulesheets that do not ground"):
+            results["fallback"] = measure_fallbacks(rulesheets, seconds, rounds)
+        show("states a CPU second without a circuit", results["fallback"])
     if out is not None:
         out.write_text(json.dumps(results, indent=1) + "\n")
 

@@ -10,3 +10,6 @@ from pathlib import Path
 
 SHEETS: tuple[Path, ...] = tuple(sorted(Path(__file__).parent.glob("*.gdl")))
 """All of them, by name."""
+
+UNGROUNDED: tuple[Path, ...] = tuple(sorted(Path(__file__).parent.glob("ungrounded/*.gdl")))
+"""Those that do not ground into a circuit within any reasonable time, by name."""
