@@ -124,16 +124,27 @@ def _advice(error: MachineError) -> str:
     return advice
 
 
+def _relational(program: Program, limits: Limits, ready: bool) -> Machine:
+    demand_compiler()
+    from ggp.machine.relational.relational_machine import RelationalMachine
+
+    machine = RelationalMachine(program, limits)
+    if ready:
+        machine.warm_up()
+    return machine
+
+
 BACKENDS: Mapping[str, Callable[[Program, Limits, bool], Machine]] = {
     "auto": _auto,
     "propnet": _propnet,
+    "relational": _relational,
     "prolog": _prolog,
     "openspiel": _openspiel,
 }
 """How to build a machine, by the name `--backend` takes. `auto` prefers the propnet for rulesheets,
 and games of OpenSpiel have one backend only."""
 
-_READS_RULES = ("propnet", "prolog")
+_READS_RULES = ("propnet", "relational", "prolog")
 
 
 def build_machine(

@@ -20,6 +20,13 @@ FILES = (
             *("vector_code", "vectors"),
         )
     ),
+    *(
+        f"relational/{name}"
+        for name in (
+            *("call_kernels", "evaluation", "play_kernels", "records", "row_kernels"),
+            "term_kernels",
+        )
+    ),
     "../belief/completion_kernels",
     "../search/board_kernels",
     "../search/growth_kernels",
