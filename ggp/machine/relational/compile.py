@@ -22,7 +22,7 @@ from typing import NamedTuple
 from ggp.errors import MachineError
 from ggp.gdl.program import Atom, Literal, NormalRule
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
-from ggp.machine.relational.order import Orders, Pattern, Statistics, names_in
+from ggp.machine.relational.order import Orders, Pattern, RuleOf, Statistics, names_in
 from ggp.machine.relational.places import Kind, Place, located
 from ggp.machine.relational.records import (
     ANSWER,
@@ -128,14 +128,19 @@ class Compiled:
         relation = self.places.setdefault(place, len(self.places))
         return self.indexes.setdefault((relation, tuple(columns)), len(self.indexes))
 
+    def rules_for(self, pattern: Pattern) -> list[NormalRule]:
+        """The rules of a relation, those that go in circles last: they find more when others have
+        found something before."""
+        rules = self.rules.rules.get(pattern.relation, ())
+        return sorted(rules, key=lambda rule: _recurs(rule, pattern.relation))
+
     def _compile(self, pattern: Pattern) -> None:
         registers = 0
-        rules = self.rules.rules.get(pattern.relation, ())
-        # Rules that go in circles find more when others have found something before.
-        for rule in sorted(rules, key=lambda rule: _recurs(rule, pattern.relation)):
+        for number, rule in enumerate(self.rules_for(pattern)):
             self.rule_starts.append(len(self.ops))
             self.heads.append(rule.head)
-            registers = max(registers, _RuleCompiler(self, rule, pattern).compile())
+            compiler = _RuleCompiler(self, rule, RuleOf(pattern, number))
+            registers = max(registers, compiler.compile())
         self.rule_ends.append(len(self.rule_starts))
         # The last one keeps the op to go on with after a call.
         self.registers.append(registers + 1)
@@ -151,21 +156,21 @@ def _recurs(rule: NormalRule, relation: Signature) -> bool:
 class _RuleCompiler:
     """Compiles a rule for a pattern of calls of its relation."""
 
-    def __init__(self, game: Compiled, rule: NormalRule, pattern: Pattern) -> None:
-        self._game, self._rule, self._pattern = game, rule, pattern
+    def __init__(self, game: Compiled, rule: NormalRule, name: RuleOf) -> None:
+        self._game, self._rule, self._name = game, rule, name
         self._number = len(game.rule_starts) - 1
         self._registers: dict[str, int] = {}
         self._made_by: dict[str, int] = {}  # the op that gives a variable its values
         self._built: dict[Term, tuple[int, int]] = {}
-        self._num = pattern.args.count("k")
+        self._num = name.pattern.args.count("k")
         self._last_each = _OUTSIDE
 
     def compile(self) -> int:
         """Add the ops of the rule; the number of registers."""
         self._take_arguments()
         head = arguments(self._rule.head)
-        free = [arg for arg, how in zip(head, self._pattern.args, strict=True) if how == "f"]
-        order = self._game.orders.order(self._rule, self._registers)
+        free = [arg for arg, how in zip(head, self._name.pattern.args, strict=True) if how == "f"]
+        order = self._game.orders.order(self._rule, self._name, self._registers)
         wanted = [set().union(*map(names_in, free))]
         for literal in reversed(order[1:]):
             wanted.append(wanted[-1] | names_in(literal.atom))
@@ -178,7 +183,7 @@ class _RuleCompiler:
         """Known arguments are in the first registers: variables get their values of them."""
         structured: list[tuple[int, Term]] = []
         register = 0
-        for arg, how in zip(arguments(self._rule.head), self._pattern.args, strict=True):
+        for arg, how in zip(arguments(self._rule.head), self._name.pattern.args, strict=True):
             if how == "k":
                 if isinstance(arg, Variable) and arg.name not in self._registers:
                     self._registers[arg.name] = register

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from threading import RLock
+
 import numpy as np
 
 from ggp.gdl.growth import terms_grow
 from ggp.gdl.program import INIT, LEGAL, NEXT, SEES, TERMINAL, Program
+from ggp.gdl.telling import PLAIN
 from ggp.gdl.terms import Symbol
 from ggp.machine.base import Limits
 from ggp.machine.relational.order import Pattern
@@ -43,6 +46,7 @@ class RelationalGame:
         room: what kernels work on.
         questions: about states.
         initial: the initial state.
+        lock: held while kernels run.
 
     Raises:
         ReasonerLimitError: there is no initial state within the limits.
@@ -50,13 +54,14 @@ class RelationalGame:
     """
 
     def __init__(self, program: Program, limits: Limits) -> None:
+        self.lock = RLock()
         grows = terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
         self.room = Room(limits, grows=grows)
         self.terms = TermTable(self.room)
         roles = [self.terms.number(Symbol(role)) for role in program.roles]
         self.questions = Questions(self.room, np.array(roles, dtype=np.int32))
-        if not program.is_gdl2:
-            self.terms.function(("did", 2))
+        # A machine may tell all roles the joint move.
+        self.terms.function((PLAIN, 2))
         rules = Rules(program, self.terms)
         evaluate(rules, self.terms, self.room)
         self.terms.freeze()

@@ -30,6 +30,13 @@ class Pattern(NamedTuple):
     args: str
 
 
+class RuleOf(NamedTuple):
+    """One of the rules for a pattern, in the order in which they are compiled."""
+
+    pattern: Pattern
+    number: int
+
+
 @dataclass(frozen=True)
 class Statistics:
     """What was counted in states of random matches.
@@ -38,11 +45,13 @@ class Statistics:
         rows: of each place the number of the state and the cells of each row, `[N, 1 + K]`.
         answers: answers of an evaluated call.
         costs: steps it takes to evaluate a call, or to ask for it again, on average.
+        first: conditions that come first, because that was found to be better.
     """
 
     rows: Mapping[Place, NDArray[np.int64]] = field(default_factory=dict)
     answers: Mapping[Pattern, float] = field(default_factory=dict)
     costs: Mapping[Pattern, float] = field(default_factory=dict)
+    first: Mapping[RuleOf, int] = field(default_factory=dict)
 
 
 _GUESSED_FLUENTS, _GUESSED_MOVES, _NARROWED = 20.0, 1.0, 4.0
@@ -63,10 +72,11 @@ class Orders:
         self._statistics = statistics
         self._found: dict[tuple[Place, tuple[int, ...]], float] = {}
 
-    def order(self, rule: NormalRule, known: Iterable[str]) -> list[Literal]:
+    def order(self, rule: NormalRule, name: RuleOf, known: Iterable[str]) -> list[Literal]:
         """The conditions of a rule in their order, where some variables have values already."""
         order = _Order(self, rule, set(known))
-        return [literal for _ in rule.body if (literal := order.next()) is not None]
+        first = self._statistics.first.get(name)
+        return [order.next(first if i == 0 else None) for i in range(len(rule.body))]
 
     def answers(self, pattern: Pattern) -> float:
         """How many answers a call has, or, without unknown arguments, how often it holds."""
@@ -113,10 +123,10 @@ class _Order:
         ]
         self._head = [i for i, arg in enumerate(arguments(rule.head)) if names_in(arg) <= known]
 
-    def next(self) -> Literal | None:
-        """The condition that comes next."""
-        ranks = [(self._rank(i), i) for i in self._left if self._needed[i] <= self._known]
-        _, best = min(ranks)
+    def next(self, chosen: int | None) -> Literal:
+        """The condition that comes next: the one that is chosen, or the best."""
+        possible = [i for i in self._left if self._needed[i] <= self._known]
+        best = min(possible, key=lambda i: (self._rank(i), i)) if chosen is None else chosen
         self._left.remove(best)
         literal = self._rule.body[best]
         if literal.binds:

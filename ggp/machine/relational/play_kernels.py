@@ -408,3 +408,7 @@ def find_all(m: Memory, procedure: int, budget: int, fresh: bool) -> int:
             m.counts[OUT] += 1
         place = calls.answers[place]
     return DONE
+
+
+KERNELS = (answer, advance, play_out, find_all)
+"""Those that take long to compile."""

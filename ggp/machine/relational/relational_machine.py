@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from threading import RLock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +45,7 @@ from ggp.machine.relational.play_kernels import (
     TERMINAL_ROOT,
 )
 from ggp.machine.relational.questions import State
-from ggp.machine.relational.records import ENOUGH, I32, SHOWN
+from ggp.machine.relational.records import ENOUGH, FULL_TERMS, I32, SHOWN
 from ggp.machine.relational.room import UNBOUNDED
 from ggp.machine.threads import made_once
 
@@ -73,9 +72,11 @@ class RelationalMachine:
     Args:
         program: normalised rules.
         limits: bounds on each question about a state, and on what is kept.
+        game: the same rules, compiled, if they are; states are shared with other machines of it.
 
     Attributes:
         growing: held while kernels run.
+        threads: see `Forkable`.
 
     Raises:
         ReasonerLimitError: the rules have no initial state within the limits.
@@ -85,18 +86,21 @@ class RelationalMachine:
     backend = "relational"
     goal_range = (0.0, 100.0)
 
-    def __init__(self, program: Program, limits: Limits | None = None) -> None:
+    def __init__(
+        self, program: Program, limits: Limits | None = None, game: RelationalGame | None = None
+    ) -> None:
         self.roles = program.roles
         self.random_role = program.roles.index(RANDOM) if RANDOM in program.roles else None
         self.states_visited = 0
         self._program = program
-        self._limits = limits or Limits()
-        self._game: RelationalGame | None
+        limits = limits or Limits()
+        self.threads = limits.threads
         try:
-            self._game = RelationalGame(program, self._limits)
+            game = game or RelationalGame(program, limits)
         except ReasonerLimitError as error:
             raise error.because(self._growth) from None
-        self.growing = RLock()
+        self._game: RelationalGame | None = game
+        self.growing = game.lock
         self._texts: dict[int, str] = {}
         self._ids: dict[str, int | None] = {}
         self._percepts = PerceptTable(lambda text: self.move_id(text) is not None, self.growing)
@@ -106,15 +110,26 @@ class RelationalMachine:
         self._told = None if name is None else JointMovesTold(name, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
 
+    @property
+    def game(self) -> RelationalGame:
+        """The game, compiled.
+
+        Raises:
+            MachineError: the machine is closed.
+        """
+        if self._game is None:
+            raise MachineError("this machine is closed")
+        return self._game
+
     # ---------------------------------------------------------------- batches
 
     def initial(self, num_lanes: int = 1) -> RelationalStates:
-        game = self._open()
+        game = self.game
         return RelationalStates(game, [game.initial] * num_lanes)
 
     def concatenate(self, batches: Sequence[States]) -> RelationalStates:
         lanes = [state for batch in batches for state in self._lanes(batch)]
-        return RelationalStates(self._open(), lanes)
+        return RelationalStates(self.game, lanes)
 
     def groups(self, states: States) -> IntArray:
         numbers: dict[bytes, int] = {}
@@ -153,7 +168,7 @@ class RelationalMachine:
     def some_legal(self, states: States, role: int, most: int) -> IntArray:
         doing = f"some legal moves of {self.roles[role]}"
         with self.growing:
-            counts = self._open().room.memory.counts
+            counts = self.game.room.memory.counts
             counts[ENOUGH] = most
             try:
                 found = self._answers(states, LEGAL_ROOT, doing, role)[1]
@@ -184,7 +199,7 @@ class RelationalMachine:
             offsets, found = game.questions.steps(lanes, joint.astype(np.int32), sees)
         lists = _lists(offsets, found)
         parts = 1 + sees * len(self.roles)
-        successors = RelationalStates(self._open(), lists[::parts])
+        successors = RelationalStates(self.game, lists[::parts])
         if not sees:
             return Stepped(successors, self._plain_percepts(joint))
         ids = [self._percept_set(x) for i, x in enumerate(lists) if i % parts]
@@ -263,22 +278,21 @@ class RelationalMachine:
 
     def warm_up(self) -> None:
         """Load or compile all kernels, so that no later call waits for that."""
-        start = self.initial()
-        self.goal_texts(start)
-        self.is_legal(start, 0, 0)
+        with self._at_work() as game:
+            # All others were called when the game was compiled.
+            game.room.grow(FULL_TERMS, "warming up")
+
+    def use_one_thread(self) -> None:
+        """See `Forkable`."""
+        self.threads = 1
 
     def close(self) -> None:
         self._game = None
 
     # ---------------------------------------------------------------- private
 
-    def _open(self) -> RelationalGame:
-        if self._game is None:
-            raise MachineError("this machine is closed")
-        return self._game
-
     def _lanes(self, states: States) -> Sequence[State]:
-        if not isinstance(states, RelationalStates) or states.game is not self._open():
+        if not isinstance(states, RelationalStates) or states.game is not self.game:
             raise MachineError("these states belong to another machine")
         return states.lanes
 
@@ -292,7 +306,7 @@ class RelationalMachine:
     @contextmanager
     def _at_work(self) -> Iterator[RelationalGame]:
         """The game, for this thread alone; says what grows where a limit is passed."""
-        game = self._open()
+        game = self.game
         try:
             with self.growing:
                 yield game
@@ -304,7 +318,7 @@ class RelationalMachine:
         return told_growth(self._program)
 
     def _check_moves(self, moves: IntArray) -> None:
-        known = self._open().room.memory.terms.used[SHOWN]
+        known = self.game.room.memory.terms.used[SHOWN]
         if moves.size and not (moves.min() >= 0 and moves.max() < known):
             raise MachineError(f"there is no move number {moves.min()} or {moves.max()}")
 
@@ -325,7 +339,7 @@ class RelationalMachine:
     def _text(self, name: int) -> str:
         if name not in self._texts:
             with self.growing:
-                self._texts[name] = to_kif(self._open().terms.term(name))
+                self._texts[name] = to_kif(self.game.terms.term(name))
         return self._texts[name]
 
     def _fluent(self, text: str) -> int:
