@@ -220,7 +220,7 @@ def build_by_the_first_clock(
         _say_why(program, beside.machine, "its rules are not ground yet")
         return beside.machine
     except MachineError as error:
-        return _instead(program, limits, error, beside.machine)
+        return _instead(program, limits, error, beside.best())
     if beside.machine is None:
         return machine
     if is_asked():
@@ -265,6 +265,12 @@ class _Beside:
             self._make(self._untried.pop())
         if self.machine is not None and self._is_asked():
             raise _Asked
+
+    def best(self) -> Machine | None:
+        """The best there is, or can be made before anybody asks."""
+        while self._untried and not (self.machine is not None and self._is_asked()):
+            self._make(self._untried.pop())
+        return self.machine
 
     def _make(self, build: Callable[[Program, Limits, bool], Machine]) -> None:
         before = self.machine
