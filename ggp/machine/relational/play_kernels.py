@@ -19,6 +19,7 @@ from ggp.machine.relational.records import (
     DONE,
     FIRST_ANSWER,
     FULL_OUT,
+    FULL_STATE,
     I32,
     I64,
     MOST_STEPS,
@@ -339,7 +340,7 @@ def _follow(m: Memory, batch: Batch, match: Match) -> int:
         return entry
     num = m.calls.entries[entry, NUM_ANSWERS]
     if num > len(batch.work):
-        return FULL_OUT
+        return FULL_STATE
     place, size = m.calls.entries[entry, FIRST_ANSWER], 0
     for i in range(num):
         batch.work[i] = m.calls.answers[place + 1]

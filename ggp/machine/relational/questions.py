@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ggp.machine.arrays import offsets_of
 from ggp.machine.base import IntArray
 from ggp.machine.relational.play_kernels import LANE, Batch, Match, advance, answer, play_out
-from ggp.machine.relational.records import DONE, FULL_OUT, I32, OUT, PAUSED
+from ggp.machine.relational.records import DONE, FULL_STATE, I32, OUT, PAUSED
 from ggp.machine.relational.room import Room
 
 SLICE = 3_000_000
@@ -88,10 +88,10 @@ class Questions:
             ended = play_out(room.memory, batch, match, max_steps, self.budget, SLICE)
             if ended == DONE:
                 break
-            if ended != PAUSED:
-                room.grow(ended, "playouts")
-            if ended == FULL_OUT:
+            if ended == FULL_STATE:
                 batch = batch._replace(work=np.concatenate([batch.work, batch.work]))
+            elif ended != PAUSED:
+                room.grow(ended, "playouts")
         done = int(match.progress[LANE])
         batch.ends[done:] = batch.ends[done - 1] if done else 0
         return match, *self._told(batch)

@@ -77,7 +77,7 @@ ASKED, EVALUATED, STEPS_TAKEN, ANSWERS_FOUND = range(4)
 
 DONE = 0
 FULL_TERMS, FULL_ROWS, FULL_CALLS, FULL_STACK, FULL_OUT = -1, -2, -3, -4, -5
-TOO_MANY_STEPS, TOO_LARGE_TERM, TOO_LARGE_ANSWER, PAUSED = -6, -7, -8, -9
+FULL_STATE, TOO_MANY_STEPS, TOO_LARGE_TERM, TOO_LARGE_ANSWER, PAUSED = -6, -7, -8, -9, -10
 """How a kernel ended. What is full can grow; then the state in work is begun again."""
 
 
