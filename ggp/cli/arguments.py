@@ -37,6 +37,7 @@ _PROPNET = ("ggp.machine.propnet.build.circuits", "ggp.machine.propnet.play.prop
 _SLOW = {
     "auto": _PROPNET,
     "propnet": _PROPNET,
+    "relational": ("ggp.machine.relational.relational_machine",),
     "prolog": ("ggp.machine.prolog.prolog_machine",),
     "openspiel": ("ggp.machine.spiel.spiel_machine",),
 }
@@ -291,8 +292,8 @@ def backend_option(command: _F) -> _F:
         type=_Backend(),
         default="auto",
         show_default=True,
-        help="What runs the rules: propnet is fast, prolog is for games too large for it, auto "
-        "chooses.",
+        help="What runs the rules: propnet is fast, relational is for games too large for it, "
+        "prolog is the reference, auto chooses.",
     )(command)
 
 

@@ -38,6 +38,16 @@ def _prolog(program: Program, limits: Limits, ready: bool) -> PrologMachine:
     return PrologMachine(program, limits)
 
 
+def _relational(program: Program, limits: Limits, ready: bool) -> Machine:
+    demand_compiler()
+    from ggp.machine.relational.relational_machine import RelationalMachine
+
+    machine = RelationalMachine(program, limits)
+    if ready:
+        machine.warm_up()
+    return machine
+
+
 def _propnet(
     program: Program,
     limits: Limits,
@@ -104,20 +114,34 @@ def _auto(program: Program, limits: Limits, ready: bool) -> Machine:
 def _instead(
     program: Program, limits: Limits, cause: MachineError, made: Machine | None = None
 ) -> Machine:
-    """A Prolog machine, unless there is one, in place of a fast one that cannot be built."""
-    _log.warning(
-        "%s runs on Prolog, which is slower: %s; %s",
-        *(program.source.name, cause, _advice(cause)),
-    )
+    """A machine without a circuit, unless there is one, in place of one that cannot be built."""
     try:
-        return made or _prolog(program, limits, True)
+        machine = made or _without_circuit(program, limits)
     except BackendUnavailableError as error:
         raise BackendUnavailableError(error.tool, f"{error.hint}; and {cause}") from error
+    _log.warning(
+        "%s runs %s, which is slower: %s; %s",
+        *(program.source.name, _PLAYED[machine.backend], cause, _advice(cause, machine.backend)),
+    )
+    return machine
 
 
-def _advice(error: MachineError) -> str:
-    """What to do about a fast backend that cannot be built."""
-    advice = "`--backend prolog` does not try anything else"
+def _without_circuit(program: Program, limits: Limits) -> Machine:
+    """The faster one of the machines that need none, on Prolog where it cannot be built."""
+    try:
+        return _relational(program, limits, True)
+    except MachineError as error:
+        _log.info("%s is not interpreted by kernels: %s", program.source.name, error)
+        return _prolog(program, limits, True)
+
+
+_PLAYED = {"relational": "without a circuit", "prolog": "on Prolog"}
+"""How to say what a game is played on."""
+
+
+def _advice(error: MachineError, backend: str) -> str:
+    """What to do about a fast backend that cannot be built; another one is used instead."""
+    advice = f"`--backend {backend}` does not try anything else"
     if isinstance(error, ReasonerLimitError) and error.limit in ("seconds", WAITING):
         more = MORE_SECONDS * error.reached / (PATIENCE if error.limit == WAITING else 1)
         return f"`--grounding-seconds {more:g}` tries for longer, {advice}"
@@ -127,13 +151,14 @@ def _advice(error: MachineError) -> str:
 BACKENDS: Mapping[str, Callable[[Program, Limits, bool], Machine]] = {
     "auto": _auto,
     "propnet": _propnet,
+    "relational": _relational,
     "prolog": _prolog,
     "openspiel": _openspiel,
 }
-"""How to build a machine, by the name `--backend` takes. `auto` prefers the propnet for rulesheets,
-and games of OpenSpiel have one backend only."""
+"""How to build a machine, by the name `--backend` takes. For rulesheets `auto` takes the first of
+propnet, relational and prolog that can be built. Games of OpenSpiel have one backend only."""
 
-_READS_RULES = ("propnet", "prolog")
+_READS_RULES = ("propnet", "relational", "prolog")
 
 
 def build_machine(
@@ -172,10 +197,10 @@ def build_by_the_first_clock(
     is_asked: Callable[[], bool],
     foreseen: Foreseen | None = None,
 ) -> Machine:
-    """The fast machine if it is there when somebody asks for a move, else a Prolog machine.
+    """The fast machine if it is there when somebody asks for a move, else one without a circuit.
 
-    That is made beside it, while the rules are ground. So nobody waits for rules that cannot be
-    ground, and who asks early is answered by what is there.
+    That is made beside it, while the rules are ground: first on Prolog, which is there at once. So
+    nobody waits for rules that cannot be ground, and who asks early is answered by what is there.
 
     Args:
         program: normalised rules.
@@ -191,18 +216,23 @@ def build_by_the_first_clock(
     try:
         machine = _propnet(program, limits, True, foreseen=foreseen, meanwhile=beside.look)
     except _Asked:
-        _log.warning("%s is played on Prolog: its rules are not ground yet", program.source.name)
         assert beside.machine is not None
+        _say_why(program, beside.machine, "its rules are not ground yet")
         return beside.machine
     except MachineError as error:
-        return _instead(program, limits, error, beside.machine)
+        return _instead(program, limits, error, beside.best())
     if beside.machine is None:
         return machine
     if is_asked():
-        _log.warning("%s is played on Prolog: its circuit came too late", program.source.name)
+        _say_why(program, beside.machine, "its circuit came too late")
         return beside.machine
     beside.machine.close()
     return machine
+
+
+def _say_why(program: Program, machine: Machine, why: str) -> None:
+    name = program.source.name
+    _log.warning("%s is played %s: %s", name, _PLAYED[machine.backend], why)
 
 
 class _Asked(Exception):
@@ -210,7 +240,10 @@ class _Asked(Exception):
 
 
 class _Beside:
-    """A Prolog machine that is made while rules are ground.
+    """A machine without a circuit that is made while rules are ground.
+
+    At the first look it is made on Prolog. At the second look a faster one takes its place, if that
+    needs no machine code to be compiled.
 
     Args:
         program: normalised rules.
@@ -223,19 +256,41 @@ class _Beside:
 
     def __init__(self, program: Program, limits: Limits, is_asked: Callable[[], bool]) -> None:
         self._program, self._limits, self._is_asked = program, limits, is_asked
-        self._tried = False
-        self.machine: PrologMachine | None = None
+        self._untried = [_cached_relational, _prolog]
+        self.machine: Machine | None = None
 
     def look(self) -> None:
-        """Make it, the first time; raise if it is to be played on."""
-        if not self._tried:
-            self._tried = True
-            try:
-                self.machine = _prolog(self._program, self._limits, True)
-            except MachineError as error:
-                _log.info("Prolog cannot be made ready: %s", error)
+        """Make what is to be made next; raise if it is to be played on."""
+        if self._untried:
+            self._make(self._untried.pop())
         if self.machine is not None and self._is_asked():
             raise _Asked
+
+    def best(self) -> Machine | None:
+        """The best there is, or can be made before anybody asks."""
+        while self._untried and not (self.machine is not None and self._is_asked()):
+            self._make(self._untried.pop())
+        return self.machine
+
+    def _make(self, build: Callable[[Program, Limits, bool], Machine]) -> None:
+        before = self.machine
+        try:
+            self.machine = build(self._program, self._limits, True)
+        except MachineError as error:
+            _log.info("what plays without a circuit cannot be made ready: %s", error)
+            return
+        if before is not None:
+            before.close()
+
+
+def _cached_relational(program: Program, limits: Limits, ready: bool) -> Machine:
+    """Raises also where machine code would have to be compiled, which takes long."""
+    demand_compiler()
+    from ggp.machine.relational.play_kernels import KERNELS
+
+    if not all(kernel.is_cached for kernel in KERNELS):
+        raise MachineError("machine code for it is not in the cache")
+    return _relational(program, limits, ready)
 
 
 def tell_moves(machine: Machine, program: Program, limits: Limits | None = None) -> Machine:
@@ -251,8 +306,14 @@ def tell_moves(machine: Machine, program: Program, limits: Limits | None = None)
     Raises:
         ReasonerLimitError: the rules cannot be compiled within the limits.
     """
+    plain, limits = replace(program, is_gdl2=False), limits or Limits()
     if machine.backend == "prolog":
-        return _prolog(replace(program, is_gdl2=False), limits or Limits(), True)
+        return _prolog(plain, limits, True)
+    if machine.backend == "relational":
+        from ggp.machine.relational.relational_machine import RelationalMachine
+
+        assert isinstance(machine, RelationalMachine)
+        return RelationalMachine(plain, limits, machine.game)
     from ggp.machine.propnet.play.parted_machine import machine_of
     from ggp.machine.propnet.play.propnet_machine import PropnetMachine
 

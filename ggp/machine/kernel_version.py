@@ -22,6 +22,13 @@ FILES = (
     ),
     "propnet/build/rule_lines",
     "propnet/optimise/kernels",
+    *(
+        f"relational/{name}"
+        for name in (
+            *("call_kernels", "evaluation", "play_kernels", "records", "row_kernels"),
+            "term_kernels",
+        )
+    ),
     "../belief/completion_kernels",
     "../belief/solving/unrolling_kernels",
     "../search/board_kernels",

@@ -135,8 +135,8 @@ class WorkerSlot:
         if self._setup.backend == "auto" and not self._setup.settled:
             self._log.write("backend", worker=self.name, backend=backend)
             self.backend = backend
-            # Who finds no circuit of the fast one in the cache makes it anew, or plays on Prolog.
-            known = "prolog" if backend == "prolog" else "auto"
+            # Who finds no circuit of the fast one in the cache makes it anew, or plays without one.
+            known = "auto" if backend == "propnet" else backend
             self._setup = replace(self._setup, backend=known, settled=True)
 
     async def close(self) -> None:

@@ -23,7 +23,7 @@ MODEST_GAMES = [name for name in GAMES if name not in LONG_GAMES]
 """For tests that enumerate, search on Prolog, play whole matches move by move or make circuits: in
 the others a step takes milliseconds on Prolog, and a circuit takes seconds to make."""
 
-BACKENDS = ("prolog", "propnet")
+BACKENDS = ("prolog", "propnet", "relational")
 """Every suite for machines runs on all of these."""
 
 SPIEL_GAMES = (

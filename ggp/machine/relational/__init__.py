@@ -1,0 +1,1 @@
+"""Rules that do not ground into a circuit, as arrays that kernels interpret."""

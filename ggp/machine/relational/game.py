@@ -1,0 +1,81 @@
+"""A game compiled, and all that kernels need to answer questions about its states."""
+
+from __future__ import annotations
+
+from threading import RLock
+
+import numpy as np
+
+from ggp.gdl.growth import terms_grow
+from ggp.gdl.program import INIT, LEGAL, NEXT, SEES, TERMINAL, Program
+from ggp.gdl.telling import PLAIN
+from ggp.gdl.terms import Symbol
+from ggp.machine.base import Limits
+from ggp.machine.relational.order import Pattern
+from ggp.machine.relational.questions import Questions, State
+from ggp.machine.relational.room import Room
+from ggp.machine.relational.rules import RANKED, Rules
+from ggp.machine.relational.static import evaluate
+from ggp.machine.relational.term_kernels import name_term
+from ggp.machine.relational.terms import TermTable
+from ggp.machine.relational.tuning import Tuner
+
+MAX_UNCHECKED_DEPTH = 4
+"""Where functions cannot nest deeper than this, the size of terms is not watched in play."""
+
+_ROOTS = [
+    Pattern(TERMINAL, ""),
+    Pattern(LEGAL, "kf"),
+    Pattern(NEXT, "f"),
+    Pattern(RANKED, "fkf"),
+    Pattern(SEES, "kf"),
+    Pattern(LEGAL, "kk"),
+]
+"""In the order of `play_kernels.TERMINAL_ROOT`."""
+
+
+class RelationalGame:
+    """A game, compiled.
+
+    Args:
+        program: normalised rules.
+        limits: of steps, bytes, and sizes of terms.
+
+    Attributes:
+        terms: by number.
+        room: what kernels work on.
+        questions: about states.
+        initial: the initial state.
+        lock: held while kernels run.
+
+    Raises:
+        ReasonerLimitError: there is no initial state within the limits.
+        UnsupportedRulesError: the rules cannot be compiled.
+    """
+
+    def __init__(self, program: Program, limits: Limits) -> None:
+        self.lock = RLock()
+        grows = terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
+        self.room = Room(limits, grows=grows)
+        self.terms = TermTable(self.room)
+        roles = [self.terms.number(Symbol(role)) for role in program.roles]
+        self.questions = Questions(self.room, np.array(roles, dtype=np.int32))
+        # A machine may tell all roles the joint move.
+        self.terms.function((PLAIN, 2))
+        rules = Rules(program, self.terms)
+        evaluate(rules, self.terms, self.room)
+        self.terms.freeze()
+        self.initial = self._state(rules.facts[INIT][:, 0])
+        rules.answer_roots()
+        tuner = Tuner(rules, self.terms, self.room, self.questions, _ROOTS, self.initial)
+        tuner.tune()
+
+    def _state(self, fluents: State) -> State:
+        """The state of fluents given as terms."""
+        return self.state_of([name_term(self.room.memory.terms, int(term)) for term in fluents])
+
+    def state_of(self, names: list[int]) -> State:
+        """The state of fluents given by their names."""
+        terms = self.room.memory.terms
+        state = np.unique(np.array(names, dtype=np.int32))
+        return state[np.argsort(terms.keys[terms.shown[state]], kind="stable")]

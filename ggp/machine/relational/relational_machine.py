@@ -1,0 +1,407 @@
+"""`Machine` on rules that are interpreted by kernels: for those that do not ground into a circuit.
+
+A state is an array of the fluents that hold. What is asked of it is evaluated by the rules, and
+kernels do so for all states of a batch, and for whole playouts, in one call.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.clocks import TellsTime
+from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
+from ggp.gdl import parse_term, to_kif
+from ggp.gdl.program import RANDOM, Program, value_order
+from ggp.gdl.shape import MAX_NESTING
+from ggp.gdl.telling import told_by
+from ggp.gdl.terms import Term, variables
+from ggp.gdl.what_grows import told_growth
+from ggp.machine.base import (
+    DEFAULT_MAX_STEPS,
+    BoolArray,
+    Chance,
+    FloatArray,
+    IntArray,
+    Limits,
+    Playouts,
+    Ragged,
+    States,
+    Stepped,
+)
+from ggp.machine.goal_values import GoalValues
+from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
+from ggp.machine.percept_table import PerceptTable
+from ggp.machine.relational.game import RelationalGame
+from ggp.machine.relational.play_kernels import (
+    GOAL_ROOT,
+    IS_LEGAL_ROOT,
+    LEGAL_ROOT,
+    TERMINAL_ROOT,
+)
+from ggp.machine.relational.questions import State
+from ggp.machine.relational.records import ENOUGH, FULL_TERMS, I32, SHOWN
+from ggp.machine.relational.room import UNBOUNDED
+from ggp.machine.threads import made_once
+
+
+class RelationalStates:
+    """A batch of states, each an array of fluents."""
+
+    __slots__ = ("game", "lanes")
+
+    def __init__(self, game: RelationalGame, lanes: Sequence[State]) -> None:
+        self.game, self.lanes = game, lanes
+
+    def __len__(self) -> int:
+        return len(self.lanes)
+
+    def take(self, lanes: IntArray) -> RelationalStates:
+        """The lanes with these indices, in this order, repeats allowed."""
+        return RelationalStates(self.game, [self.lanes[i] for i in lanes.tolist()])
+
+
+class RelationalMachine:
+    """`Machine` on compiled rules; several threads may use it, and one after the other is served.
+
+    Args:
+        program: normalised rules.
+        limits: bounds on each question about a state, and on what is kept.
+        game: the same rules, compiled, if they are; states are shared with other machines of it.
+
+    Attributes:
+        growing: held while kernels run.
+        threads: see `Forkable`.
+
+    Raises:
+        ReasonerLimitError: the rules have no initial state within the limits.
+        UnsupportedRulesError: the rules cannot be compiled.
+    """
+
+    backend = "relational"
+    goal_range = (0.0, 100.0)
+
+    def __init__(
+        self, program: Program, limits: Limits | None = None, game: RelationalGame | None = None
+    ) -> None:
+        self.roles = program.roles
+        self.random_role = program.roles.index(RANDOM) if RANDOM in program.roles else None
+        self.states_visited = 0
+        self._program = program
+        limits = limits or Limits()
+        self.threads = limits.threads
+        try:
+            game = game or RelationalGame(program, limits)
+        except ReasonerLimitError as error:
+            raise error.because(self._growth) from None
+        self._game: RelationalGame | None = game
+        self.growing = game.lock
+        self._texts: dict[int, str] = {}
+        self._ids: dict[str, int | None] = {}
+        self._percepts = PerceptTable(lambda text: self.move_id(text) is not None, self.growing)
+        self._percepts_of: dict[bytes, int] = {}
+        self._joint_percepts: dict[tuple[int, ...], int] = {}
+        name = told_by(program)
+        self._told = None if name is None else JointMovesTold(name, self.growing)
+        self._goal_values = GoalValues(self.roles, self.random_role)
+
+    @property
+    def game(self) -> RelationalGame:
+        """The game, compiled.
+
+        Raises:
+            MachineError: the machine is closed.
+        """
+        if self._game is None:
+            raise MachineError("this machine is closed")
+        return self._game
+
+    # ---------------------------------------------------------------- batches
+
+    def initial(self, num_lanes: int = 1) -> RelationalStates:
+        game = self.game
+        return RelationalStates(game, [game.initial] * num_lanes)
+
+    def concatenate(self, batches: Sequence[States]) -> RelationalStates:
+        lanes = [state for batch in batches for state in self._lanes(batch)]
+        return RelationalStates(self.game, lanes)
+
+    def groups(self, states: States) -> IntArray:
+        numbers: dict[bytes, int] = {}
+        found = [numbers.setdefault(x.tobytes(), len(numbers)) for x in self._lanes(states)]
+        return np.array(found, dtype=np.int64)
+
+    # ---------------------------------------------------------------- semantics
+
+    def terminal(self, states: States) -> BoolArray:
+        offsets, _ = self._answers(states, TERMINAL_ROOT, "terminal")
+        return np.diff(offsets) > 0
+
+    def goals(self, states: States) -> FloatArray:
+        texts = self.goal_texts(states)
+        settled = [
+            [self._goal_values.settle(role, each) for role, each in enumerate(lane)]
+            for lane in texts
+        ]
+        return np.array(settled, dtype=np.float64).reshape(len(texts), len(self.roles))
+
+    def goal_texts(self, states: States) -> list[tuple[tuple[str, ...], ...]]:
+        """See `GoalTexts`."""
+        columns = []
+        for role in range(len(self.roles)):
+            offsets, found = self._answers(states, GOAL_ROOT, "goal", role)
+            columns.append([self._goal_order(x) for x in _lists(offsets, found)])
+        return list(zip(*columns, strict=True))
+
+    def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
+        doing = f"legal moves of {self.roles[role]}"
+        offsets, moves = self._answers(states, LEGAL_ROOT, doing, role)
+        if not allow_stuck:
+            self._check_not_stuck(states, np.diff(offsets), role)
+        return Ragged(offsets, moves.astype(np.int64))
+
+    def some_legal(self, states: States, role: int, most: int) -> IntArray:
+        doing = f"some legal moves of {self.roles[role]}"
+        with self.growing:
+            counts = self.game.room.memory.counts
+            counts[ENOUGH] = most
+            try:
+                found = self._answers(states, LEGAL_ROOT, doing, role)[1]
+            finally:
+                counts[ENOUGH] = UNBOUNDED
+        return found[:most].astype(np.int64)
+
+    def is_legal(self, states: States, role: int, move: int) -> bool:
+        self._check_moves(np.array([move]))
+        doing = f"whether {self.roles[role]} may play a move"
+        return bool(len(self._answers(states, IS_LEGAL_ROOT, doing, role, move)[1]))
+
+    def chance(self, states: States) -> Chance:
+        if self.random_role is None:
+            none = np.zeros(0, dtype=np.int64)
+            return Chance(np.zeros(len(states) + 1, dtype=np.int64), none, np.zeros(0))
+        offsets, moves = self.legal(states, self.random_role, allow_stuck=True)
+        counts = np.diff(offsets)
+        return Chance(offsets, moves, np.repeat(1.0 / np.maximum(counts, 1), counts))
+
+    def step(self, states: States, joint_moves: IntArray) -> Stepped:
+        lanes = self._lanes(states)
+        self.states_visited += len(lanes)
+        joint = np.asarray(joint_moves, dtype=np.int64).reshape(len(lanes), len(self.roles))
+        self._check_moves(joint)
+        sees = self._program.is_gdl2
+        with self._at_work() as game:
+            offsets, found = game.questions.steps(lanes, joint.astype(np.int32), sees)
+        lists = _lists(offsets, found)
+        parts = 1 + sees * len(self.roles)
+        successors = RelationalStates(self.game, lists[::parts])
+        if not sees:
+            return Stepped(successors, self._plain_percepts(joint))
+        ids = [self._percept_set(x) for i, x in enumerate(lists) if i % parts]
+        percepts = np.array(ids, dtype=np.int64).reshape(len(lanes), len(self.roles))
+        return Stepped(successors, percepts)
+
+    def playout(
+        self,
+        states: States,
+        rng: np.random.Generator,
+        max_steps: int = DEFAULT_MAX_STEPS,
+        max_seconds: float | None = None,
+        clock: TellsTime = time.monotonic,
+    ) -> Playouts:
+        lanes = self._lanes(states)
+        until_s = np.inf if max_seconds is None else clock() + max_seconds
+        seeds = rng.integers(1, 1 << 62, len(lanes))
+        with self._at_work() as game:
+            match, offsets, found = game.questions.playouts(
+                lanes, seeds, max_steps, lambda: clock() >= until_s
+            )
+        self.states_visited += int(match.steps.sum())
+        goals = np.zeros((len(lanes), len(self.roles)))
+        finished = match.ended == 1
+        settled: dict[bytes, FloatArray] = {}
+        for lane in np.flatnonzero(finished).tolist():
+            told = found[offsets[lane] : offsets[lane + 1]]
+            key = told.tobytes()
+            if key not in settled:
+                settled[key] = self._settled(told)
+            goals[lane] = settled[key]
+        return Playouts(goals, match.steps, finished)
+
+    # ---------------------------------------------------------------- terms
+
+    def move_id(self, move: str) -> int | None:
+        if move not in self._ids:
+            found = self._parsed(move)
+            self._ids[move] = None if found is None else self._name(found)
+        return self._ids[move]
+
+    def move_text(self, move: int) -> str:
+        self._check_moves(np.array([move]))
+        return self._text(int(move))
+
+    def percept_id(self, percepts: Sequence[str]) -> int | None:
+        texts = []
+        for percept in percepts:
+            name = self.move_id(percept)
+            if name is None:
+                return None
+            texts.append(self._text(name))
+        return self._percepts.find(texts)
+
+    def percept_texts(self, percept: int) -> tuple[str, ...]:
+        try:
+            return self._percepts.texts(int(percept))
+        except KeyError:
+            raise MachineError(f"there is no set of percepts number {percept}") from None
+
+    def told_moves(self, percepts: IntArray) -> IntArray | None:
+        return None if self._told is None else self._told.of(self, percepts)
+
+    def fluents(self, states: States) -> list[tuple[str, ...]]:
+        return [tuple(sorted(map(self._text, x.tolist()))) for x in self._lanes(states)]
+
+    def written(self, states: States) -> list[tuple[str, ...]]:
+        """See `StateWriter`."""
+        return self.fluents(states)
+
+    def from_written(self, texts: Sequence[tuple[str, ...]]) -> RelationalStates:
+        """See `StateWriter`."""
+        with self._at_work() as game:
+            lanes = [game.state_of([self._fluent(text) for text in each]) for each in texts]
+            return RelationalStates(game, lanes)
+
+    def warm_up(self) -> None:
+        """Load or compile all kernels, so that no later call waits for that."""
+        with self._at_work() as game:
+            # All others were called when the game was compiled.
+            game.room.grow(FULL_TERMS, "warming up")
+
+    def use_one_thread(self) -> None:
+        """See `Forkable`."""
+        self.threads = 1
+
+    def close(self) -> None:
+        self._game = None
+
+    # ---------------------------------------------------------------- private
+
+    def _lanes(self, states: States) -> Sequence[State]:
+        if not isinstance(states, RelationalStates) or states.game is not self.game:
+            raise MachineError("these states belong to another machine")
+        return states.lanes
+
+    def _answers(
+        self, states: States, root: int, doing: str, role: int = -1, move: int = -1
+    ) -> tuple[IntArray, I32]:
+        lanes = self._lanes(states)
+        with self._at_work() as game:
+            return game.questions.answers(lanes, root, doing, role, move)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[RelationalGame]:
+        """The game, for this thread alone; says what grows where a limit is passed."""
+        game = self.game
+        try:
+            with self.growing:
+                yield game
+        except ReasonerLimitError as error:
+            raise error.because(self._growth) from None
+
+    @made_once
+    def _growth(self) -> str:
+        return told_growth(self._program)
+
+    def _check_moves(self, moves: IntArray) -> None:
+        known = self.game.room.memory.terms.used[SHOWN]
+        if moves.size and not (moves.min() >= 0 and moves.max() < known):
+            raise MachineError(f"there is no move number {moves.min()} or {moves.max()}")
+
+    def _parsed(self, text: str) -> Term | None:
+        try:
+            term = parse_term(text)
+        except GDLError:
+            return None
+        return None if any(True for _ in variables(term)) else term
+
+    def _name(self, term: Term) -> int | None:
+        try:
+            with self._at_work() as game:
+                return game.terms.name(term)
+        except (KeyError, ReasonerLimitError):
+            return None
+
+    def _text(self, name: int) -> str:
+        if name not in self._texts:
+            with self.growing:
+                self._texts[name] = to_kif(self.game.terms.term(name))
+        return self._texts[name]
+
+    def _fluent(self, text: str) -> int:
+        name = self.move_id(text)
+        if name is None:
+            raise MachineError(f"{text} can never hold by these rules")
+        return name
+
+    def _percept_set(self, names: I32) -> int:
+        key = names.tobytes()
+        if key not in self._percepts_of:
+            texts = tuple(sorted(map(self._text, names.tolist())))
+            self._percepts_of[key] = self._percepts.number(texts)
+        return self._percepts_of[key]
+
+    def _plain_percepts(self, joint_moves: IntArray) -> IntArray:
+        """Plain GDL: every role sees `(did ROLE MOVE)` for every role."""
+        ids = []
+        for row in joint_moves.tolist():
+            key = tuple(row)
+            if key not in self._joint_percepts:
+                texts = joint_percepts(self.roles, list(map(self._text, key)))
+                self._joint_percepts[key] = self._told_set(texts)
+            ids.append(self._joint_percepts[key])
+        column = np.array(ids, dtype=np.int64).reshape(-1, 1)
+        return np.repeat(column, len(self.roles), axis=1)
+
+    def _told_set(self, texts: tuple[str, ...]) -> int:
+        found = self.percept_id(texts)
+        if found is None:  # which nobody could read again
+            error = ReasonerLimitError(
+                "levels of functions", MAX_NESTING, "telling all roles a joint move"
+            )
+            raise error.because(self._growth)
+        return found
+
+    def _goal_order(self, told: I32) -> tuple[str, ...]:
+        """Goal values of pairs of rank and value, those that count first."""
+        pairs = [(int(self._text(a)), self._text(b)) for a, b in told.reshape(-1, 2).tolist()]
+        pairs.sort(key=lambda pair: (pair[0], value_order(pair[1])))
+        return tuple(value for _, value in pairs)
+
+    def _settled(self, told: I32) -> FloatArray:
+        """`[R]` goal values at the end of a playout, see `play_kernels`."""
+        values, at = [], 0
+        for role in range(len(self.roles)):
+            num = int(told[at])
+            texts = self._goal_order(told[at + 1 : at + 1 + num])
+            values.append(self._goal_values.settle_playout(role, texts))
+            at += 1 + num
+        return np.array(values)
+
+    def _check_not_stuck(self, states: States, counts: IntArray, role: int) -> None:
+        empty = np.flatnonzero(counts == 0)
+        if len(empty):
+            lanes = states.take(empty)
+            stuck = np.flatnonzero(~self.terminal(lanes))
+            if len(stuck):
+                state = self.fluents(lanes.take(stuck[:1]))[0]
+                raise NoLegalMoveError(self.roles[role], state)
+
+
+def _lists(offsets: IntArray, values: I32) -> list[NDArray[np.int32]]:
+    bounds = offsets.tolist()
+    return [values[start:end] for start, end in pairwise(bounds)]
