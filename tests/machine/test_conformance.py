@@ -92,7 +92,7 @@ def machine(request: pytest.FixtureRequest) -> Machine:
 
 @pytest.fixture(scope="module")
 def states(machine: Machine) -> States:
-    return mixed_states(machine, seed=1, depth=30)
+    return mixed_states(machine, seed=2, depth=30)
 
 
 @pytest.fixture(params=BACKENDS)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from _pytest.mark import ParameterSet
 
-from tests.support.games import REPOSITORY
+from tests.support.games import GAMES, REPOSITORY
 
 THOROUGH = os.environ.get("GGP_THOROUGH") == "1"
 """Set by `make verify`."""
@@ -38,6 +38,10 @@ LIKE_OTHERS = {
 }
 """Games whose matches are long, or have many states, and are made as another game of ours is."""
 
+SHOWN_ON_ALL = {"breakthrough", "krieg_tic_tac_toe", "kuhn_poker", "meier", "tic_tac_toe"}
+"""Games that the backend for large rulesheets also plays with the test command: with chance,
+secrets, percepts, arithmetic and what is open to all."""
+
 _OF_GAMES = {"game", "name"}
 """What the argument is called of tests that are run on every game."""
 
@@ -58,7 +62,7 @@ LISTED = frozenset(
 
 def is_rare(item: pytest.Item) -> bool:
     """Whether a test is listed, or a case of such a game and not about games."""
-    if item.nodeid in LISTED:
+    if item.nodeid in LISTED or _is_of_many(item):
         return True
     if item.nodeid.removeprefix("tests/").startswith(_ABOUT_GAMES):
         return False
@@ -66,6 +70,21 @@ def is_rare(item: pytest.Item) -> bool:
     if cases is None or _OF_GAMES.isdisjoint(cases.params):
         return False
     return any(isinstance(case, str) and case in LIKE_OTHERS for case in cases.params.values())
+
+
+def _is_of_many(item: pytest.Item) -> bool:
+    """Whether a test that is run on every game and backend is one of the backend that plays few."""
+    cases = getattr(item, "callspec", None)
+    if cases is None:
+        return False
+    values = [
+        value
+        for case in cases.params.values()
+        for value in (case if isinstance(case, tuple) else (case,))
+        if isinstance(value, str)
+    ]
+    games = {*values} & {*GAMES}
+    return "relational" in values and bool(games) and not games & SHOWN_ON_ALL
 
 
 def rarely(cases: Iterable[Any], long: Container[Any]) -> list[Any]:

@@ -64,7 +64,8 @@ class Rules:
         for relation, rules in [*self.rules.items()]:
             if all(not rule.body and not _names(rule.head) for rule in rules):
                 rows = [[terms.number(arg) for arg in arguments(rule.head)] for rule in rules]
-                self.know(relation, np.array(rows, dtype=np.int32).reshape(-1, relation[1]))
+                facts = np.array(rows, dtype=np.int32).reshape(len(rows), relation[1])
+                self.know(relation, facts)
 
     def know(self, relation: Signature, facts: Facts) -> None:
         """A relation is known from now on."""
