@@ -18,6 +18,7 @@ from benchmarks.circuits import measure_circuits, show_circuits
 from benchmarks.decisions import GAMES as DECISIONS
 from benchmarks.decisions import measure_decision
 from benchmarks.evaluation import measure_evaluation
+from benchmarks.fallback import measure_fallback, show_fallback
 from benchmarks.loading import measure_loading, show_loading
 from benchmarks.operations import measure_operations
 from benchmarks.profile import measure_profile, vector_limit
@@ -26,11 +27,12 @@ from benchmarks.scale import measure_scale
 from benchmarks.speed import GAMES, measure_speed
 from benchmarks.start import measure_start
 from benchmarks.system import describe_system
+from benchmarks.without_circuit import SHEETS
 from ggp.console import print_rich, spinner, table_of
 
 PARTS = (
     *("speed", "profile", "decisions", "operations", "evaluation", "start", "scale", "circuits"),
-    "loading",
+    *("loading", "fallback"),
 )
 
 
@@ -102,6 +104,9 @@ def main(
     if "loading" in wanted:
         results["loading"] = measure_loading(rulesheets)
         show_loading(results["loading"])
+    if "fallback" in wanted:
+        results["fallback"] = [measure_fallback(sheet, seconds, rounds) for sheet in SHEETS]
+        show_fallback(results["fallback"])
     if out is not None:
         out.write_text(json.dumps(results, indent=1) + "\n")
 
