@@ -171,6 +171,9 @@ def _labels(first: Playouts, second: Playouts, roles: list[int]) -> IntArray:
 )
 @click.option("--seed", type=click.IntRange(min=0), default=_USUAL.seed, show_default=True)
 @click.option("--only", multiple=True, help="Rulesheets with this in their names or paths.")
+@click.option(
+    "--backend", type=click.Choice(["propnet", "relational"]), default="propnet", show_default=True
+)
 @click.option("--seconds", default=Limits().grounding_seconds, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON.")
 def main(
@@ -181,6 +184,7 @@ def main(
     max_steps: int,
     seed: int,
     only: tuple[str, ...],
+    backend: str,
     seconds: float,
     as_json: bool,
 ) -> None:
@@ -196,7 +200,7 @@ def main(
     with bar_of(len(games), "rulesheets") as advance:
         for game in games:
             try:
-                found[game] = _compared(game, plan, seconds)
+                found[game] = _compared(game, backend, plan, seconds)
             except GGPError as error:
                 failed[game] = str(error)
             if not as_json:
@@ -222,9 +226,9 @@ def _name(game: str) -> str:
     return Path(game).stem
 
 
-def _compared(game: str, plan: Plan, seconds: float) -> list[Start]:
+def _compared(game: str, backend: str, plan: Plan, seconds: float) -> list[Start]:
     limits = Limits(grounding_seconds=seconds, grounding_wait_seconds=86_400)
-    machine = build_machine(load_program(game), "propnet", limits)
+    machine = build_machine(load_program(game), backend, limits)
     return compare_playouts(machine, _name(game), plan)
 
 

@@ -225,6 +225,8 @@ def close_frame(m: Memory, depth: int, entry: int, added: int) -> int:
     """
     frames, entries, group = m.stack.frames, m.calls.entries, m.stack.group
     leader, asked = frames[depth, F_LEADER], frames[depth, F_ASKED]
+    if asked < 0:
+        asked = 1  # it did not go through all of its own answers: any may be new
     if leader >= depth:
         if asked > 0 and added >= asked:
             m.counts[ROUND] += 1

@@ -262,6 +262,8 @@ def solve(m: Memory, root: int) -> int:
                     base, entry, procedure, mode = next_base, called, callee, _NEXT_RULE
                     continue
             good = holds if called < 0 else entries[called, FIRST_ANSWER] >= 0
+            if not good and called == entry and frames[depth, F_ASKED] == -1:
+                frames[depth, F_ASKED] = added + 1
             if kind == PROVE:
                 good = good != (code.ops[pc, EXTRA] != 0)
             elif good:

@@ -12,6 +12,7 @@ from ggp.errors import GGPError
 from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
 from ggp.machine import build_machine
+from ggp.machine.abilities import GoalTexts
 from tests.support.agreement import play_both
 from tests.support.effort import examples, rarely
 from tests.support.games import GAMES, SHARED, SLOW_TO_REFEREE, machine_of_game
@@ -52,15 +53,16 @@ def test_rulesheet_by_others_is_played_as_on_prolog(name: str) -> None:
 _RELATIONS = ("p", "q", "r")
 _atoms = st.builds(
     "({} {} {})".format,
-    st.sampled_from([*_RELATIONS, *_RELATIONS, "link"]),
+    st.sampled_from([*_RELATIONS, *_RELATIONS, "link", "pair"]),
     st.sampled_from(["?x", "?y", "?z"]),
     st.sampled_from(["?x", "?y", "?z", "0"]),
 )
 _rules = st.lists(
     st.builds(
-        "(<= ({} ?x ?z) {} {} (node ?x) (node ?z))".format,
+        "(<= ({} ?x ?z) {} {} {} (node ?x) (node ?z))".format,
         st.sampled_from(_RELATIONS),
         _atoms,
+        _atoms | st.just(""),
         _atoms | st.sampled_from(["", "(distinct ?x ?z)", "(not (link ?z ?x))"]),
     ),
     min_size=1,
@@ -85,6 +87,7 @@ _asked = st.lists(
 
 CIRCLES = """
 (role a) (node 0) (node 1) (node 2) (node 3) (node 4) (legal a stay)
+(pair 0 1) (pair 1 2) (pair 2 0) (pair 3 3)
 (<= (link ?x ?y) (true (edge ?x ?y))) (p 4 4) (q 0 1) (r 3 2)
 (<= apart (node ?x) (node ?y) (not (p ?x ?y)) (not (q ?y ?x)))
 (<= (next (edge ?y ?x)) (does a (one ?x ?y))) (<= (next (edge ?x ?y)) (link ?x ?y) (not apart))
@@ -94,7 +97,25 @@ CIRCLES = """
 """Relations that lead to themselves and each other, asked for with and without known arguments."""
 
 
-@settings(max_examples=examples(200), deadline=None)
+def test_what_a_call_finds_of_itself_late_is_used() -> None:
+    """It goes through its own answers before it has any, and finds the first in another way."""
+    rules = """
+    (role a) (init (held 0 0)) (init (held 1 0)) (init (held 2 0)) (legal a go)
+    (half 0 0 0 0) (half 0 1 1 0) (half 1 0 1 0) (half 1 1 0 1) (succ 0 1) (succ 1 2) (succ 2 3)
+    (<= (added 0 1) (true (held 0 ?a)))
+    (<= (added ?e ?k) (true (held ?b ?a)) (added ?b ?c) (half ?a ?c ?s ?k) (succ ?b ?e))
+    (<= (goal a ?b) (added ?b 0)) (<= (next (held 1 1)) (true (held 0 0)))
+    (<= terminal (true (held 1 1)))
+    """
+    program = normalize(parse(rules))
+    prolog, relational = (build_machine(program, each) for each in ("prolog", "relational"))
+    assert isinstance(relational, GoalTexts)
+    assert relational.goal_texts(relational.initial()) == [(("3", "2", "1"),)]
+    assert play_both(prolog, relational, matches=1, max_steps=3) >= 1
+    prolog.close()
+
+
+@settings(max_examples=examples(60), deadline=None)
 @given(_rules, _links, _asked)
 def test_recursion_in_circles_has_the_same_answers(
     rules: list[str], links: list[str], asked: list[str]
