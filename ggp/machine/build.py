@@ -116,7 +116,7 @@ def _instead(
 ) -> Machine:
     """A machine without a circuit, unless there is one, in place of one that cannot be built."""
     try:
-        machine = made or _without_circuit(program, limits)
+        machine = made or _prolog(program, limits, True)
     except BackendUnavailableError as error:
         raise BackendUnavailableError(error.tool, f"{error.hint}; and {cause}") from error
     _log.warning(
@@ -124,15 +124,6 @@ def _instead(
         *(program.source.name, _PLAYED[machine.backend], cause, _advice(cause, machine.backend)),
     )
     return machine
-
-
-def _without_circuit(program: Program, limits: Limits) -> Machine:
-    """The faster one of the machines that need none, on Prolog where it cannot be built."""
-    try:
-        return _relational(program, limits, True)
-    except MachineError as error:
-        _log.info("%s is not interpreted by kernels: %s", program.source.name, error)
-        return _prolog(program, limits, True)
 
 
 _PLAYED = {"relational": "without a circuit", "prolog": "on Prolog"}
@@ -155,8 +146,9 @@ BACKENDS: Mapping[str, Callable[[Program, Limits, bool], Machine]] = {
     "prolog": _prolog,
     "openspiel": _openspiel,
 }
-"""How to build a machine, by the name `--backend` takes. For rulesheets `auto` takes the first of
-propnet, relational and prolog that can be built. Games of OpenSpiel have one backend only."""
+"""How to build a machine, by the name `--backend` takes. For rulesheets `auto` takes propnet, or
+prolog where there can be no circuit; relational must be asked for. Games of OpenSpiel have one
+backend only."""
 
 _READS_RULES = ("propnet", "relational", "prolog")
 
@@ -199,8 +191,8 @@ def build_by_the_first_clock(
 ) -> Machine:
     """The fast machine if it is there when somebody asks for a move, else one without a circuit.
 
-    That is made beside it, while the rules are ground: first on Prolog, which is there at once. So
-    nobody waits for rules that cannot be ground, and who asks early is answered by what is there.
+    That is made beside it, while the rules are ground. So nobody waits for rules that cannot be
+    ground, and who asks early is answered by what is there.
 
     Args:
         program: normalised rules.
@@ -242,8 +234,7 @@ class _Asked(Exception):
 class _Beside:
     """A machine without a circuit that is made while rules are ground.
 
-    At the first look it is made on Prolog. At the second look a faster one takes its place, if that
-    needs no machine code to be compiled.
+    It is made at the first look.
 
     Args:
         program: normalised rules.
@@ -256,7 +247,7 @@ class _Beside:
 
     def __init__(self, program: Program, limits: Limits, is_asked: Callable[[], bool]) -> None:
         self._program, self._limits, self._is_asked = program, limits, is_asked
-        self._untried = [_cached_relational, _prolog]
+        self._untried = [_prolog]
         self.machine: Machine | None = None
 
     def look(self) -> None:
@@ -281,16 +272,6 @@ class _Beside:
             return
         if before is not None:
             before.close()
-
-
-def _cached_relational(program: Program, limits: Limits, ready: bool) -> Machine:
-    """Raises also where machine code would have to be compiled, which takes long."""
-    demand_compiler()
-    from ggp.machine.relational.play_kernels import KERNELS
-
-    if not all(kernel.is_cached for kernel in KERNELS):
-        raise MachineError("machine code for it is not in the cache")
-    return _relational(program, limits, ready)
 
 
 def tell_moves(machine: Machine, program: Program, limits: Limits | None = None) -> Machine:
