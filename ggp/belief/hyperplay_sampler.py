@@ -245,7 +245,7 @@ class HyperPlaySampler:
         except GivenUp:
             return bags
         if self.stop() or not len(drawn.states):
-            return bags  # what is cut short leaves out what comes last
+            return bags
         if not drawn.exact[0]:
             drawn = pooled(self.machine, bags.sets.take(bags.segment), drawn)
             drawn = drawn.thinned(max(self.room, self.capacity), rng)

@@ -265,12 +265,7 @@ def _views(
     views = sets.views[children.lanes]
     # Only our own percepts were asked for before, and of many more joint moves.
     percepts = machine.step(sets.states.take(children.lanes), children.joint_moves).percepts
-    for j in range(len(machine.roles)):
-        # What we missed of the match, our simulated self must not know.
-        if j == role:
-            views[:, j] = paths[children.lanes]
-        elif j != machine.random_role:
-            views[:, j] = tree.extend(views[:, j], children.joint_moves[:, j], percepts[:, j])
+    tree.extend_views(views, children.joint_moves, percepts, role, paths[children.lanes])
     return views
 
 

@@ -115,6 +115,22 @@ class OpenMoves:
             log_priors += self.log_probabilities[j][at]
         return self._whole(chosen), log_priors
 
+    def given(self, joint_moves: IntArray) -> OpenMoves:
+        """The same where some moves are known, which are none where they are not open.
+
+        Not for moves of `random` that are made part by part.
+
+        Args:
+            joint_moves: `[L, R]`, `UNKNOWN` where all stay open.
+        """
+        assert self.made_of is None
+        each = zip(self.moves, self.log_probabilities, joint_moves.T, strict=True)
+        lists = [_only_known(*column) for column in each]
+        counts = np.where(self.counts > 0, 1.0, 0.0)
+        for moves, _ in lists:
+            counts = np.minimum(counts * moves.counts, MOST_COMPLETIONS)
+        return OpenMoves([moves for moves, _ in lists], [logs for _, logs in lists], counts)
+
 
 def open_moves(
     machine: Machine,

@@ -71,6 +71,31 @@ class PathTree:
         rows[:, 3] = UNKNOWN if refused is None else refused
         return self._numbered(rows)
 
+    def extend_views(
+        self,
+        views: IntArray,
+        joint_moves: IntArray,
+        percepts: IntArray,
+        role: int,
+        paths: IntArray | int,
+    ) -> None:
+        """Make what every role knows a turn longer, in place.
+
+        Args:
+            views: `[N, R]` a path of each role; that of `random` stays what it is.
+            joint_moves, percepts: `[N, R]`.
+            role: one of which it is known what it really knows: what it missed of the match, its
+                simulated self must not know.
+            paths: `[N]` that, or the same for all.
+        """
+        for each in range(self._num_roles):
+            if each == role:
+                views[:, each] = paths
+            elif each != self._machine.random_role:
+                views[:, each] = self.extend(
+                    views[:, each], joint_moves[:, each], percepts[:, each]
+                )
+
     def depths(self, nodes: IntArray) -> IntArray:
         """`[B]` numbers of turns of paths."""
         return self._depths[nodes]

@@ -139,11 +139,7 @@ def _views_of(
     for turn in range(joint_moves.shape[1]):
         rows = joint_moves[:, turn]
         states, percepts = machine.step(states, rows)
-        for other in range(len(machine.roles)):
-            if other not in (role, machine.random_role):
-                known[:, other] = tree.extend(known[:, other], rows[:, other], percepts[:, other])
-    # What we missed of the match, our simulated self must not know.
-    known[:, role] = path
+        tree.extend_views(known, rows, percepts, role, path)
     return known
 
 

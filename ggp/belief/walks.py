@@ -78,19 +78,13 @@ def walk(
         states = stepped.states.take(on)
         if keep_views:
             views = views[lanes[on]]
-            for other in range(len(machine.roles)):
-                if other == role:
-                    views[:, other] = node
-                elif other != machine.random_role:
-                    views[:, other] = tree.extend(
-                        views[:, other], joint[on, other], stepped.percepts[on, other]
-                    )
+            tree.extend_views(views, joint[on], stepped.percepts[on], role, node)
         if not len(on):
             break
     if legal is not None and len(states):
         on = np.flatnonzero(moves_are(machine, states, role, legal))
         states, log_weights, views = states.take(on), log_weights[on], views[on[: len(views)]]
-    return _set_of(machine, states, log_weights, views if keep_views else None), stepped_lanes
+    return set_of(machine, states, log_weights, views if keep_views else None), stepped_lanes
 
 
 def walks(
@@ -142,7 +136,7 @@ def united(machine: Machine, parts: list[Segments]) -> Segments:
     """One set of several, by their masses; entries that are equal become one."""
     both = join(machine, parts)
     log_weights = both.log_weights + np.repeat(both.log_masses, both.counts)
-    return _set_of(machine, both.states, log_weights, both.views)
+    return set_of(machine, both.states, log_weights, both.views)
 
 
 def _begin(machine: Machine, number: int) -> tuple[States, IntArray]:
@@ -150,10 +144,11 @@ def _begin(machine: Machine, number: int) -> tuple[States, IntArray]:
     return machine.initial(number), views
 
 
-def _set_of(
+def set_of(
     machine: Machine, states: States, log_weights: FloatArray, views: IntArray | None
 ) -> Segments:
-    """One set of weighted entries; its mass is the sum of the weights."""
+    """One set of weighted entries, of which equal ones become one; it is not exact, and its mass is
+    the sum of the weights."""
     keys = [machine.groups(states), *([] if views is None else views.T)]
     first, group = first_seen_columns(keys)
     if not len(first):

@@ -13,20 +13,19 @@ contradicts the rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ggp.belief.move_models import MoveModel
 from ggp.belief.open_moves import MOST_COMPLETIONS
 from ggp.belief.paths import PathTree
-from ggp.belief.resample import log_sums
-from ggp.belief.segments import Segments
+from ggp.belief.segments import Segments, depleted_segments
 from ggp.belief.solving.chains import sampled
 from ggp.belief.solving.replay import Paths
 from ggp.belief.solving.windows import MOST_STARTS, Spent, Window
+from ggp.belief.walks import set_of
 from ggp.machine.abilities import OnCircuit
-from ggp.machine.arrays import first_seen_columns
 from ggp.machine.base import IntArray, Machine
 
 STEPS_BACK = (5, 10, 20, 40, 80)
@@ -39,7 +38,7 @@ MOST_CONFLICTS = 200_000
 """Conflicts of the solver for one bag without a clock."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Start:
     """Where a window may begin.
 
@@ -93,7 +92,7 @@ class Solved:
             bag = start.bag.thinned(MOST_STARTS, rng)
             nodes = [int(n) for (n,) in self._tree.beginnings(np.array([path]), start.back + 1)]
             turns = self._tree.last_turns(np.array(nodes[1:], dtype=np.int64))
-            window = Window(self._machine, role, bag.states, turns)
+            window = Window(self._machine, role, bag.states, turns, self._model)
             before = budget.conflicts
             try:
                 paths = self._paths(window, bag, capacity, turns, budget, rng)
@@ -105,7 +104,7 @@ class Solved:
             if paths is not None:
                 return self._bag(role, path, bag, paths)
             if window.is_empty and bag.exact[0]:
-                return _nothing(bag)
+                return self._nothing(bag.views is not None)
             if not window.is_empty:
                 return None  # it takes longer than there is time for
         return None
@@ -131,36 +130,21 @@ class Solved:
 
     def _bag(self, role: int, path: int, start: Segments, paths: Paths) -> Segments:
         """One set of where paths end, equal ends being one."""
-        count = len(paths)
         views = None
         if start.views is not None:
-            views = self._views(start.views[paths.starts], paths)
-            # What we missed of the match, our simulated self must not know.
-            views[:, role] = path
-        keys = [self._machine.groups(paths.ends), *([] if views is None else views.T)]
-        first, group = first_seen_columns(keys)
-        return Segments(
-            np.array([0, len(first)], dtype=np.int64),
-            paths.ends.take(first),
-            log_sums(np.full(count, -np.log(count)), group, len(first)),
-            np.zeros(1, dtype=np.bool_),
-            np.full(1, MOST_COMPLETIONS),
-            np.full(1, np.log(count)),
-            None if views is None else views[first],
-        )
+            views = start.views[paths.starts]
+            for turn, states in enumerate(paths.states[:-1]):
+                moves = paths.moves[:, turn]
+                percepts = self._machine.step(states, moves).percepts
+                self._tree.extend_views(views, moves, percepts, role, path)
+        found = set_of(self._machine, paths.ends, np.zeros(len(paths)), views)
+        # How many there are is not known.
+        return replace(found, sizes=np.full(1, MOST_COMPLETIONS))
 
-    def _views(self, views: IntArray, paths: Paths) -> IntArray:
-        """`[N, R]` what every role knows where paths end, given what it knew where they began."""
-        machine = self._machine
-        for turn, states in enumerate(paths.states[:-1]):
-            moves = paths.moves[:, turn]
-            percepts = machine.step(states, moves).percepts
-            for other in range(len(machine.roles)):
-                if other != machine.random_role:
-                    views[:, other] = self._tree.extend(
-                        views[:, other], moves[:, other], percepts[:, other]
-                    )
-        return views
+    def _nothing(self, keep_views: bool) -> Segments:
+        """The set of a path that cannot be."""
+        none = depleted_segments(self._machine, 1, keep_views=keep_views)
+        return replace(none, exact=np.ones(1, dtype=np.bool_), sizes=np.zeros(1))
 
 
 def _spread(starts: Sequence[Start]) -> list[Start]:
@@ -173,16 +157,3 @@ def _spread(starts: Sequence[Start]) -> list[Start]:
     if starts and starts[-1] not in chosen:
         chosen.append(starts[-1])
     return chosen
-
-
-def _nothing(bag: Segments) -> Segments:
-    none = bag.take(np.zeros(1, dtype=np.int64))
-    return Segments(
-        np.zeros(2, dtype=np.int64),
-        none.states.take(np.zeros(0, dtype=np.int64)),
-        np.zeros(0),
-        np.ones(1, dtype=np.bool_),
-        np.zeros(1),
-        np.full(1, -np.inf),
-        None if none.views is None else none.views[:0],
-    )

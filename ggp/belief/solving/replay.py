@@ -9,7 +9,7 @@ import numpy as np
 
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.open_moves import Learnt, OpenMoves, open_moves
-from ggp.machine.base import UNKNOWN, BoolArray, FloatArray, IntArray, Machine, States
+from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Machine, States
 
 
 @dataclass(frozen=True)
@@ -108,19 +108,20 @@ def tried_turn(
     rng: np.random.Generator,
 ) -> Tried:
     """Make joint moves `[N, R]`, of which those that are `UNKNOWN` are drawn of what is open."""
-    made, log_priors, possible = made_of(options, moves, rng)
-    lanes = np.flatnonzero(possible)
-    stepped = machine.step(states.take(lanes), made[lanes])
+    given = options.given(moves)
+    lanes = np.flatnonzero(given.counts > 0)
+    made, log_priors = given.random(lanes, rng)
+    stepped = machine.step(states.take(lanes), made)
     agrees = ~machine.terminal(stepped.states)
     if told[1] != UNKNOWN:
         agrees &= stepped.percepts[:, role] == told[1]
-    kept = lanes[agrees]
+    kept = np.flatnonzero(agrees)
     return Tried(
-        kept,
+        lanes[kept],
         made[kept],
-        stepped.states.take(np.flatnonzero(agrees)),
+        stepped.states.take(kept),
         log_priors[kept],
-        np.log(options.counts[kept]),
+        np.log(options.counts[lanes[kept]]),
     )
 
 
@@ -130,28 +131,3 @@ def options_of(
     """What each role may do in a turn of which the role knows this."""
     known = np.tile(told[:, None], len(states))
     return open_moves(machine, role, states, Learnt(*known), model)
-
-
-def made_of(
-    options: OpenMoves, moves: IntArray, rng: np.random.Generator
-) -> tuple[IntArray, FloatArray, BoolArray]:
-    """`[N, R]` joint moves, with those drawn that are not given; `[N]` log of the prior of each;
-    and `[N]` whether it is open."""
-    possible = options.counts > 0
-    made, log_priors = moves.copy(), np.zeros(len(moves))
-    for role, lists in enumerate(options.moves):
-        counts = lists.counts
-        at = lists.offsets[:-1] + (rng.random(len(moves)) * np.maximum(counts, 1)).astype(np.int64)
-        owner = np.repeat(np.arange(len(moves)), counts)
-        same = np.flatnonzero(lists.values == moves[owner, role])
-        given = moves[:, role] != UNKNOWN
-        found = np.zeros(len(moves), dtype=np.bool_)
-        found[owner[same]] = True
-        place = at.copy()
-        place[owner[same]] = same
-        at = np.where(given, place, at)
-        possible &= (counts > 0) & (found | ~given)
-        on = np.flatnonzero(possible)
-        made[on, role] = lists.values[at[on]]
-        log_priors[on] += options.log_probabilities[role][at[on]]
-    return made, log_priors, possible

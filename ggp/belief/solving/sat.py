@@ -91,7 +91,7 @@ class Clasp:
         self._control = Control(["--warn=none", "--heuristic=Domain", "--seed=1"])
         self._num_atoms = 0
         self._values: list[int] = []
-        self._guesses: list[int] = []
+        self._num_guesses = 0
         self.conflicts = 0
 
     def add(self, clauses: Sequence[Sequence[int]]) -> None:
@@ -109,13 +109,14 @@ class Clasp:
         from clingo.backend import HeuristicType
 
         # Later ones count more: there is no way to take one back.
-        priority = len(self._guesses) + 1
-        self._guesses.append(priority)
+        self._num_guesses += 1
         with self._control.backend() as backend:
             for sign in signs:
                 if abs(sign) <= self._num_atoms:
                     value = 1 if sign > 0 else -1
-                    backend.add_heuristic(abs(sign), HeuristicType.Sign, value, priority, [])
+                    backend.add_heuristic(
+                        abs(sign), HeuristicType.Sign, value, self._num_guesses, []
+                    )
 
     def solve(self, conflicts: int) -> bool | None:
         self._control.configuration.solve.solve_limit = f"{conflicts},umax"  # type: ignore[union-attr]

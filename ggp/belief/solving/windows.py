@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.solving.replay import Paths, replayed
 from ggp.belief.solving.sat import ClauseSolver, clause_solver
 from ggp.belief.solving.unrolling import Contradiction, Unrolling
@@ -74,12 +75,21 @@ class Window:
         role: whose path.
         states: K states, `MOST_STARTS` at most.
         turns: `[T, 3]` see `PathTree.last_turns`.
+        model: how the other roles are believed to move.
     """
 
-    def __init__(self, machine: Machine, role: int, states: States, turns: IntArray) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        role: int,
+        states: States,
+        turns: IntArray,
+        model: MoveModel = UNIFORM,
+    ) -> None:
         assert isinstance(machine, FluentBits)
         assert isinstance(machine, OnCircuit)
         self.role = role
+        self._model = model
         self._machine, self._states, self._turns = machine, states, turns
         bits = machine.fluent_bits(states)[:, : len(machine.circuit.fluents)]
         self._unrolling = Unrolling(machine, role, bits)
@@ -137,6 +147,7 @@ class Window:
             np.stack(moves),
             self._turns,
             rng,
+            self._model,
         )
         return paths if len(paths) else None
 

@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 
 import ggp
-from ggp.belief import HyperPlaySampler, PathTree, never
+from ggp.belief import Bags, HyperPlaySampler, PathTree, never
+from ggp.belief.segments import initial_segments
 from ggp.belief.solving import sat, windows
 from ggp.belief.solving.chains import sampled
+from ggp.belief.solving.finder import Solved, Start
 from ggp.belief.solving.sat import Clasp, ClauseSolver, PySat
 from ggp.belief.solving.windows import Spent, Window, is_solvable
 from ggp.errors import BeliefDepletedError
 from ggp.machine import Machine
-from ggp.machine.base import UNKNOWN, IntArray
+from ggp.machine.base import UNKNOWN, FloatArray, IntArray, Ragged, States
 from ggp.search.moves import random_moves
 from tests.belief.test_bags import LATE_LOW, UNEQUAL_PARENTS, move_array, percept_array
 from tests.support.enumeration import Path, posterior
@@ -176,3 +178,45 @@ def test_without_a_clock_the_same_seed_gives_the_same_bag() -> None:
 
 def test_one_of_python_sats_solvers_is_taken_where_there_is_one() -> None:
     assert isinstance(sat.clause_solver(), PySat)
+
+
+class LikesLow:
+    """Believes that earlier moves in the order of texts are likelier, each twice the next."""
+
+    def log_likelihoods(
+        self, machine: Machine, states: States, role: int, moves: Ragged
+    ) -> FloatArray:
+        shares = []
+        for lane in range(len(moves.counts)):
+            texts = [machine.move_text(move) for move in moves[lane].tolist()]
+            ranks = np.argsort(np.argsort(texts))
+            weights = 0.5**ranks
+            shares.append(np.log(weights / weights.sum()))
+        return np.concatenate([np.zeros(0), *shares])
+
+
+def test_what_is_solved_for_weighs_by_the_model_of_others() -> None:
+    machine = machine_of_game("krieg_tic_tac_toe", "propnet")
+    tree, role, model = PathTree(machine), 0, LikesLow()
+    mark, noop = machine.move_id("(mark 2 2)"), machine.move_id("noop")
+    assert mark is not None
+    assert noop is not None
+    turns = np.array([[mark, UNKNOWN, UNKNOWN], [noop, UNKNOWN, UNKNOWN]])
+    node = np.zeros(1, dtype=np.int64)
+    for turn in turns:
+        node = tree.extend(node, *(np.array([x]) for x in turn))
+    exact = HyperPlaySampler(machine, tree, capacity=1, exact=1000, model=model)
+    bag = exact.at(node, role, np.random.default_rng(0))
+    truth = dict(zip(machine.fluents(bag.states_of(0)), bag.weights_of(0).tolist(), strict=True))
+    assert max(truth.values()) > 1.5 * sorted(truth.values())[-2]
+    start = Start(2, initial_segments(machine, 1, keep_views=False))
+    found = Solved(machine, tree, model).find(
+        role, int(node[0]), [start], 2_000, np.random.default_rng(0), never, timed=False
+    )
+    assert found is not None
+    solved = Bags(role, node, np.zeros(1, dtype=np.int64), found)
+    shares = dict(
+        zip(machine.fluents(solved.states_of(0)), solved.weights_of(0).tolist(), strict=True)
+    )
+    assert shares.keys() <= truth.keys()
+    assert sum(abs(shares.get(s, 0.0) - p) for s, p in truth.items()) / 2 < 0.05
