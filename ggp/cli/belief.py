@@ -8,18 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ggp.cli.arguments import (
-    FilePath,
     backend_option,
     json_option,
     limits_option,
     open_game,
-    read_json_list,
     seed_option,
     verbose_option,
 )
-from ggp.cli.histories import FORM, read_history, recorded_history
+from ggp.cli.histories import Given, history_options
 from ggp.console import print_json, print_rich, spinner, table_of
-from ggp.errors import ConfigError
 from ggp.gdl.source import printable
 from ggp.launch import preload
 
@@ -34,20 +31,7 @@ MOST_SHOWN = 60
 @click.command()
 @click.argument("game")
 @click.option("--role", required=True, help="Whose belief.")
-@click.option(
-    "--history",
-    type=FilePath(),
-    metavar="FILE",
-    help=f"What the role did and saw so far: JSON, {FORM}. Without it the match is at its start.",
-)
-@click.option(
-    "--record", type=FilePath(), metavar="FILE", help="A recorded match, instead of --history."
-)
-@click.option(
-    "--turn",
-    type=click.IntRange(min=1),
-    help="Before which decision of the recorded match, counted from 1.",
-)
+@history_options("Without it the match is at its start.")
 @click.option(
     "--fluent", "fluents", multiple=True, metavar="TERM", help="Only these; may be repeated."
 )
@@ -82,16 +66,11 @@ def belief(
     from ggp.library import Game
     from ggp.machine import role_index
 
-    if (record is None) != (turn is None) or (record is not None and history is not None):
-        raise ConfigError("give --record FILE and --turn N together, or --history FILE, or neither")
-    given = [] if history is None else read_json_list(history, FORM)
+    given = Given.by(history, record, turn)
     opened = open_game(game, backend, limits=limits)
     name = opened.machine.roles[role_index(opened.machine, role)]
     with spinner(f"finding out where {name} may be"):
-        if record is not None and turn is not None:
-            turns = recorded_history(opened.machine, record, opened.program.digest, name, turn)
-        else:
-            turns = read_history(opened.machine, given, str(history))
+        turns = given.turns(opened.machine, opened.program.digest, name) or []
         found = Game(game, opened.program, opened.machine).belief(
             name, turns, attempts=attempts, seed=seed
         )

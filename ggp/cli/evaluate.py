@@ -12,18 +12,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ggp.cli.arguments import (
-    FilePath,
     FiniteRange,
     PlayerText,
     backend_option,
     json_option,
     limits_option,
     open_game,
-    read_json_list,
     seed_option,
     verbose_option,
 )
-from ggp.cli.histories import FORM, first_choice, read_history, recorded_history
+from ggp.cli.histories import Given, first_choice, history_options
 from ggp.console import print_json, print_rich, spinner, table_of
 from ggp.errors import ConfigError, GGPError
 from ggp.gdl.source import printable
@@ -47,20 +45,9 @@ if TYPE_CHECKING:
     metavar="SPEC",
     help="For example hyperplay2:n=8; `ggp players` lists them.",
 )
-@click.option(
-    "--history",
-    type=FilePath(),
-    metavar="FILE",
-    help=f"What the role did and saw so far: JSON, {FORM}. Without it, the role is at its first "
-    "choice, having seen nothing; if that cannot be, a random match by --seed leads there.",
-)
-@click.option(
-    "--record", type=FilePath(), metavar="FILE", help="A recorded match, instead of --history."
-)
-@click.option(
-    "--turn",
-    type=click.IntRange(min=1),
-    help="Which decision of the recorded match, counted from 1.",
+@history_options(
+    "Without it, the role is at its first choice, having seen nothing; if that cannot be, a random "
+    "match by --seed leads there."
 )
 @click.option(
     "--play-clock",
@@ -94,9 +81,7 @@ def evaluate(
     from ggp.players import make_player, parse_spec
 
     spec = parse_spec(player)
-    if (record is None) != (turn is None) or (record is not None and history is not None):
-        raise ConfigError("give --record FILE and --turn N together, or --history FILE, or neither")
-    given = None if history is None else read_json_list(history, FORM)
+    given = Given.by(history, record, turn)
     opened = open_game(game, backend, limits=limits, ready=play_clock is not None)
     machine = opened.machine
     number = role_index(machine, role)
@@ -104,15 +89,10 @@ def evaluate(
     if number == machine.random_role:
         possible = ", ".join(name for name in machine.roles if name != RANDOM)
         raise ConfigError(f"{RANDOM} plays by chance and has no values; roles: {possible}")
-    where = ""
+    where = "" if given.file is None else f"{given.file}: "
     with spinner(f"{player} is thinking"), _faults_told_by_us():
-        if given is not None:
-            where = f"{history}: "
-            turns = read_history(machine, given, str(history))
-        elif record is not None and turn is not None:
-            where = f"{record}: "
-            turns = recorded_history(machine, record, opened.program.digest, name, turn)
-        else:
+        turns = given.turns(machine, opened.program.digest, name)
+        if turns is None:
             turns = first_choice(
                 build_machine(opened.program, machine.backend, limits), number, seed
             )

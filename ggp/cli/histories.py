@@ -1,13 +1,15 @@
-"""Histories for `ggp evaluate`: what a role did and saw, from wherever that is known."""
+"""Histories for commands: what a role did and saw, from wherever that is known."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from ggp.cli.arguments import read_json, read_term
+import click
+
+from ggp.cli.arguments import FilePath, read_json, read_json_list, read_term
 from ggp.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,6 +23,82 @@ _MOST_MATCHES = 20
 """Random matches that are played in search of one in which the role has a choice."""
 
 _PARTICLES, _EXACT = 1_000, 10_000
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def history_options(without: str) -> Callable[[_F], _F]:
+    """`--history`, or `--record` and `--turn`: see `Given`.
+
+    Args:
+        without: what is taken for the history without them, a sentence for the help.
+    """
+
+    def decorated(command: _F) -> _F:
+        command = click.option(
+            "--turn",
+            type=click.IntRange(min=1),
+            help="Which decision of the recorded match, counted from 1.",
+        )(command)
+        command = click.option(
+            "--record",
+            type=FilePath(),
+            metavar="FILE",
+            help="A recorded match, instead of --history.",
+        )(command)
+        return click.option(
+            "--history",
+            type=FilePath(),
+            metavar="FILE",
+            help=f"What the role did and saw so far: JSON, {FORM}. {without}",
+        )(command)
+
+    return decorated
+
+
+class Given(NamedTuple):
+    """Where a history comes from.
+
+    Attributes:
+        listed: what a file of turns holds.
+        file: that, or a record; None where neither was given.
+        turn: which decision of the record.
+    """
+
+    listed: list[object] | None
+    file: Path | None
+    turn: int | None
+
+    @staticmethod
+    def by(history: Path | None, record: Path | None, turn: int | None) -> Given:
+        """What the options of `history_options` say.
+
+        Raises:
+            ConfigError: they do not fit together, or the file of turns is no list.
+        """
+        if (record is None) != (turn is None) or (record is not None and history is not None):
+            raise ConfigError(
+                "give --record FILE and --turn N together, or --history FILE, or neither"
+            )
+        if history is not None:
+            return Given(read_json_list(history, FORM), history, None)
+        return Given(None, record, turn)
+
+    def turns(self, machine: Machine, digest: str, role: str) -> list[KnownTurn] | None:
+        """The history of a role; None where none was given.
+
+        Args:
+            digest: of the rules that are played.
+
+        Raises:
+            ConfigError: the history is malformed or unknown to the rules, see `read_history` and
+                `recorded_history`.
+        """
+        if self.listed is not None:
+            return read_history(machine, self.listed, str(self.file))
+        if self.file is not None and self.turn is not None:
+            return recorded_history(machine, self.file, digest, role, self.turn)
+        return None
 
 
 def recorded_history(
