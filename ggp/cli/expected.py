@@ -73,6 +73,6 @@ def warnings_of(rulesheet: Rulesheet, limits: Limits) -> tuple[Diagnostic, ...]:
     worst = found.costly[0]
     message = (
         f"this rule is expected to become {worst.ground_rules:,.0f} of {found.rules:,.0f} ground "
-        "rules, too many for a circuit: the game will be played without one, which is slower"
+        "rules, too many for the fast backend: the game will be played on Prolog, which is slower"
     )
     return (diagnose(rulesheet.source, "warning", TOO_MANY, message, worst.start),)

@@ -285,6 +285,16 @@ class Machine(Protocol):
         ...
 
 
+def even_chance(machine: Machine, states: States) -> Chance:
+    """`Machine.chance` where all legal moves of `random` are equally likely, as in GDL-II."""
+    if machine.random_role is None:
+        none = np.zeros(0, dtype=np.int64)
+        return Chance(np.zeros(len(states) + 1, dtype=np.int64), none, np.zeros(0))
+    offsets, moves = machine.legal(states, machine.random_role, allow_stuck=True)
+    counts = np.diff(offsets)
+    return Chance(offsets, moves, np.repeat(1.0 / np.maximum(counts, 1), counts))
+
+
 def is_open(machine: Machine) -> bool:
     """Whether everybody knows everything: percepts tell all roles the joint moves."""
     return machine.told_moves(np.array([NO_PERCEPTS], dtype=np.int64)) is not None

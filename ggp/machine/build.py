@@ -114,25 +114,20 @@ def _auto(program: Program, limits: Limits, ready: bool) -> Machine:
 def _instead(
     program: Program, limits: Limits, cause: MachineError, made: Machine | None = None
 ) -> Machine:
-    """A machine without a circuit, unless there is one, in place of one that cannot be built."""
+    """A Prolog machine, unless there is one, in place of a fast one that cannot be built."""
+    _log.warning(
+        "%s runs on Prolog, which is slower: %s; %s",
+        *(program.source.name, cause, _advice(cause)),
+    )
     try:
-        machine = made or _prolog(program, limits, True)
+        return made or _prolog(program, limits, True)
     except BackendUnavailableError as error:
         raise BackendUnavailableError(error.tool, f"{error.hint}; and {cause}") from error
-    _log.warning(
-        "%s runs %s, which is slower: %s; %s",
-        *(program.source.name, _PLAYED[machine.backend], cause, _advice(cause, machine.backend)),
-    )
-    return machine
 
 
-_PLAYED = {"relational": "without a circuit", "prolog": "on Prolog"}
-"""How to say what a game is played on."""
-
-
-def _advice(error: MachineError, backend: str) -> str:
-    """What to do about a fast backend that cannot be built; another one is used instead."""
-    advice = f"`--backend {backend}` does not try anything else"
+def _advice(error: MachineError) -> str:
+    """What to do about a fast backend that cannot be built."""
+    advice = "`--backend prolog` does not try anything else"
     if isinstance(error, ReasonerLimitError) and error.limit in ("seconds", WAITING):
         more = MORE_SECONDS * error.reached / (PATIENCE if error.limit == WAITING else 1)
         return f"`--grounding-seconds {more:g}` tries for longer, {advice}"
@@ -189,7 +184,7 @@ def build_by_the_first_clock(
     is_asked: Callable[[], bool],
     foreseen: Foreseen | None = None,
 ) -> Machine:
-    """The fast machine if it is there when somebody asks for a move, else one without a circuit.
+    """The fast machine if it is there when somebody asks for a move, else a Prolog machine.
 
     That is made beside it, while the rules are ground. So nobody waits for rules that cannot be
     ground, and who asks early is answered by what is there.
@@ -208,23 +203,18 @@ def build_by_the_first_clock(
     try:
         machine = _propnet(program, limits, True, foreseen=foreseen, meanwhile=beside.look)
     except _Asked:
+        _log.warning("%s is played on Prolog: its rules are not ground yet", program.source.name)
         assert beside.machine is not None
-        _say_why(program, beside.machine, "its rules are not ground yet")
         return beside.machine
     except MachineError as error:
-        return _instead(program, limits, error, beside.best())
+        return _instead(program, limits, error, beside.machine)
     if beside.machine is None:
         return machine
     if is_asked():
-        _say_why(program, beside.machine, "its circuit came too late")
+        _log.warning("%s is played on Prolog: its circuit came too late", program.source.name)
         return beside.machine
     beside.machine.close()
     return machine
-
-
-def _say_why(program: Program, machine: Machine, why: str) -> None:
-    name = program.source.name
-    _log.warning("%s is played %s: %s", name, _PLAYED[machine.backend], why)
 
 
 class _Asked(Exception):
@@ -232,9 +222,7 @@ class _Asked(Exception):
 
 
 class _Beside:
-    """A machine without a circuit that is made while rules are ground.
-
-    It is made at the first look.
+    """A Prolog machine that is made while rules are ground.
 
     Args:
         program: normalised rules.
@@ -247,31 +235,19 @@ class _Beside:
 
     def __init__(self, program: Program, limits: Limits, is_asked: Callable[[], bool]) -> None:
         self._program, self._limits, self._is_asked = program, limits, is_asked
-        self._untried = [_prolog]
-        self.machine: Machine | None = None
+        self._tried = False
+        self.machine: PrologMachine | None = None
 
     def look(self) -> None:
-        """Make what is to be made next; raise if it is to be played on."""
-        if self._untried:
-            self._make(self._untried.pop())
+        """Make it, the first time; raise if it is to be played on."""
+        if not self._tried:
+            self._tried = True
+            try:
+                self.machine = _prolog(self._program, self._limits, True)
+            except MachineError as error:
+                _log.info("Prolog cannot be made ready: %s", error)
         if self.machine is not None and self._is_asked():
             raise _Asked
-
-    def best(self) -> Machine | None:
-        """The best there is, or can be made before anybody asks."""
-        while self._untried and not (self.machine is not None and self._is_asked()):
-            self._make(self._untried.pop())
-        return self.machine
-
-    def _make(self, build: Callable[[Program, Limits, bool], Machine]) -> None:
-        before = self.machine
-        try:
-            self.machine = build(self._program, self._limits, True)
-        except MachineError as error:
-            _log.info("what plays without a circuit cannot be made ready: %s", error)
-            return
-        if before is not None:
-            before.close()
 
 
 def tell_moves(machine: Machine, program: Program, limits: Limits | None = None) -> Machine:

@@ -8,7 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ggp.errors import ReasonerLimitError
+from ggp.gdl.program import Program
+from ggp.gdl.shape import MAX_NESTING
 from ggp.gdl.telling import PLAIN
+from ggp.gdl.what_grows import told_growth
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import UNKNOWN, IntArray, Machine
 
@@ -18,6 +22,40 @@ def joint_percepts(roles: Sequence[str], moves: Sequence[str]) -> tuple[str, ...
     return tuple(
         sorted(f"({PLAIN} {role} {move})" for role, move in zip(roles, moves, strict=True))
     )
+
+
+class JointPercepts:
+    """Percept ids that are joint moves, as in plain GDL, each found once.
+
+    Args:
+        program: the rules, which say what makes terms too deep to be read again, where one is.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._known: dict[tuple[int, ...], int] = {}
+
+    def of(self, machine: Machine, joint_moves: IntArray) -> IntArray:
+        """`[L, R]` percept ids of `[L, R]` joint moves: every role sees `(did ROLE MOVE)` for every
+        role.
+
+        Raises:
+            ReasonerLimitError: the machine cannot read such a percept.
+        """
+        ids = []
+        for row in joint_moves.tolist():
+            key = tuple(row)
+            if key not in self._known:
+                texts = joint_percepts(machine.roles, list(map(machine.move_text, key)))
+                percept = machine.percept_id(texts)
+                if percept is None:  # which nobody could read again
+                    doing = "telling all roles a joint move"
+                    error = ReasonerLimitError("levels of functions", MAX_NESTING, doing)
+                    raise error.because(told_growth(self._program))
+                self._known[key] = percept
+            ids.append(self._known[key])
+        column = np.array(ids, dtype=np.int64).reshape(-1, 1)
+        return np.repeat(column, len(machine.roles), axis=1)
 
 
 class JointMovesTold:

@@ -18,7 +18,6 @@ from ggp.clocks import TellsTime, clock_of
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.program import RANDOM, Program, value_order
-from ggp.gdl.shape import MAX_NESTING
 from ggp.gdl.telling import told_by
 from ggp.gdl.terms import Compound, variables
 from ggp.gdl.what_grows import told_growth
@@ -35,9 +34,10 @@ from ggp.machine.base import (
     Ragged,
     States,
     Stepped,
+    even_chance,
 )
 from ggp.machine.goal_values import GoalValues
-from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
+from ggp.machine.joint_percepts import JointMovesTold, JointPercepts
 from ggp.machine.prolog.compile import compile_program
 from ggp.machine.prolog.engine import engine
 from ggp.machine.prolog.states import PrologStates, StateStore
@@ -93,7 +93,7 @@ class PrologMachine:
         self._move_ids: dict[str, int | None] = {}
         self._percepts: dict[int, tuple[str, ...]] = {NO_PERCEPTS: ()}
         self._percept_ids: dict[tuple[str, ...], int | None] = {(): NO_PERCEPTS}
-        self._joint_percepts: dict[tuple[int, ...], int] = {}
+        self._joint_percepts = JointPercepts(program)
         name = told_by(program)
         self._told = None if name is None else JointMovesTold(name, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
@@ -187,12 +187,7 @@ class PrologMachine:
         return self._call(goal, f"whether {self.roles[role]} may play a move") == "1"
 
     def chance(self, states: States) -> Chance:
-        if self.random_role is None:
-            none = np.zeros(0, dtype=np.int64)
-            return Chance(np.zeros(len(states) + 1, dtype=np.int64), none, np.zeros(0))
-        offsets, moves = self.legal(states, self.random_role, allow_stuck=True)
-        counts = np.diff(offsets)
-        return Chance(offsets, moves, np.repeat(1.0 / np.maximum(counts, 1), counts))
+        return even_chance(self, states)
 
     def step(self, states: States, joint_moves: IntArray) -> Stepped:
         ids = self._ids(states)
@@ -214,7 +209,7 @@ class PrologMachine:
                 parts.append(np.array(text.split(), dtype=np.int64).reshape(len(chunk), -1))
             stepped = np.concatenate(parts)
             successors = PrologStates(self._store, stepped[group, 0])
-        seen = stepped[:, 1:] if sees else self._plain_percepts(unique[:, 1:])
+        seen = stepped[:, 1:] if sees else self._joint_percepts.of(self, unique[:, 1:])
         return Stepped(successors, seen[group])
 
     def playout(
@@ -369,23 +364,6 @@ class PrologMachine:
 
     def _sorted_texts(self, line: str) -> tuple[str, ...]:
         return tuple(sorted(map(to_kif, self._symbols.decode(line))))
-
-    def _plain_percepts(self, joint_moves: IntArray) -> IntArray:
-        """Plain GDL: every role sees `(did ROLE MOVE)` for every role."""
-        ids = []
-        for row in joint_moves.tolist():
-            key = tuple(row)
-            if key not in self._joint_percepts:
-                texts = joint_percepts(self.roles, list(map(self.move_text, key)))
-                percept = self.percept_id(texts)
-                if percept is None:  # which nobody could read again
-                    doing = "telling all roles a joint move"
-                    error = ReasonerLimitError("levels of functions", MAX_NESTING, doing)
-                    raise error.because(self._growth)
-                self._joint_percepts[key] = percept
-            ids.append(self._joint_percepts[key])
-        column = np.array(ids, dtype=np.int64).reshape(-1, 1)
-        return np.repeat(column, len(self.roles), axis=1)
 
     def _settled(self, line: str, settle: Callable[[int, list[str]], float]) -> FloatArray:
         """`[R]` goal values of a line that Prolog printed."""

@@ -18,7 +18,6 @@ from ggp.clocks import TellsTime
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
 from ggp.gdl import parse_term, to_kif
 from ggp.gdl.program import RANDOM, Program, value_order
-from ggp.gdl.shape import MAX_NESTING
 from ggp.gdl.telling import told_by
 from ggp.gdl.terms import Term, variables
 from ggp.gdl.what_grows import told_growth
@@ -33,9 +32,10 @@ from ggp.machine.base import (
     Ragged,
     States,
     Stepped,
+    even_chance,
 )
 from ggp.machine.goal_values import GoalValues
-from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
+from ggp.machine.joint_percepts import JointMovesTold, JointPercepts
 from ggp.machine.percept_table import PerceptTable
 from ggp.machine.relational.game import RelationalGame
 from ggp.machine.relational.play_kernels import (
@@ -105,7 +105,7 @@ class RelationalMachine:
         self._ids: dict[str, int | None] = {}
         self._percepts = PerceptTable(lambda text: self.move_id(text) is not None, self.growing)
         self._percepts_of: dict[bytes, int] = {}
-        self._joint_percepts: dict[tuple[int, ...], int] = {}
+        self._joint_percepts = JointPercepts(program)
         name = told_by(program)
         self._told = None if name is None else JointMovesTold(name, self.growing)
         self._goal_values = GoalValues(self.roles, self.random_role)
@@ -182,12 +182,7 @@ class RelationalMachine:
         return bool(len(self._answers(states, IS_LEGAL_ROOT, doing, role, move)[1]))
 
     def chance(self, states: States) -> Chance:
-        if self.random_role is None:
-            none = np.zeros(0, dtype=np.int64)
-            return Chance(np.zeros(len(states) + 1, dtype=np.int64), none, np.zeros(0))
-        offsets, moves = self.legal(states, self.random_role, allow_stuck=True)
-        counts = np.diff(offsets)
-        return Chance(offsets, moves, np.repeat(1.0 / np.maximum(counts, 1), counts))
+        return even_chance(self, states)
 
     def step(self, states: States, joint_moves: IntArray) -> Stepped:
         lanes = self._lanes(states)
@@ -201,7 +196,7 @@ class RelationalMachine:
         parts = 1 + sees * len(self.roles)
         successors = RelationalStates(self.game, lists[::parts])
         if not sees:
-            return Stepped(successors, self._plain_percepts(joint))
+            return Stepped(successors, self._joint_percepts.of(self, joint))
         ids = [self._percept_set(x) for i, x in enumerate(lists) if i % parts]
         percepts = np.array(ids, dtype=np.int64).reshape(len(lanes), len(self.roles))
         return Stepped(successors, percepts)
@@ -354,27 +349,6 @@ class RelationalMachine:
             texts = tuple(sorted(map(self._text, names.tolist())))
             self._percepts_of[key] = self._percepts.number(texts)
         return self._percepts_of[key]
-
-    def _plain_percepts(self, joint_moves: IntArray) -> IntArray:
-        """Plain GDL: every role sees `(did ROLE MOVE)` for every role."""
-        ids = []
-        for row in joint_moves.tolist():
-            key = tuple(row)
-            if key not in self._joint_percepts:
-                texts = joint_percepts(self.roles, list(map(self._text, key)))
-                self._joint_percepts[key] = self._told_set(texts)
-            ids.append(self._joint_percepts[key])
-        column = np.array(ids, dtype=np.int64).reshape(-1, 1)
-        return np.repeat(column, len(self.roles), axis=1)
-
-    def _told_set(self, texts: tuple[str, ...]) -> int:
-        found = self.percept_id(texts)
-        if found is None:  # which nobody could read again
-            error = ReasonerLimitError(
-                "levels of functions", MAX_NESTING, "telling all roles a joint move"
-            )
-            raise error.because(self._growth)
-        return found
 
     def _goal_order(self, told: I32) -> tuple[str, ...]:
         """Goal values of pairs of rank and value, those that count first."""

@@ -28,6 +28,7 @@ from ggp.machine.base import (
     Ragged,
     States,
     Stepped,
+    even_chance,
 )
 from ggp.machine.freed_memory import keep_freed_memory
 from ggp.machine.goal_values import GoalValues
@@ -176,12 +177,7 @@ class PropnetMachine:
         raise NoLegalMoveError(self.roles[role], self.fluents(state)[0])
 
     def chance(self, states: States) -> Chance:
-        if self.random_role is None:
-            none = np.zeros(0, dtype=np.int64)
-            return Chance(np.zeros(len(states) + 1, dtype=np.int64), none, np.zeros(0))
-        offsets, moves = self.legal(states, self.random_role, allow_stuck=True)
-        counts = np.diff(offsets)
-        return Chance(offsets, moves, np.repeat(1.0 / np.maximum(counts, 1), counts))
+        return even_chance(self, states)
 
     def step(self, states: States, joint_moves: IntArray) -> Stepped:
         packed = self._packed(states)
