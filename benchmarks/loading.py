@@ -20,6 +20,7 @@ from typing import Any
 
 import click
 
+from benchmarks.sheets import SHEETS
 from benchmarks.system import describe_system
 from ggp.console import print_rich, spinner, table_of
 
@@ -40,7 +41,6 @@ PHASES = (
 )
 """And `layout`; *ground* is gringo, and reading what it writes."""
 
-_SHEETS = Path(__file__).resolve().parent / "sheets"
 _HOME = Path(__file__).resolve().parents[1]
 _SUFFIXES = (".gdl", ".kif")
 
@@ -62,10 +62,15 @@ def sheets_in(*folders: Path) -> list[Path]:
     return sorted(found)
 
 
+def sheets_of(rulesheets: Path | None) -> list[Path]:
+    """The project's own benchmark sheets that become circuits, and the rulesheets in a folder."""
+    return sorted([*SHEETS, *(sheets_in(rulesheets) if rulesheets else ())])
+
+
 def measure_loading(rulesheets: Path | None, version: Path = _HOME) -> list[dict[str, Any]]:
     """One row for each rulesheet in a folder, and for the project's own benchmark sheets."""
     rows = []
-    for path in sheets_in(_SHEETS, *([rulesheets] if rulesheets else [])):
+    for path in sheets_of(rulesheets):
         with spinner(f"loading {path.stem}"):
             rows.append(measure_sheet(path, version))
     return rows
@@ -153,7 +158,7 @@ def main(rulesheets: Path | None, against: Path | None, out: Path | None) -> Non
     """Measure how long it takes from rules to a circuit that can be played."""
     versions = {"now": _HOME} | ({"against": against.resolve()} if against else {})
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in versions}
-    for path in sheets_in(_SHEETS, *([rulesheets] if rulesheets else [])):
+    for path in sheets_of(rulesheets):
         for name, version in versions.items():
             with spinner(f"loading {path.stem}, {name}"):
                 found[name].append(measure_sheet(path, version))
