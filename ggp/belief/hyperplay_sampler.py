@@ -160,13 +160,7 @@ class HyperPlaySampler:
         self.enumerates = exact > 0
 
     def afford(self, completions: int | None, late: Callable[[], bool] | None = None) -> None:
-        """Say what may be spent on an exact set in a turn, from now on.
-
-        Args:
-            completions: joint moves that may be tried, and in proportion to them entries, but not
-                fewer than the sampler was made for; None for what it was made for.
-            late: when true, the set is sampled instead.
-        """
+        """See `Enumerates`."""
         self._exact.late = late
         self._exact.limit, self._exact.completions = self._usual
         if completions is not None and self.enumerates:

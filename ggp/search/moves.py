@@ -172,22 +172,29 @@ def random_moves(
     return lists.at(lanes, lists.draw(lanes, rng))
 
 
-def some_chance(machine: Machine, states: States, most: int, rng: np.random.Generator) -> Chance:
+def some_chance(machine: Machine, states: States, most: int, seed: int) -> Chance:
     """The moves of `random` as `Machine.chance` gives them, but where there are very many: of those
     that are made part by part more than `most`, of others more than `LONG_LIST`. So many as `most`
-    that are drawn stand for them then."""
+    that are drawn, with this seed, stand for them then."""
     if isinstance(machine, InParts):
-        return _drawn_of_parts(machine, states, most, rng)
+        return _drawn_of_parts(machine, states, most, np.random.default_rng(seed))
     parts: list[Chance] = []
+    rng: np.random.Generator | None = None  # most games have no such lists
     start, at_once = 0, LISTS_AT_ONCE
     while start < len(states) or not parts:
         # Few at first: lists may be as long as those of all deals.
-        some = np.arange(start, min(start + at_once, len(states)))
-        chance = machine.chance(states.take(some) if len(some) < len(states) else states)
-        parts.append(_drawn_of_long_lists(chance, most, rng))
-        start += at_once
-        if parts[-1] is chance:
+        end = min(start + at_once, len(states))
+        is_all = end - start == len(states)
+        chance = machine.chance(states if is_all else states.take(np.arange(start, end)))
+        if (np.diff(chance.offsets) > LONG_LIST).any():
+            rng = np.random.default_rng(seed) if rng is None else rng
+            chance = _drawn_of_long_lists(chance, most, rng)
+        else:
             at_once *= 8
+        parts.append(chance)
+        start = end
+    if len(parts) == 1:
+        return parts[0]
     offsets = offsets_of(np.concatenate([np.diff(part.offsets) for part in parts]))
     moves = np.concatenate([part.moves for part in parts])
     return Chance(offsets, moves, np.concatenate([part.probabilities for part in parts]))
@@ -212,11 +219,9 @@ def _drawn_of_parts(
 
 
 def _drawn_of_long_lists(chance: Chance, most: int, rng: np.random.Generator) -> Chance:
-    """The same where no list is longer than `LONG_LIST`, else moves drawn systematically."""
+    """The same, but of lists longer than `LONG_LIST` moves that are drawn systematically."""
     sizes = np.diff(chance.offsets)
     is_long = sizes > LONG_LIST
-    if not is_long.any():
-        return chance
     counts = np.where(is_long, most, sizes)
     offsets = offsets_of(counts)
     owner = np.repeat(np.arange(len(sizes)), counts)

@@ -312,8 +312,7 @@ class PathsTree:
         at = 0
         for role in range(self._num_roles):
             if role == machine.random_role:
-                rng = np.random.default_rng(first)
-                found = some_chance(machine, states, MOST_CHANCE, rng)
+                found = some_chance(machine, states, MOST_CHANCE, seed=first)
                 starts, values, probabilities = found
             else:
                 starts, values = machine.legal(states, role, allow_stuck=True)
