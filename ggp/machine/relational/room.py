@@ -200,7 +200,7 @@ def _new_rows(size: int, wide: int) -> Rows:
 
 def _new_calls(size: int, wide: int) -> Calls:
     return Calls(
-        entries=_numbers(size, 9),
+        entries=_numbers(size, 8),
         known=_numbers(4 * size + 2 * wide),
         slots=_numbers(2 * size, 2),
         answers=_numbers(8 * size + 2 * wide),
