@@ -286,7 +286,7 @@ class _Beside:
 def _cached_relational(program: Program, limits: Limits, ready: bool) -> Machine:
     """Raises also where machine code would have to be compiled, which takes long."""
     demand_compiler()
-    from ggp.machine.relational.play_kernels import KERNELS
+    from ggp.machine.relational.playout_kernels import KERNELS
 
     if not all(kernel.is_cached for kernel in KERNELS):
         raise MachineError("machine code for it is not in the cache")

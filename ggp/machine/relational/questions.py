@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ggp.machine.arrays import offsets_of
 from ggp.machine.base import IntArray
-from ggp.machine.relational.play_kernels import LANE, Batch, Match, advance, answer, play_out
+from ggp.machine.relational.play_kernels import Batch, advance, answer
+from ggp.machine.relational.playout_kernels import LANE, Match, play_out
 from ggp.machine.relational.records import DONE, FULL_STATE, I32, OUT, PAUSED
 from ggp.machine.relational.room import Room
 
@@ -70,7 +71,7 @@ class Questions:
             is_over: whether to stop, asked now and then.
 
         Returns:
-            the playouts, and goals as `play_kernels.play_out` tells them; lanes that were not
+            the playouts, and goals as `playout_kernels.play_out` tells them; lanes that were not
             played, or not to the end, have none.
         """
         num = len(states)

@@ -9,10 +9,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ggp.clocks import TellsTime
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
@@ -47,23 +45,8 @@ from ggp.machine.relational.play_kernels import (
 from ggp.machine.relational.questions import State
 from ggp.machine.relational.records import ENOUGH, FULL_TERMS, I32, SHOWN
 from ggp.machine.relational.room import UNBOUNDED
+from ggp.machine.relational.states import RelationalStates, lists_of
 from ggp.machine.threads import made_once
-
-
-class RelationalStates:
-    """A batch of states, each an array of fluents."""
-
-    __slots__ = ("game", "lanes")
-
-    def __init__(self, game: RelationalGame, lanes: Sequence[State]) -> None:
-        self.game, self.lanes = game, lanes
-
-    def __len__(self) -> int:
-        return len(self.lanes)
-
-    def take(self, lanes: IntArray) -> RelationalStates:
-        """The lanes with these indices, in this order, repeats allowed."""
-        return RelationalStates(self.game, [self.lanes[i] for i in lanes.tolist()])
 
 
 class RelationalMachine:
@@ -155,7 +138,7 @@ class RelationalMachine:
         columns = []
         for role in range(len(self.roles)):
             offsets, found = self._answers(states, GOAL_ROOT, "goal", role)
-            columns.append([self._goal_order(x) for x in _lists(offsets, found)])
+            columns.append([self._goal_order(x) for x in lists_of(offsets, found)])
         return list(zip(*columns, strict=True))
 
     def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
@@ -197,7 +180,7 @@ class RelationalMachine:
         sees = self._program.is_gdl2
         with self._at_work() as game:
             offsets, found = game.questions.steps(lanes, joint.astype(np.int32), sees)
-        lists = _lists(offsets, found)
+        lists = lists_of(offsets, found)
         parts = 1 + sees * len(self.roles)
         successors = RelationalStates(self.game, lists[::parts])
         if not sees:
@@ -383,7 +366,7 @@ class RelationalMachine:
         return tuple(value for _, value in pairs)
 
     def _settled(self, told: I32) -> FloatArray:
-        """`[R]` goal values at the end of a playout, see `play_kernels`."""
+        """`[R]` goal values at the end of a playout, see `playout_kernels`."""
         values, at = [], 0
         for role in range(len(self.roles)):
             num = int(told[at])
@@ -400,8 +383,3 @@ class RelationalMachine:
             if len(stuck):
                 state = self.fluents(lanes.take(stuck[:1]))[0]
                 raise NoLegalMoveError(self.roles[role], state)
-
-
-def _lists(offsets: IntArray, values: I32) -> list[NDArray[np.int32]]:
-    bounds = offsets.tolist()
-    return [values[start:end] for start, end in pairwise(bounds)]
