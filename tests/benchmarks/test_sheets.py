@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.sheets import SHEETS
+from benchmarks.without_circuit import SHEETS as WITHOUT_CIRCUIT
 from ggp.gdl.normalize import load
 from ggp.machine import Limits, build_machine
 from ggp.study.rehearsal import rehearse
@@ -21,7 +22,7 @@ QUICK = {"blackjack"}
 MATCHES, STEPS = 3, 40
 
 
-@pytest.mark.parametrize("sheet", SHEETS, ids=NAMES)
+@pytest.mark.parametrize("sheet", [*SHEETS, *WITHOUT_CIRCUIT], ids=lambda sheet: sheet.stem)
 def test_the_rules_need_no_repair_and_say_what_they_are(sheet: Path) -> None:
     assert sheet.read_text(encoding="utf-8").startswith("; ")
     assert load(str(sheet), strict=True).diagnostics == ()
@@ -36,4 +37,16 @@ def test_matches_end_and_both_backends_play_the_same(name: str) -> None:
     assert played.troubles == ()
     prolog = build_machine(program, "prolog")
     assert play_both(prolog, propnet, matches=MATCHES, max_steps=STEPS) >= MATCHES
+    prolog.close()
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("sheet", WITHOUT_CIRCUIT, ids=lambda sheet: sheet.stem)
+def test_without_a_circuit_matches_end_and_are_played_as_on_prolog(sheet: Path) -> None:
+    program = load(str(sheet))
+    relational, prolog = build_machine(program, "relational"), build_machine(program, "prolog")
+    played = rehearse(relational, 50, seed=0)
+    assert played.ended == 50
+    assert played.troubles == ()
+    assert play_both(prolog, relational, matches=MATCHES, max_steps=STEPS) >= MATCHES
     prolog.close()

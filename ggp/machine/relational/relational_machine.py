@@ -20,6 +20,7 @@ from ggp.gdl.shape import MAX_NESTING
 from ggp.gdl.telling import told_by
 from ggp.gdl.terms import Term, variables
 from ggp.gdl.what_grows import told_growth
+from ggp.machine.arrays import first_seen
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
     BoolArray,
@@ -33,6 +34,7 @@ from ggp.machine.base import (
     Stepped,
 )
 from ggp.machine.goal_values import GoalValues
+from ggp.machine.jit import load_at_once
 from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
 from ggp.machine.percept_table import PerceptTable
 from ggp.machine.relational.game import RelationalGame
@@ -261,6 +263,8 @@ class RelationalMachine:
 
     def warm_up(self) -> None:
         """Load or compile all kernels, so that no later call waits for that."""
+        load_at_once()
+        first_seen(np.zeros((1, 1), dtype=np.int64))
         with self._at_work() as game:
             # All others were called when the game was compiled.
             game.room.grow(FULL_TERMS, "warming up")
