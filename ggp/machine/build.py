@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -38,11 +39,13 @@ def _prolog(program: Program, limits: Limits, ready: bool) -> PrologMachine:
     return PrologMachine(program, limits)
 
 
-def _relational(program: Program, limits: Limits, ready: bool) -> Machine:
+def _relational(
+    program: Program, limits: Limits, ready: bool, meanwhile: Callable[[], None] | None = None
+) -> Machine:
     demand_compiler()
     from ggp.machine.relational.relational_machine import RelationalMachine
 
-    machine = RelationalMachine(program, limits)
+    machine = RelationalMachine(program, limits, meanwhile=meanwhile)
     if ready:
         machine.warm_up()
     return machine
@@ -256,41 +259,46 @@ class _Beside:
 
     def __init__(self, program: Program, limits: Limits, is_asked: Callable[[], bool]) -> None:
         self._program, self._limits, self._is_asked = program, limits, is_asked
-        self._untried = [_cached_relational, _prolog]
+        self._untried = [self._relational, self._prolog]
         self.machine: Machine | None = None
 
     def look(self) -> None:
         """Make what is to be made next; raise if it is to be played on."""
         if self._untried:
             self._make(self._untried.pop())
+        self._check()
+
+    def _check(self) -> None:
         if self.machine is not None and self._is_asked():
             raise _Asked
 
     def best(self) -> Machine | None:
         """The best there is, or can be made before anybody asks."""
-        while self._untried and not (self.machine is not None and self._is_asked()):
-            self._make(self._untried.pop())
+        with suppress(_Asked):
+            while self._untried:
+                self.look()
         return self.machine
 
-    def _make(self, build: Callable[[Program, Limits, bool], Machine]) -> None:
+    def _make(self, build: Callable[[], Machine]) -> None:
         before = self.machine
         try:
-            self.machine = build(self._program, self._limits, True)
+            self.machine = build()
         except MachineError as error:
             _log.info("what plays without a circuit cannot be made ready: %s", error)
             return
         if before is not None:
             before.close()
 
+    def _prolog(self) -> Machine:
+        return _prolog(self._program, self._limits, True)
 
-def _cached_relational(program: Program, limits: Limits, ready: bool) -> Machine:
-    """Raises also where machine code would have to be compiled, which takes long."""
-    demand_compiler()
-    from ggp.machine.relational.playout_kernels import KERNELS
+    def _relational(self) -> Machine:
+        demand_compiler()
+        from ggp.machine.relational.playout_kernels import KERNELS
 
-    if not all(kernel.is_cached for kernel in KERNELS):
-        raise MachineError("machine code for it is not in the cache")
-    return _relational(program, limits, ready)
+        if not all(kernel.is_cached for kernel in KERNELS):
+            raise MachineError("machine code for it is not in the cache")
+        return _relational(self._program, self._limits, True, self._check)
 
 
 def tell_moves(machine: Machine, program: Program, limits: Limits | None = None) -> Machine:

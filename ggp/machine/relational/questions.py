@@ -86,6 +86,7 @@ class Questions:
         room = self._room
         room.memory.counts[OUT] = 0
         while not is_over():
+            room.meanwhile()
             ended = play_out(room.memory, batch, match, max_steps, self.budget, SLICE)
             if ended == DONE:
                 break
@@ -117,6 +118,7 @@ class Questions:
         batch, lane = self._batch(states, parts), 0
         self._room.memory.counts[OUT] = 0
         while lane < len(states):
+            self._room.meanwhile()
             lane, ended = ask(batch, lane)
             if ended not in (DONE, PAUSED):
                 self._room.grow(ended, doing)

@@ -7,7 +7,7 @@ kernels do so for all states of a batch, and for whole playouts, in one call.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -58,6 +58,7 @@ class RelationalMachine:
         program: normalised rules.
         limits: bounds on each question about a state, and on what is kept.
         game: the same rules, compiled, if they are; states are shared with other machines of it.
+        meanwhile: called again and again while they are compiled; what it raises ends that.
 
     Attributes:
         growing: held while kernels run.
@@ -72,7 +73,11 @@ class RelationalMachine:
     goal_range = (0.0, 100.0)
 
     def __init__(
-        self, program: Program, limits: Limits | None = None, game: RelationalGame | None = None
+        self,
+        program: Program,
+        limits: Limits | None = None,
+        game: RelationalGame | None = None,
+        meanwhile: Callable[[], None] | None = None,
     ) -> None:
         self.roles = program.roles
         self.random_role = program.roles.index(RANDOM) if RANDOM in program.roles else None
@@ -81,7 +86,7 @@ class RelationalMachine:
         limits = limits or Limits()
         self.threads = limits.threads
         try:
-            game = game or RelationalGame(program, limits)
+            game = game or RelationalGame(program, limits, meanwhile)
         except ReasonerLimitError as error:
             raise error.because(self._growth) from None
         self._game: RelationalGame | None = game

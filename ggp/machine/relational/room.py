@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NoReturn
 
 import numpy as np
@@ -56,10 +57,12 @@ class Room:
     Attributes:
         memory: what kernels are given. Another one when something has grown.
         term_size: functions in one term.
+        meanwhile: called whenever kernels come back; what it raises ends what was asked.
     """
 
     def __init__(self, limits: Limits, *, grows: bool) -> None:
         self._limits = limits
+        self.meanwhile: Callable[[], None] = _nothing
         self.term_size = limits.term_size if grows else UNBOUNDED
         counts = np.zeros(NUM_COUNTS, dtype=np.int64)
         counts[ENOUGH] = UNBOUNDED
@@ -146,6 +149,10 @@ class Room:
         if failed == TOO_LARGE_ANSWER:
             raise ReasonerLimitError("words of terms at once", limits.answer_size, doing)
         raise ReasonerLimitError("inferences", limits.inferences, doing)
+
+
+def _nothing() -> None:
+    """Nothing has to be done meanwhile."""
 
 
 def _bytes_of(memory: Memory) -> int:

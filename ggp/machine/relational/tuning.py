@@ -185,6 +185,7 @@ class Tuner:
         return None
 
     def _compile(self, statistics: Statistics) -> Compiled:
+        self._room.meanwhile()
         compiled = Compiled(self._rules, self._terms, statistics, self._roots)
         recurring(compiled)
         return compiled
