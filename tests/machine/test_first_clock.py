@@ -78,6 +78,14 @@ def test_nobody_waits_for_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
     assert built(normalize(parse(poker())), lambda: False)[0] == "prolog"
 
 
+def test_who_asks_while_rules_are_compiled_gets_what_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jit.Kernel, "is_cached", True)
+    answers = iter([False])
+    assert built(load("kuhn_poker"), lambda: next(answers, True))[0] == "prolog"
+
+
 def test_rules_that_kernels_cannot_interpret_are_played_on_prolog(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
