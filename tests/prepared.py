@@ -55,6 +55,7 @@ def compile_kernels() -> None:
         build_machine(load_program(game), "propnet", ready=True)
         for spec in PLAYERS:
             ggp.play_match(game, {"xplayer": spec, "oplayer": "random"})
+    build_machine(load_program("tic_tac_toe"), "relational", ready=True)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -23,10 +25,14 @@ from ggp.machine.spiel.games import PREFIX, SpielProgram
 
 if TYPE_CHECKING:
     from ggp.machine.prolog.prolog_machine import PrologMachine
+    from ggp.machine.propnet.build.child import Meanwhile
     from ggp.machine.propnet.build.circuit_file import Built
     from ggp.machine.propnet.build.circuits import Foreseen
 
 _log = logging.getLogger(__name__)
+
+_SOON_S = 1.0
+"""Most rules are ground by then."""
 
 MORE_SECONDS = 4
 """How many times longer to ground rules, in the advice given where that took too long."""
@@ -38,11 +44,13 @@ def _prolog(program: Program, limits: Limits, ready: bool) -> PrologMachine:
     return PrologMachine(program, limits)
 
 
-def _relational(program: Program, limits: Limits, ready: bool) -> Machine:
+def _relational(
+    program: Program, limits: Limits, ready: bool, meanwhile: Callable[[], None] | None = None
+) -> Machine:
     demand_compiler()
     from ggp.machine.relational.relational_machine import RelationalMachine
 
-    machine = RelationalMachine(program, limits)
+    machine = RelationalMachine(program, limits, meanwhile=meanwhile)
     if ready:
         machine.warm_up()
     return machine
@@ -54,7 +62,7 @@ def _propnet(
     ready: bool,
     *,
     foreseen: Foreseen | None = None,
-    meanwhile: Callable[[], None] | None = None,
+    meanwhile: Meanwhile | None = None,
 ) -> Machine:
     demand_compiler()
     try:
@@ -114,20 +122,34 @@ def _auto(program: Program, limits: Limits, ready: bool) -> Machine:
 def _instead(
     program: Program, limits: Limits, cause: MachineError, made: Machine | None = None
 ) -> Machine:
-    """A Prolog machine, unless there is one, in place of a fast one that cannot be built."""
-    _log.warning(
-        "%s runs on Prolog, which is slower: %s; %s",
-        *(program.source.name, cause, _advice(cause)),
-    )
+    """A machine without a circuit, unless there is one, in place of one that cannot be built."""
     try:
-        return made or _prolog(program, limits, True)
+        machine = made or _without_circuit(program, limits)
     except BackendUnavailableError as error:
         raise BackendUnavailableError(error.tool, f"{error.hint}; and {cause}") from error
+    _log.warning(
+        "%s runs %s, which is slower: %s; %s",
+        *(program.source.name, _PLAYED[machine.backend], cause, _advice(cause, machine.backend)),
+    )
+    return machine
 
 
-def _advice(error: MachineError) -> str:
-    """What to do about a fast backend that cannot be built."""
-    advice = "`--backend prolog` does not try anything else"
+def _without_circuit(program: Program, limits: Limits) -> Machine:
+    """The faster one of the machines that need none, on Prolog where it cannot be built."""
+    try:
+        return _relational(program, limits, True)
+    except MachineError as error:
+        _log.info("%s is not interpreted by kernels: %s", program.source.name, error)
+        return _prolog(program, limits, True)
+
+
+_PLAYED = {"relational": "without a circuit", "prolog": "on Prolog"}
+"""How to say what a game is played on."""
+
+
+def _advice(error: MachineError, backend: str) -> str:
+    """What to do about a fast backend that cannot be built; another one is used instead."""
+    advice = f"`--backend {backend}` does not try anything else"
     if isinstance(error, ReasonerLimitError) and error.limit in ("seconds", WAITING):
         more = MORE_SECONDS * error.reached / (PATIENCE if error.limit == WAITING else 1)
         return f"`--grounding-seconds {more:g}` tries for longer, {advice}"
@@ -141,9 +163,8 @@ BACKENDS: Mapping[str, Callable[[Program, Limits, bool], Machine]] = {
     "prolog": _prolog,
     "openspiel": _openspiel,
 }
-"""How to build a machine, by the name `--backend` takes. For rulesheets `auto` takes propnet, or
-prolog where there can be no circuit; relational must be asked for. Games of OpenSpiel have one
-backend only."""
+"""How to build a machine, by the name `--backend` takes. For rulesheets `auto` takes the first of
+propnet, relational and prolog that can be built. Games of OpenSpiel have one backend only."""
 
 _READS_RULES = ("propnet", "relational", "prolog")
 
@@ -184,10 +205,10 @@ def build_by_the_first_clock(
     is_asked: Callable[[], bool],
     foreseen: Foreseen | None = None,
 ) -> Machine:
-    """The fast machine if it is there when somebody asks for a move, else a Prolog machine.
+    """The fast machine if it is there when somebody asks for a move, else one without a circuit.
 
-    That is made beside it, while the rules are ground. So nobody waits for rules that cannot be
-    ground, and who asks early is answered by what is there.
+    That is made beside it, while the rules are ground: first on Prolog, which is there at once. So
+    nobody waits for rules that cannot be ground, and who asks early is answered by what is there.
 
     Args:
         program: normalised rules.
@@ -203,26 +224,38 @@ def build_by_the_first_clock(
     try:
         machine = _propnet(program, limits, True, foreseen=foreseen, meanwhile=beside.look)
     except _Asked:
-        _log.warning("%s is played on Prolog: its rules are not ground yet", program.source.name)
         assert beside.machine is not None
+        _say_why(program, beside.machine, "its rules are not ground yet")
         return beside.machine
     except MachineError as error:
-        return _instead(program, limits, error, beside.machine)
+        return _instead(program, limits, error, beside.best())
     if beside.machine is None:
         return machine
     if is_asked():
-        _log.warning("%s is played on Prolog: its circuit came too late", program.source.name)
+        _say_why(program, beside.machine, "its circuit came too late")
         return beside.machine
     beside.machine.close()
     return machine
+
+
+def _say_why(program: Program, machine: Machine, why: str) -> None:
+    name = program.source.name
+    _log.warning("%s is played %s: %s", name, _PLAYED[machine.backend], why)
 
 
 class _Asked(Exception):
     """Somebody waits for a move."""
 
 
+class _Ground(Exception):
+    """The rules are ground, or cannot be: what is made beside that need not go on."""
+
+
 class _Beside:
-    """A Prolog machine that is made while rules are ground.
+    """A machine without a circuit that is made while rules are ground.
+
+    First it is made on Prolog, which is there at once. If grounding takes longer, a faster one
+    takes its place, if that needs no machine code to be compiled.
 
     Args:
         program: normalised rules.
@@ -235,19 +268,63 @@ class _Beside:
 
     def __init__(self, program: Program, limits: Limits, is_asked: Callable[[], bool]) -> None:
         self._program, self._limits, self._is_asked = program, limits, is_asked
-        self._tried = False
-        self.machine: PrologMachine | None = None
+        self._began_s = time.monotonic()
+        self._tried_prolog = self._tried_faster = False
+        self.machine: Machine | None = None
 
-    def look(self) -> None:
-        """Make it, the first time; raise if it is to be played on."""
-        if not self._tried:
-            self._tried = True
-            try:
-                self.machine = _prolog(self._program, self._limits, True)
-            except MachineError as error:
-                _log.info("Prolog cannot be made ready: %s", error)
+    def look(self, is_ground: Callable[[], bool]) -> None:
+        """Make what is to be made next; raise if it is to be played on."""
+        if not self._tried_prolog:
+            self._make_prolog()
+        elif time.monotonic() - self._began_s > _SOON_S:
+            with suppress(_Ground):
+                self._make_faster(is_ground)
+        self._check()
+
+    def best(self) -> Machine | None:
+        """The best there is, or can be made before anybody asks, where rules cannot be ground."""
+        if not self._tried_prolog:
+            self._make_prolog()
+        with suppress(_Asked):
+            self._make_faster(lambda: False)
+        return self.machine
+
+    def _make_prolog(self) -> None:
+        self._tried_prolog = True
+        self._make(lambda: _prolog(self._program, self._limits, True))
+
+    def _make_faster(self, is_ground: Callable[[], bool]) -> None:
+        def go_on() -> None:
+            self._check()
+            if is_ground():
+                raise _Ground
+
+        if not self._tried_faster:
+            self._check()
+            self._make(lambda: self._relational(go_on))
+            self._tried_faster = True
+
+    def _check(self) -> None:
         if self.machine is not None and self._is_asked():
             raise _Asked
+
+    def _make(self, build: Callable[[], Machine]) -> None:
+        before = self.machine
+        try:
+            self.machine = build()
+        except MachineError as error:
+            _log.info("what plays without a circuit cannot be made ready: %s", error)
+            return
+        if before is not None:
+            before.close()
+
+    def _relational(self, go_on: Callable[[], None]) -> Machine:
+        demand_compiler()
+        from ggp.machine.relational.playout_kernels import KERNELS
+
+        if not all(kernel.is_cached for kernel in KERNELS):
+            raise MachineError("machine code for it is not in the cache")
+        return _relational(self._program, self._limits, True, go_on)
 
 
 def tell_moves(machine: Machine, program: Program, limits: Limits | None = None) -> Machine:

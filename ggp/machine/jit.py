@@ -90,6 +90,18 @@ class Kernel(Generic[_P, _R]):
         self._spared += steps
         return True
 
+    @property
+    def is_cached(self) -> bool:
+        """Whether machine code of it is loaded or in the cache, for whatever arguments."""
+        dispatcher = self.dispatcher
+        if dispatcher.signatures:
+            return True
+        try:
+            return bool(dispatcher._cache._cache_file._load_index())
+        except Exception as error:  # as in `load_cached`; or there is no cache
+            _log.info("cached machine code is not found: %r", error)
+            return False
+
     def on_views(self, *args: _P.args, **kwargs: _P.kwargs) -> _R:
         """The function as it was written, with views of arrays, which Python reads several times
         as fast item by item. Not for kernels that count on numbers that overflow."""

@@ -25,8 +25,8 @@ FILES = (
     *(
         f"relational/{name}"
         for name in (
-            *("call_kernels", "evaluation", "play_kernels", "records", "row_kernels"),
-            "term_kernels",
+            *("call_kernels", "evaluation", "play_kernels", "playout_kernels"),
+            *("records", "row_kernels", "term_kernels"),
         )
     ),
     "../belief/completion_kernels",

@@ -124,8 +124,10 @@ def compile_all(player: str, backend: str) -> None:
         parse_spec = import_module("ggp.players").parse_spec
         # What a player lets play in its place depends on the game.
         specs = (player, *getattr(parse_spec(player).player, "PLAYS", ()))
-        for (rules, turn), spec in product(_FIRST_TURNS.items(), specs):
-            setup = Setup(rules, "xplayer", spec, backend, 0, _GROUNDING_S, _MEMORY_BYTES)
+        # A match may also be played without a circuit.
+        backends = (backend, "relational") if backend == "auto" else (backend,)
+        for (rules, turn), spec, name in product(_FIRST_TURNS.items(), specs, backends):
+            setup = Setup(rules, "xplayer", spec, name, 0, _GROUNDING_S, _MEMORY_BYTES)
             match = import_module("ggp.server.worker_match").WorkerMatch(_ignore, lambda: False)
             match.build(setup)
             with suppress(BackendUnavailableError):  # as in workers, no kernel is spared

@@ -137,7 +137,7 @@ def test_validate_warns_of_the_rule_that_explodes(tmp_path: Path) -> None:
 def test_info_names_the_rules_that_cannot_be_ground(tmp_path: Path) -> None:
     game = text_file(tmp_path, poker())
     found = json_of("info", game)
-    assert (found["backend"], found["expected_to_ground"]) == ("prolog", "no")
+    assert (found["backend"], found["expected_to_ground"]) == ("relational", "no")
     worst = found["costly_rules"][0]
     assert worst["rule"].startswith("(<= sorted ")
     assert poker().splitlines()[worst["line"] - 1].startswith("(<= sorted ")

@@ -10,13 +10,16 @@ from ggp.errors import BackendUnavailableError, ReasonerLimitError
 from ggp.gdl import parse
 from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import Program
-from ggp.machine import Limits, Machine, build
+from ggp.machine import Limits, Machine, build, jit
 from ggp.machine.build import build_by_the_first_clock
 from ggp.machine.propnet.build import circuits
 from ggp.machine.propnet.build.cache import DiskCache
 from ggp.machine.propnet.build.circuit_file import Built
 from ggp.machine.propnet.build.forecast import Forecast
+from ggp.machine.relational import compile
 from tests.support.hopeless import poker
+
+WITHOUT_CIRCUIT = ("prolog", "relational")
 
 
 @pytest.fixture(autouse=True)
@@ -57,28 +60,69 @@ def test_who_asks_a_moment_before_the_circuit_is_ready_gets_what_is_there(
         return found
 
     monkeypatch.setattr(circuits, "build", late)
-    assert built(load("kuhn_poker"), lambda: bool(asked))[0] == "prolog"
+    assert built(load("kuhn_poker"), lambda: bool(asked))[0] in WITHOUT_CIRCUIT
 
 
-def test_nobody_waits_for_hopeless_rules(caplog: pytest.LogCaptureFixture) -> None:
+def test_nobody_waits_for_hopeless_rules(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jit.Kernel, "is_cached", True)
     backend, seen = built(normalize(parse(poker())), lambda: False)
-    assert backend == "prolog"
+    assert backend == "relational"
     assert [forecast.verdict(Limits()) for forecast in seen] == ["no"]
     assert "(<= sorted " in caplog.text
 
 
-def test_without_prolog_whoever_asks_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_waits_for_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit.Kernel, "is_cached", False)
+    assert built(normalize(parse(poker())), lambda: False)[0] == "prolog"
+
+
+def test_who_asks_while_rules_are_compiled_gets_what_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jit.Kernel, "is_cached", True)
+    answers = iter([False, False])
+    assert built(normalize(parse(poker())), lambda: next(answers, True))[0] == "prolog"
+
+
+def test_rules_that_kernels_cannot_interpret_are_played_on_prolog(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jit.Kernel, "is_cached", True)
+    monkeypatch.setattr(compile, "MOST_OPS", 10)
+    assert built(normalize(parse(poker())), lambda: False)[0] == "prolog"
+
+
+def test_what_is_made_beside_is_given_up_when_the_circuit_is_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    begun: list[bool] = []
+
+    def endless(_: object, go_on: Callable[[], None]) -> Machine:
+        begun.append(True)
+        while True:
+            go_on()
+
+    monkeypatch.setattr(build._Beside, "_relational", endless)
+    monkeypatch.setattr(build, "_SOON_S", 0.0)
+    assert built(load("kuhn_poker"), lambda: False)[0] == "propnet"
+    assert begun
+
+
+def test_with_no_other_machine_whoever_asks_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(*_: object) -> Machine:
         raise BackendUnavailableError("SWI-Prolog", "install it")
 
-    monkeypatch.setattr(build, "_prolog", missing)
+    for name in ("_prolog", "_relational"):
+        monkeypatch.setattr(build, name, missing)
     assert built(load("kuhn_poker"), lambda: True)[0] == "propnet"
     with pytest.raises(BackendUnavailableError, match="ground rules"):
         build_by_the_first_clock(normalize(parse(poker())), Limits(), lambda: True)
 
 
 def test_what_is_called_meanwhile_ends_the_grounding() -> None:
-    def enough() -> None:
+    def enough(_: Callable[[], bool]) -> None:
         raise ReasonerLimitError("looks", 1, "waiting")
 
     with pytest.raises(ReasonerLimitError, match="looks"):

@@ -459,11 +459,13 @@ def test_rules_too_many_to_prove_may_be_few_to_ground(name: str) -> None:
     assert not machine.terminal(machine.initial(1)).any()
 
 
-def test_game_that_cannot_be_ground_runs_on_prolog(caplog: pytest.LogCaptureFixture) -> None:
+def test_game_that_cannot_be_ground_runs_without_a_circuit(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     rules = BASE + NEVER + GROWING["a term longer with every step"]
     machine = build_machine(normalize(parse(rules)), "auto", SMALL)
-    assert machine.backend == "prolog"
-    assert "runs on Prolog, which is slower: grounding the rules " in caplog.text
+    assert machine.backend == "relational"
+    assert "runs without a circuit, which is slower: grounding the rules " in caplog.text
     assert "passed the limit of " in caplog.text
     assert machine.legal(machine.initial(1), 0).counts.tolist() == [1]
 

@@ -184,12 +184,19 @@ def test_only_a_machine_that_must_be_ready_calls_all_kernels(
     assert warmed == ["propnet"]
 
 
-def test_warming_up_calls_every_kernel_of_the_machine() -> None:
+@pytest.mark.parametrize(
+    ("game", "backend", "others"),
+    # Large circuits are laid out by kernels, which have done their work then.
+    [
+        ("kuhn_poker", "propnet", "cones fusing order layout phases reach"),
+        ("breakthrough", "relational", "row_kernels"),
+    ],
+)
+def test_warming_up_calls_every_kernel_of_the_machine(game: str, backend: str, others: str) -> None:
     program = (
         "from ggp.gdl.normalize import load; from ggp.machine import build_machine, jit\n"
-        "build_machine(load('kuhn_poker'), 'propnet', ready=True)\n"
-        # Large circuits are laid out by kernels, which have done their work then.
-        "modules = 'cones fusing order layout phases reach'.split()\n"
+        f"build_machine(load('{game}'), '{backend}', ready=True)\n"
+        f"modules = '{others}'.split()\n"
         "found = [each for each in jit._kernels if each.__module__.split('.')[-1] not in modules]\n"
         "print(*(each.__name__ for each in found if not each.dispatcher.signatures))"
     )

@@ -37,8 +37,6 @@ from ggp.machine.relational.records import (
     NUM_REGISTERS,
     OPEN,
     PROCEDURE,
-    ROUND,
-    ROUND_OF,
     STATUS,
     STEPS,
     WAITING,
@@ -163,7 +161,6 @@ def open_frame(m: Memory, depth: int, entry: int, procedure: int, base: int) -> 
             m.stack.registers[base + i] = calls.known[first + i]
         calls.entries[entry, STATUS] = OPEN
         calls.entries[entry, DEPTH] = depth
-        calls.entries[entry, ROUND_OF] = m.counts[ROUND]
         if m.counts[COUNTING] != 0:
             m.statistics[procedure, EVALUATED] += 1
 
@@ -172,20 +169,22 @@ def open_frame(m: Memory, depth: int, entry: int, procedure: int, base: int) -> 
 def rely_on(m: Memory, depth: int, entry: int, added: int, scanning: bool) -> bool:
     """Note that a frame is to use the answers so far of a call; False if it must be evaluated.
 
-    That is so of a call that is open, and of one that waits for one that is: when that is done, it
-    is evaluated again if there were new answers after it was first relied on (`F_ASKED`). A frame
-    that goes through its own answers sees those that come meanwhile.
+    Answers so far are used of a call that is open, and of one that waits for one that is. When that
+    is done, it is evaluated again if there were new answers after it was first relied on: `F_ASKED`
+    is one more than their number then. A frame that goes through its own answers sees those that
+    come meanwhile; until it is through, the number is negative.
     """
     frames, entries = m.stack.frames, m.calls.entries
     status = entries[entry, STATUS]
     if status == OPEN:
         leader = entries[entry, DEPTH]
         asked = frames[leader, F_ASKED]
-        if scanning and leader == depth and asked == 0:
-            frames[leader, F_ASKED] = -1
-        elif asked <= 0:
-            frames[leader, F_ASKED] = added + 1
-    elif status == WAITING and entries[entry, ROUND_OF] == m.counts[ROUND]:
+        if asked < 0:
+            frames[leader, F_ASKED] = -asked
+        elif asked == 0:
+            is_own = scanning and leader == depth
+            frames[leader, F_ASKED] = -added - 1 if is_own else added + 1
+    elif status == WAITING:
         leader = entries[entry, LEADER]
     else:
         return bool(status == COMPLETE)
@@ -195,21 +194,26 @@ def rely_on(m: Memory, depth: int, entry: int, added: int, scanning: bool) -> bo
 
 
 @inlined
-def complete(m: Memory, depth: int, entry: int) -> None:
-    """Nothing can change the answers of a call any more, nor of those that waited for it."""
+def _end_waiting(m: Memory, depth: int, status: int) -> None:
+    """The calls that wait for a frame: they are `COMPLETE`, or `NEW` where they must be evaluated
+    again when they are asked; their answers stay."""
     first = m.stack.frames[depth, F_GROUP]
     for i in range(first, m.counts[GROUP]):
-        m.calls.entries[m.stack.group[i], STATUS] = COMPLETE
+        m.calls.entries[m.stack.group[i], STATUS] = status
     m.counts[GROUP] = first
+
+
+@inlined
+def complete(m: Memory, depth: int, entry: int) -> None:
+    """Nothing can change the answers of a call any more, nor of those that waited for it."""
+    _end_waiting(m, depth, COMPLETE)
     m.calls.entries[entry, STATUS] = COMPLETE
 
 
 @inlined
 def hold(m: Memory, depth: int, entry: int) -> None:
     """A call holds, whatever is still open; what waited for it is evaluated when asked again."""
-    if m.counts[GROUP] > m.stack.frames[depth, F_GROUP]:
-        m.counts[GROUP] = m.stack.frames[depth, F_GROUP]
-        m.counts[ROUND] += 1
+    _end_waiting(m, depth, NEW)
     m.calls.entries[entry, STATUS] = COMPLETE
 
 
@@ -225,13 +229,10 @@ def close_frame(m: Memory, depth: int, entry: int, added: int) -> int:
     """
     frames, entries, group = m.stack.frames, m.calls.entries, m.stack.group
     leader, asked = frames[depth, F_LEADER], frames[depth, F_ASKED]
-    if asked < 0:
-        asked = 1  # it did not go through all of its own answers: any may be new
+    asked = abs(asked)  # where it did not go through all of its own answers, later ones are new
     if leader >= depth:
         if asked > 0 and added >= asked:
-            m.counts[ROUND] += 1
-            m.counts[GROUP] = frames[depth, F_GROUP]
-            entries[entry, ROUND_OF] = m.counts[ROUND]
+            _end_waiting(m, depth, NEW)
             frames[depth, F_RULE] = m.code.procedures[frames[depth, F_PROCEDURE], FIRST_RULE] - 1
             frames[depth, F_ASKED] = added + 1
             return AGAIN
@@ -245,8 +246,9 @@ def close_frame(m: Memory, depth: int, entry: int, added: int) -> int:
     # What waited for this call waits for its leader now, and so does what it has missed.
     for i in range(frames[depth, F_GROUP], m.counts[GROUP]):
         entries[group[i], LEADER] = leader
-    if asked > 0 and (frames[leader, F_ASKED] <= 0 or frames[leader, F_ASKED] > asked):
-        frames[leader, F_ASKED] = asked
+    if asked > 0:
+        before = abs(frames[leader, F_ASKED])
+        frames[leader, F_ASKED] = asked if before == 0 else min(before, asked)
     if frames[depth - 1, F_LEADER] > leader:
         frames[depth - 1, F_LEADER] = leader
     return CLOSED

@@ -200,7 +200,7 @@ def solve(m: Memory, root: int) -> int:
             if kind == EACH_ANSWER:
                 called = int(registers[place + 1])
                 found = _next_answer(m, pc, base, called, int(registers[place]))
-                if found < 0 and called == entry and frames[depth, F_ASKED] == -1:
+                if found < 0 and called == entry and frames[depth, F_ASKED] < 0:
                     frames[depth, F_ASKED] = added + 1
             elif kind == EACH_FACT:
                 found = _next_row(m, m.facts, pc, base, int(registers[place]))
@@ -262,7 +262,7 @@ def solve(m: Memory, root: int) -> int:
                     base, entry, procedure, mode = next_base, called, callee, _NEXT_RULE
                     continue
             good = holds if called < 0 else entries[called, FIRST_ANSWER] >= 0
-            if not good and called == entry and frames[depth, F_ASKED] == -1:
+            if not good and called == entry and frames[depth, F_ASKED] < 0:
                 frames[depth, F_ASKED] = added + 1
             if kind == PROVE:
                 good = good != (code.ops[pc, EXTRA] != 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import RLock
 
 import numpy as np
@@ -40,6 +41,7 @@ class RelationalGame:
     Args:
         program: normalised rules.
         limits: of steps, bytes, and sizes of terms.
+        meanwhile: called again and again; what it raises ends this.
 
     Attributes:
         terms: by number.
@@ -53,10 +55,14 @@ class RelationalGame:
         UnsupportedRulesError: the rules cannot be compiled.
     """
 
-    def __init__(self, program: Program, limits: Limits) -> None:
+    def __init__(
+        self, program: Program, limits: Limits, meanwhile: Callable[[], None] | None = None
+    ) -> None:
         self.lock = RLock()
         grows = terms_grow(program.rules, MAX_UNCHECKED_DEPTH)
         self.room = Room(limits, grows=grows)
+        afterwards = self.room.meanwhile
+        self.room.meanwhile = meanwhile or afterwards
         self.terms = TermTable(self.room)
         roles = [self.terms.number(Symbol(role)) for role in program.roles]
         self.questions = Questions(self.room, np.array(roles, dtype=np.int32))
@@ -69,6 +75,7 @@ class RelationalGame:
         rules.answer_roots()
         tuner = Tuner(rules, self.terms, self.room, self.questions, _ROOTS, self.initial)
         tuner.tune()
+        self.room.meanwhile = afterwards
 
     def _state(self, fluents: State) -> State:
         """The state of fluents given as terms."""

@@ -1,15 +1,13 @@
-"""Questions about states, steps and playouts, for many states in one call.
+"""Questions about states, and steps, for many states in one call.
 
 Every kernel begins at the lane it is told and says where it stopped and why. So what is full can
-grow, and nothing that is done is done again. Playouts also stop between two joint moves when they
-have worked for a while (`PAUSED`), so that whoever called can look at a clock.
+grow, and nothing that is done is done again. Kernels also stop when they have worked for a while
+(`PAUSED`), so that whoever called can look at a clock.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
-
-import numpy as np
 
 from ggp.machine.jit import by_reference, inlined, kernel
 from ggp.machine.relational.call_kernels import entry_for
@@ -19,7 +17,6 @@ from ggp.machine.relational.records import (
     DONE,
     FIRST_ANSWER,
     FULL_OUT,
-    FULL_STATE,
     I32,
     I64,
     MOST_STEPS,
@@ -37,9 +34,6 @@ from ggp.machine.relational.term_kernels import collect_if_many, show, sort_by_k
 
 TERMINAL_ROOT, LEGAL_ROOT, NEXT_ROOT, GOAL_ROOT, SEES_ROOT, IS_LEGAL_ROOT = range(6)
 """Procedures that are asked for from outside, in this order."""
-
-# Entries of `Match.progress`.
-LANE, TURN, FLUENTS, RANDOM_STATE, IS_ON = range(5)
 
 
 @by_reference
@@ -59,33 +53,14 @@ class Batch(NamedTuple):
     work: I32
 
 
-@by_reference
-class Match(NamedTuple):
-    """A playout for each lane of a batch.
-
-    Attributes:
-        seeds: `[L]`.
-        steps: `[L]` joint moves made.
-        ended: `[L]` whether a terminal state was reached.
-        progress: see `LANE`: of the playout in work.
-        chosen: `[R]` scratch.
-    """
-
-    seeds: I64
-    steps: I64
-    ended: I64
-    progress: I64
-    chosen: I32
-
-
 @inlined
-def _begin(m: Memory, budget: int) -> None:
+def begin(m: Memory, budget: int) -> None:
     """Let the next question about a state take so many steps."""
     m.counts[MOST_STEPS] = m.counts[STEPS] + budget
 
 
 @inlined
-def _ask(m: Memory, root: int, first: int, second: int) -> int:
+def ask(m: Memory, root: int, first: int, second: int) -> int:
     """The evaluated entry of a procedure whose known arguments are these terms, or what ran out.
 
     The first operands of every game are the registers 0 and 1.
@@ -100,7 +75,7 @@ def _ask(m: Memory, root: int, first: int, second: int) -> int:
 
 
 @inlined
-def _holds(m: Memory, entry: int) -> bool:
+def holds(m: Memory, entry: int) -> bool:
     return bool(m.calls.entries[entry, FIRST_ANSWER] >= 0)
 
 
@@ -115,7 +90,7 @@ def _read_state(m: Memory, batch: Batch, lane: int) -> int:
 
 
 @inlined
-def _tell(m: Memory, entry: int, sort: bool) -> int:
+def tell(m: Memory, entry: int, sort: bool) -> int:
     """Write the names of the terms of all answers."""
     calls, terms, out = m.calls, m.terms, m.out
     num = m.code.procedures[calls.entries[entry, PROCEDURE], NUM_FOUND]
@@ -145,24 +120,24 @@ def _answer_lane(
     m: Memory, batch: Batch, lane: int, root: int, role: int, move: int, budget: int
 ) -> int:
     """What `answer` does for one lane."""
-    _begin(m, budget)
+    begin(m, budget)
     failed = _read_state(m, batch, lane)
     if failed != DONE:
         return failed
     if root in (LEGAL_ROOT, IS_LEGAL_ROOT):
-        over = _ask(m, m.code.roots[TERMINAL_ROOT], 0, 0)
+        over = ask(m, m.code.roots[TERMINAL_ROOT], 0, 0)
         if over < 0:
             return over
-        if _holds(m, over):
+        if holds(m, over):
             return DONE
     first = batch.roles[role] if role >= 0 else 0
     second = m.terms.shown[move] if move >= 0 else 0
-    entry = _ask(m, m.code.roots[root], first, second)
+    entry = ask(m, m.code.roots[root], first, second)
     if entry < 0:
         return entry
     if m.code.procedures[m.code.roots[root], NUM_FOUND] > 0:
-        return _tell(m, entry, root != GOAL_ROOT)
-    if _holds(m, entry):
+        return tell(m, entry, root != GOAL_ROOT)
+    if holds(m, entry):
         if m.counts[OUT] >= len(m.out):
             return FULL_OUT
         m.out[m.counts[OUT]] = 0
@@ -203,7 +178,7 @@ def answer(
 @inlined
 def _step_lane(m: Memory, batch: Batch, joint: I32, lane: int, sees: bool, budget: int) -> int:
     """What `advance` does for one lane."""
-    _begin(m, budget)
+    begin(m, budget)
     failed = _read_state(m, batch, lane)
     if failed != DONE:
         return failed
@@ -215,10 +190,10 @@ def _step_lane(m: Memory, batch: Batch, joint: I32, lane: int, sees: bool, budge
     parts = 1 + (num_roles if sees else 0)
     for part in range(parts):
         root = m.code.roots[NEXT_ROOT if part == 0 else SEES_ROOT]
-        entry = _ask(m, root, batch.roles[part - 1] if part else 0, 0)
+        entry = ask(m, root, batch.roles[part - 1] if part else 0, 0)
         if entry < 0:
             return entry
-        failed = _tell(m, entry, True)
+        failed = tell(m, entry, True)
         if failed != DONE:
             return failed
         batch.ends[lane * parts + part] = m.counts[OUT]
@@ -246,141 +221,6 @@ def advance(
     return lane, DONE
 
 
-@inlined
-def _draw(state: np.uint64) -> np.uint64:
-    """The next state of a generator (Marsaglia's xorshift with 64 bits)."""
-    state ^= state << np.uint64(13)
-    state ^= state >> np.uint64(7)
-    return state ^ (state << np.uint64(17))
-
-
-@inlined
-def _choose(m: Memory, batch: Batch, match: Match) -> int:
-    """A legal move for each role, or `PAUSED` if one has none; the state must be loaded."""
-    entries, answers = m.calls.entries, m.calls.answers
-    state = np.uint64(match.progress[RANDOM_STATE])
-    for role in range(len(batch.roles)):
-        entry = _ask(m, m.code.roots[LEGAL_ROOT], batch.roles[role], 0)
-        if entry < 0:
-            return entry
-        count = entries[entry, NUM_ANSWERS]
-        if count == 0:
-            return PAUSED
-        state = _draw(state)
-        place = entries[entry, FIRST_ANSWER]
-        for _ in range(np.int64((state >> np.uint64(11)) % np.uint64(count))):
-            place = answers[place]
-        match.chosen[role] = answers[place + 1]
-    match.progress[RANDOM_STATE] = np.int64(state)
-    return DONE
-
-
-@inlined
-def _tell_goals(m: Memory, batch: Batch) -> int:
-    """For each role how many numbers follow, and pairs of rank and value."""
-    for role in range(len(batch.roles)):
-        entry = _ask(m, m.code.roots[GOAL_ROOT], batch.roles[role], 0)
-        if entry < 0:
-            return entry
-        if m.counts[OUT] >= len(m.out):
-            return FULL_OUT
-        place = m.counts[OUT]
-        m.counts[OUT] += 1
-        failed = _tell(m, entry, False)
-        if failed != DONE:
-            return failed
-        m.out[place] = m.counts[OUT] - place - 1
-    return DONE
-
-
-@inlined
-def _turn(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int) -> int:
-    """One joint move of the playout in work; ends it (`IS_ON`) where there is none."""
-    progress = match.progress
-    lane = progress[LANE]
-    _begin(m, budget)
-    collect_if_many(m.terms, batch.work, progress[FLUENTS])
-    failed = load(m, batch.work, 0, progress[FLUENTS])
-    if failed != DONE:
-        return failed
-    entry = _ask(m, m.code.roots[TERMINAL_ROOT], 0, 0)
-    if entry < 0:
-        return entry
-    if _holds(m, entry):
-        before = m.counts[OUT]
-        failed = _tell_goals(m, batch)
-        if failed != DONE:
-            m.counts[OUT] = before
-            return failed
-        match.ended[lane] = 1
-    if match.ended[lane] == 1 or progress[TURN] >= max_steps:
-        progress[IS_ON] = 0
-        return DONE
-    before_draw = progress[RANDOM_STATE]
-    failed = _choose(m, batch, match)
-    if failed == PAUSED:
-        progress[IS_ON] = 0
-        return DONE
-    if failed == DONE:
-        failed = _follow(m, batch, match)
-    if failed != DONE:
-        progress[RANDOM_STATE] = before_draw
-    return failed
-
-
-@inlined
-def _follow(m: Memory, batch: Batch, match: Match) -> int:
-    """Make the moves that were chosen."""
-    for role in range(len(batch.roles)):
-        failed = add_move(m, batch.roles[role], match.chosen[role])
-        if failed != DONE:
-            return failed
-    entry = _ask(m, m.code.roots[NEXT_ROOT], 0, 0)
-    if entry < 0:
-        return entry
-    num = m.calls.entries[entry, NUM_ANSWERS]
-    if num > len(batch.work):
-        return FULL_STATE
-    place, size = m.calls.entries[entry, FIRST_ANSWER], 0
-    for i in range(num):
-        batch.work[i] = m.calls.answers[place + 1]
-        size += 2 * m.terms.sizes[batch.work[i]] - 1
-        place = m.calls.answers[place]
-    match.progress[FLUENTS] = num
-    match.progress[TURN] += 1
-    return DONE if size <= m.counts[ANSWER_SIZE] else TOO_LARGE_ANSWER
-
-
-@kernel
-def play_out(m: Memory, batch: Batch, match: Match, max_steps: int, budget: int, pause: int) -> int:
-    """Random playouts of all lanes from where they are, until `pause` steps were made.
-
-    Writes goals as `_tell_goals` does; `ends` says where those of each lane end.
-    Returns `DONE`, `PAUSED`, or what is full or too large.
-    """
-    progress = match.progress
-    until_steps = m.counts[STEPS] + pause
-    while progress[LANE] < len(batch.offsets) - 1:
-        lane = progress[LANE]
-        if progress[IS_ON] == 0:
-            start, end = batch.offsets[lane], batch.offsets[lane + 1]
-            for i in range(start, end):
-                batch.work[i - start] = m.terms.shown[batch.values[i]]
-            progress[FLUENTS], progress[TURN] = end - start, 0
-            progress[RANDOM_STATE] = match.seeds[lane]
-            progress[IS_ON] = 1
-        while progress[IS_ON] == 1:
-            failed = _turn(m, batch, match, max_steps, budget)
-            if failed != DONE:
-                return failed
-            if m.counts[STEPS] > until_steps and progress[IS_ON] == 1:
-                return PAUSED
-        match.steps[lane] = progress[TURN]
-        batch.ends[lane] = m.counts[OUT]
-        progress[LANE] = lane + 1
-    return DONE
-
-
 @kernel
 def find_all(m: Memory, procedure: int, budget: int, fresh: bool) -> int:
     """All answers of a procedure whose arguments are all to be found, as terms, in `Memory.out`.
@@ -392,9 +232,9 @@ def find_all(m: Memory, procedure: int, budget: int, fresh: bool) -> int:
         failed = load(m, m.out, 0, 0)
         if failed != DONE:
             return failed
-    _begin(m, budget)
+    begin(m, budget)
     m.counts[OUT] = 0
-    entry = _ask(m, procedure, 0, 0)
+    entry = ask(m, procedure, 0, 0)
     if entry < 0:
         return entry
     calls, num = m.calls, m.code.procedures[procedure, NUM_FOUND]
@@ -409,7 +249,3 @@ def find_all(m: Memory, procedure: int, budget: int, fresh: bool) -> int:
             m.counts[OUT] += 1
         place = calls.answers[place]
     return DONE
-
-
-KERNELS = (answer, advance, play_out, find_all)
-"""Those that take long to compile."""

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ggp.machine.arrays import offsets_of
 from ggp.machine.base import IntArray
-from ggp.machine.relational.play_kernels import LANE, Batch, Match, advance, answer, play_out
+from ggp.machine.relational.play_kernels import Batch, advance, answer
+from ggp.machine.relational.playout_kernels import LANE, Match, play_out
 from ggp.machine.relational.records import DONE, FULL_STATE, I32, OUT, PAUSED
 from ggp.machine.relational.room import Room
 
@@ -70,7 +71,7 @@ class Questions:
             is_over: whether to stop, asked now and then.
 
         Returns:
-            the playouts, and goals as `play_kernels.play_out` tells them; lanes that were not
+            the playouts, and goals as `playout_kernels.play_out` tells them; lanes that were not
             played, or not to the end, have none.
         """
         num = len(states)
@@ -85,6 +86,7 @@ class Questions:
         room = self._room
         room.memory.counts[OUT] = 0
         while not is_over():
+            room.meanwhile()
             ended = play_out(room.memory, batch, match, max_steps, self.budget, SLICE)
             if ended == DONE:
                 break
@@ -116,6 +118,7 @@ class Questions:
         batch, lane = self._batch(states, parts), 0
         self._room.memory.counts[OUT] = 0
         while lane < len(states):
+            self._room.meanwhile()
             lane, ended = ask(batch, lane)
             if ended not in (DONE, PAUSED):
                 self._room.grow(ended, doing)

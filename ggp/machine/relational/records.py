@@ -57,9 +57,7 @@ TERMS, ARGUMENTS, BASE, SHOWN, COLLECT_AT = range(5)
 ROWS, CELLS, LINKS, EPOCH = range(4)
 
 # Columns of `Calls.entries`, and entries of `Calls.used`.
-PROCEDURE, KNOWN_AT, FIRST_ANSWER, LAST_ANSWER, NUM_ANSWERS, STATUS, DEPTH, LEADER, ROUND_OF = (
-    range(9)
-)
+PROCEDURE, KNOWN_AT, FIRST_ANSWER, LAST_ANSWER, NUM_ANSWERS, STATUS, DEPTH, LEADER = range(8)
 ENTRIES, KNOWN, ANSWERS = range(3)
 
 NEW, OPEN, COMPLETE, WAITING = range(4)
@@ -69,8 +67,8 @@ NEW, OPEN, COMPLETE, WAITING = range(4)
 F_ENTRY, F_PROCEDURE, F_RULE, F_BASE, F_LEADER, F_GROUP, F_ASKED, F_STEPS = range(8)
 
 # Entries of `Memory.counts`.
-STEPS, MOST_STEPS, ROUND, GROUP, ENOUGH, COUNTING, WIDEST, TERM_SIZE, ANSWER_SIZE, OUT = range(10)
-NUM_COUNTS = 10
+STEPS, MOST_STEPS, GROUP, ENOUGH, COUNTING, WIDEST, TERM_SIZE, ANSWER_SIZE, OUT = range(9)
+NUM_COUNTS = 9
 
 # Columns of `Memory.statistics`.
 ASKED, EVALUATED, STEPS_TAKEN, ANSWERS_FOUND = range(4)
@@ -169,7 +167,7 @@ class Calls(NamedTuple):
     """Calls of one state.
 
     Attributes:
-        entries: `[E, 9]` see `PROCEDURE`.
+        entries: `[E, 8]` see `PROCEDURE`.
         known: their known arguments.
         slots: `[S, 2]` epoch and entry.
         answers: the place of the next one of the same call or -1, then the terms.

@@ -7,12 +7,10 @@ kernels do so for all states of a batch, and for whole playouts, in one call.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ggp.clocks import TellsTime
 from ggp.errors import GDLError, MachineError, NoLegalMoveError, ReasonerLimitError
@@ -21,6 +19,7 @@ from ggp.gdl.program import RANDOM, Program, value_order
 from ggp.gdl.telling import told_by
 from ggp.gdl.terms import Term, variables
 from ggp.gdl.what_grows import told_growth
+from ggp.machine.arrays import first_seen
 from ggp.machine.base import (
     DEFAULT_MAX_STEPS,
     BoolArray,
@@ -35,6 +34,7 @@ from ggp.machine.base import (
     even_chance,
 )
 from ggp.machine.goal_values import GoalValues
+from ggp.machine.jit import load_at_once
 from ggp.machine.joint_percepts import JointMovesTold, JointPercepts
 from ggp.machine.percept_table import PerceptTable
 from ggp.machine.relational.game import RelationalGame
@@ -47,23 +47,8 @@ from ggp.machine.relational.play_kernels import (
 from ggp.machine.relational.questions import State
 from ggp.machine.relational.records import ENOUGH, FULL_TERMS, I32, SHOWN
 from ggp.machine.relational.room import UNBOUNDED
+from ggp.machine.relational.states import RelationalStates, lists_of
 from ggp.machine.threads import made_once
-
-
-class RelationalStates:
-    """A batch of states, each an array of fluents."""
-
-    __slots__ = ("game", "lanes")
-
-    def __init__(self, game: RelationalGame, lanes: Sequence[State]) -> None:
-        self.game, self.lanes = game, lanes
-
-    def __len__(self) -> int:
-        return len(self.lanes)
-
-    def take(self, lanes: IntArray) -> RelationalStates:
-        """The lanes with these indices, in this order, repeats allowed."""
-        return RelationalStates(self.game, [self.lanes[i] for i in lanes.tolist()])
 
 
 class RelationalMachine:
@@ -73,6 +58,7 @@ class RelationalMachine:
         program: normalised rules.
         limits: bounds on each question about a state, and on what is kept.
         game: the same rules, compiled, if they are; states are shared with other machines of it.
+        meanwhile: called again and again while they are compiled; what it raises ends that.
 
     Attributes:
         growing: held while kernels run.
@@ -87,7 +73,11 @@ class RelationalMachine:
     goal_range = (0.0, 100.0)
 
     def __init__(
-        self, program: Program, limits: Limits | None = None, game: RelationalGame | None = None
+        self,
+        program: Program,
+        limits: Limits | None = None,
+        game: RelationalGame | None = None,
+        meanwhile: Callable[[], None] | None = None,
     ) -> None:
         self.roles = program.roles
         self.random_role = program.roles.index(RANDOM) if RANDOM in program.roles else None
@@ -96,7 +86,7 @@ class RelationalMachine:
         limits = limits or Limits()
         self.threads = limits.threads
         try:
-            game = game or RelationalGame(program, limits)
+            game = game or RelationalGame(program, limits, meanwhile)
         except ReasonerLimitError as error:
             raise error.because(self._growth) from None
         self._game: RelationalGame | None = game
@@ -155,7 +145,7 @@ class RelationalMachine:
         columns = []
         for role in range(len(self.roles)):
             offsets, found = self._answers(states, GOAL_ROOT, "goal", role)
-            columns.append([self._goal_order(x) for x in _lists(offsets, found)])
+            columns.append([self._goal_order(x) for x in lists_of(offsets, found)])
         return list(zip(*columns, strict=True))
 
     def legal(self, states: States, role: int, *, allow_stuck: bool = False) -> Ragged:
@@ -192,7 +182,7 @@ class RelationalMachine:
         sees = self._program.is_gdl2
         with self._at_work() as game:
             offsets, found = game.questions.steps(lanes, joint.astype(np.int32), sees)
-        lists = _lists(offsets, found)
+        lists = lists_of(offsets, found)
         parts = 1 + sees * len(self.roles)
         successors = RelationalStates(self.game, lists[::parts])
         if not sees:
@@ -273,6 +263,8 @@ class RelationalMachine:
 
     def warm_up(self) -> None:
         """Load or compile all kernels, so that no later call waits for that."""
+        load_at_once()
+        first_seen(np.zeros((1, 1), dtype=np.int64))
         with self._at_work() as game:
             # All others were called when the game was compiled.
             game.room.grow(FULL_TERMS, "warming up")
@@ -357,7 +349,7 @@ class RelationalMachine:
         return tuple(value for _, value in pairs)
 
     def _settled(self, told: I32) -> FloatArray:
-        """`[R]` goal values at the end of a playout, see `play_kernels`."""
+        """`[R]` goal values at the end of a playout, see `playout_kernels`."""
         values, at = [], 0
         for role in range(len(self.roles)):
             num = int(told[at])
@@ -374,8 +366,3 @@ class RelationalMachine:
             if len(stuck):
                 state = self.fluents(lanes.take(stuck[:1]))[0]
                 raise NoLegalMoveError(self.roles[role], state)
-
-
-def _lists(offsets: IntArray, values: I32) -> list[NDArray[np.int32]]:
-    bounds = offsets.tolist()
-    return [values[start:end] for start, end in pairwise(bounds)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NoReturn
 
 import numpy as np
@@ -56,10 +57,12 @@ class Room:
     Attributes:
         memory: what kernels are given. Another one when something has grown.
         term_size: functions in one term.
+        meanwhile: called whenever kernels come back; what it raises ends what was asked.
     """
 
     def __init__(self, limits: Limits, *, grows: bool) -> None:
         self._limits = limits
+        self.meanwhile: Callable[[], None] = _nothing
         self.term_size = limits.term_size if grows else UNBOUNDED
         counts = np.zeros(NUM_COUNTS, dtype=np.int64)
         counts[ENOUGH] = UNBOUNDED
@@ -148,6 +151,10 @@ class Room:
         raise ReasonerLimitError("inferences", limits.inferences, doing)
 
 
+def _nothing() -> None:
+    """Nothing has to be done meanwhile."""
+
+
 def _bytes_of(memory: Memory) -> int:
     parts = (memory.terms, memory.rows, memory.calls, memory.stack, (memory.out,))
     return sum(array.nbytes for part in parts for array in part)
@@ -200,7 +207,7 @@ def _new_rows(size: int, wide: int) -> Rows:
 
 def _new_calls(size: int, wide: int) -> Calls:
     return Calls(
-        entries=_numbers(size, 9),
+        entries=_numbers(size, 8),
         known=_numbers(4 * size + 2 * wide),
         slots=_numbers(2 * size, 2),
         answers=_numbers(8 * size + 2 * wide),

@@ -20,7 +20,6 @@ from ggp.machine.relational.records import (
     I32,
     KNOWN,
     LINKS,
-    ROUND,
     ROWS,
     Code,
     Memory,
@@ -162,7 +161,7 @@ def load(m: Memory, state: I32, start: int, end: int) -> int:
     rows.used[EPOCH] += 1
     rows.used[ROWS] = rows.used[CELLS] = rows.used[LINKS] = 0
     calls.used[ENTRIES] = calls.used[KNOWN] = calls.used[ANSWERS] = 0
-    m.counts[GROUP] = m.counts[ROUND] = 0
+    m.counts[GROUP] = 0
     for i in range(start, end):
         if add_fluent(m, state[i]) != DONE:
             return FULL_ROWS

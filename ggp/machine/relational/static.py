@@ -83,6 +83,7 @@ class _Finder:
 
     def _find(self, procedure: int, budget: int) -> None:
         while True:
+            self._room.meanwhile()
             ended = find_all(self._room.memory, procedure, budget, self._fresh)
             if ended == DONE:
                 self._fresh = False

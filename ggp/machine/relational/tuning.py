@@ -22,7 +22,8 @@ from ggp.machine.relational.compile import Compiled
 from ggp.machine.relational.negation import recurring
 from ggp.machine.relational.order import Pattern, RuleOf, Statistics
 from ggp.machine.relational.places import Kind, Place
-from ggp.machine.relational.play_kernels import LANE, LEGAL_ROOT, TERMINAL_ROOT
+from ggp.machine.relational.play_kernels import LEGAL_ROOT, TERMINAL_ROOT
+from ggp.machine.relational.playout_kernels import LANE
 from ggp.machine.relational.questions import Questions, State
 from ggp.machine.relational.records import (
     ANSWERS_FOUND,
@@ -184,6 +185,7 @@ class Tuner:
         return None
 
     def _compile(self, statistics: Statistics) -> Compiled:
+        self._room.meanwhile()
         compiled = Compiled(self._rules, self._terms, statistics, self._roots)
         recurring(compiled)
         return compiled

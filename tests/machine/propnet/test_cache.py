@@ -346,7 +346,7 @@ def test_two_processes_may_build_a_game_at_once(tmp_path: Path) -> None:
     assert len(list((tmp_path / "circuits").iterdir())) == 1
 
 
-def test_killed_child_leaves_the_game_to_prolog(caplog: pytest.LogCaptureFixture) -> None:
+def test_killed_child_leaves_the_game_to_another_backend(caplog: pytest.LogCaptureFixture) -> None:
     program = normalize(parse(SLOW_TO_GROUND))
 
     def kill_children() -> None:
@@ -364,7 +364,7 @@ def test_killed_child_leaves_the_game_to_prolog(caplog: pytest.LogCaptureFixture
     killer.start()
     machine = build_machine(program, "auto", Limits(grounding_seconds=15))
     killer.join()
-    assert machine.backend == "prolog"
+    assert machine.backend == "relational"
     assert "killed" in caplog.text
     played = machine.playout(machine.initial(1), np.random.default_rng(0), 2)
     assert played.steps.tolist() == [2]
@@ -448,7 +448,7 @@ def test_a_refusal_holds_until_the_limit_is_raised(
 def test_warning_says_what_to_do(caplog: pytest.LogCaptureFixture) -> None:
     program = normalize(parse(SLOW_TO_GROUND + "(goal a 1)"))
     build_machine(program, "auto", Limits(grounding_seconds=1.0)).close()
-    assert "`--backend prolog`" in caplog.text
+    assert "`--backend relational`" in caplog.text
     assert "`--grounding-seconds 4`" in caplog.text
 
 

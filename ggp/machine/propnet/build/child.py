@@ -37,6 +37,11 @@ from ggp.machine.base import WAITING
 
 Task = Callable[[Any], bytes]
 
+Meanwhile = Callable[[Callable[[], bool]], None]
+"""What the parent does while a child works. It is told a function that hears what the child says
+without waiting for it, and returns whether that was its last word: who does more than a moment's
+work asks it now and then, and stops."""
+
 _HEADER = struct.Struct("<8scQ")
 _MAGIC = b"ggpchild"
 _RESULT, _FAILURE, _NEWS = b"R", b"F", b"N"
@@ -62,7 +67,7 @@ def run_limited(
     memory_bytes: int,
     doing: str = "grounding the rules",
     hear: Callable[[bytes], None] | None = None,
-    meanwhile: Callable[[], None] | None = None,
+    meanwhile: Meanwhile | None = None,
 ) -> bytes:
     """What a task makes of its argument, in a child process.
 
@@ -75,7 +80,8 @@ def run_limited(
         memory_bytes: address space it may use, libraries (about 0.3 GB) included.
         doing: what the task is, for error messages.
         hear: told the news that the child sends.
-        meanwhile: called again and again while the child works. What it raises ends the child.
+        meanwhile: called again and again while the child works, see `Meanwhile`. What it raises
+            ends the child.
 
     Raises:
         ReasonerLimitError: the child took too long (`seconds`, or `WAITING`), needed too much
@@ -131,7 +137,7 @@ class _Talk:
         self._child, self._left, self._hear = child, memoryview(argument), hear
         self._heard = bytearray()
 
-    def go_on(self, until_s: float, meanwhile: Callable[[], None] | None) -> None:
+    def go_on(self, until_s: float, meanwhile: Meanwhile | None) -> None:
         """Talk until the child ends.
 
         Raises:
@@ -145,21 +151,30 @@ class _Talk:
             pipes.register(child.stdin, selectors.EVENT_WRITE, self._tell)
             pipes.register(child.stdout, selectors.EVENT_READ, self._listen)
             pipes.register(child.stderr, selectors.EVENT_READ, self._overhear)
+
+            def has_answered() -> bool:
+                self._serve(pipes, until_s, 0.0)
+                return self.answer is not None or not pipes.get_map()
+
             while pipes.get_map():
-                left_s = until_s - time.monotonic()
-                if left_s <= 0:
-                    raise subprocess.TimeoutExpired(child.args, until_s)
-                for key, _ in pipes.select(left_s if meanwhile is None else min(left_s, _LOOK_S)):
-                    if not key.data(key.fd):
-                        pipes.unregister(key.fileobj)
-                        key.fileobj.close()  # type: ignore[union-attr]
+                self._serve(pipes, until_s, math.inf if meanwhile is None else _LOOK_S)
                 if meanwhile is not None and child.stdin.closed and self.answer is None:
-                    meanwhile()
+                    meanwhile(has_answered)
         try:
             child.wait(max(0.0, until_s - time.monotonic()))
         except subprocess.TimeoutExpired:
             if self.answer is None:
                 raise
+
+    def _serve(self, pipes: selectors.BaseSelector, until_s: float, most_s: float) -> None:
+        """Write and read what can be, and wait for that so long at most."""
+        left_s = until_s - time.monotonic()
+        if left_s <= 0:
+            raise subprocess.TimeoutExpired(self._child.args, until_s)
+        for key, _ in pipes.select(min(left_s, most_s)):
+            if not key.data(key.fd):
+                pipes.unregister(key.fileobj)
+                key.fileobj.close()  # type: ignore[union-attr]
 
     def _tell(self, pipe: int) -> bool:
         """Write a piece of the argument; whether there is more."""

@@ -22,7 +22,7 @@ from ggp.errors import MachineError, ReasonerLimitError
 from ggp.gdl.program import Program
 from ggp.machine.base import PATIENCE, WAITING, Limits
 from ggp.machine.propnet.build.cache import DiskCache, user_cache
-from ggp.machine.propnet.build.child import give_up, run_limited, send_news
+from ggp.machine.propnet.build.child import Meanwhile, give_up, run_limited, send_news
 from ggp.machine.propnet.build.circuit_file import Built, Refusal, from_bytes, to_bytes
 from ggp.machine.propnet.build.forecast import DOING, Forecast, Watch, most_rules
 from ggp.machine.propnet.build.forecast import from_bytes as forecast_of
@@ -42,7 +42,6 @@ MAX_TRIES = 3
 FORECAST_SECONDS = 5.0
 """What a forecast may take of a processor; it takes less than one."""
 
-Meanwhile = Callable[[], None]
 """Called again and again while a child works; what it raises ends the child."""
 
 Foreseen = Callable[[Forecast], None]
@@ -74,7 +73,7 @@ def build(
         cache: where to look and store; that of the user if None.
         anew: do not look, because what is stored was of no use.
         foreseen: told what is expected of grounding, or was.
-        meanwhile: called again and again while they are; what it raises ends that.
+        meanwhile: what to do while they are, see `Meanwhile`; what it raises ends that.
 
     Raises:
         ReasonerLimitError: the rules cannot be ground within the limits, or could not before.
