@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from ggp.belief import Bags
-from ggp.errors import GGPError
+from ggp.errors import GGPError, SolvingError
 from ggp.gdl import canonical_term
 from ggp.machine.base import Machine, is_open
 from ggp.players.belief_player import BeliefPlayer, Choice
 from ggp.players.hyperplay import HyperPlay, HyperPlayOptions
 from ggp.players.hyperplay2 import HyperPlay2, HyperPlay2Options
 from ggp.players.ismcts import ISMCTS
+from ggp.players.known_sizes import is_too_large, note_too_large
 from ggp.players.mcts import MCTS
 from ggp.players.option_fields import whole
 from ggp.players.player import Context, Decision
@@ -106,7 +107,8 @@ def _player_for(options: AutoOptions, context: Context) -> BeliefPlayer:
     players = len(machine.roles) - (machine.random_role is not None)
     if players > 1 and is_open(machine):
         return MCTS(TreeOptions(risk=options.risk), context)
-    looked = _looked(cast("Hashable", machine), context.role, options.solve)
+    digest = None if context.program is None else context.program.digest
+    looked = _looked(cast("Hashable", machine), context.role, options.solve, digest)
     if looked.part is not None:
         return Solved(looked.part, options.risk, context)
     if looked.is_small:
@@ -170,18 +172,29 @@ class Looked(NamedTuple):
     part: Part | None
 
 
-def look_into(machine: Machine, role: int, most_states: int) -> Looked:
-    """Play a game out to all its ends, if it has so few states, and solve it where possible."""
+def look_into(machine: Machine, role: int, most_states: int, digest: str | None = None) -> Looked:
+    """Play a game out to all its ends, if it has so few states, and solve it where possible.
+
+    Args:
+        machine: of the game.
+        role: whose part is wanted.
+        most_states: 0 does not look.
+        digest: of the rules; with it is remembered that a game is too large.
+    """
     from ggp.solve.build import build_tree  # with scipy, which takes long to import
     from ggp.solve.following import Part
     from ggp.solve.solver import solve_tree
 
     if machine.backend != "propnet":
         most_states //= SLOW_SHARE
-    if not most_states:
+    if not most_states or (digest is not None and is_too_large(digest, most_states)):
         return Looked(False, None)
     try:
         tree = build_tree(machine, split=True, keep_stands=True, most_states=most_states)
+    except SolvingError:
+        if digest is not None:
+            note_too_large(digest, most_states)
+        return Looked(False, None)
     except GGPError:
         return Looked(False, None)
     if len(tree.players) > 1 and not tree.is_constant_sum:
@@ -196,6 +209,6 @@ def look_into(machine: Machine, role: int, most_states: int) -> Looked:
 
 
 @lru_cache(maxsize=4)
-def _looked(machine: Hashable, role: int, most_states: int) -> Looked:
+def _looked(machine: Hashable, role: int, most_states: int, digest: str | None) -> Looked:
     """What `look_into` returned: each match of a series has a new player on the same machine."""
-    return look_into(cast("Machine", machine), role, most_states)
+    return look_into(cast("Machine", machine), role, most_states, digest)

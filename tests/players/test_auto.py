@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ggp.gdl.normalize import load
 from ggp.machine import Machine
+from ggp.machine.propnet.build.cache import FOLDER_VARIABLE
 from ggp.players import make_player, parse_spec
-from ggp.players.auto import Auto, Solved
+from ggp.players.auto import Auto, Solved, look_into
 from ggp.players.hyperplay2 import HyperPlay2
 from ggp.players.ismcts import ISMCTS
 from ggp.players.mcts import MCTS
@@ -53,6 +55,18 @@ def test_other_games_are_searched(game: str, player: type) -> None:
 def test_nothing_is_solved_where_that_is_not_wanted() -> None:
     assert chosen("kuhn_poker", "auto:solve=0") is ISMCTS
     assert chosen("kuhn_poker", "auto:solve=20") is ISMCTS
+
+
+def test_who_comes_later_does_not_look_into_a_large_game_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    digest, machine = load("kuhn_poker").digest, machine_of_game("kuhn_poker")
+    assert not look_into(machine, 0, 20, digest).is_small
+    visited = machine.states_visited
+    assert not look_into(machine, 0, 20, digest).is_small
+    assert machine.states_visited == visited
+    assert look_into(machine, 0, 10_000, digest).is_small
 
 
 def test_nobody_can_exploit_it_in_a_solved_game() -> None:

@@ -52,3 +52,18 @@ def unpack(packed: Packed, count: int) -> BoolArray:
     words = np.ascontiguousarray(packed.astype("<u8"))
     as_bytes = words.view(np.uint8).reshape(len(packed), 8 * packed.shape[1])
     return np.unpackbits(as_bytes, axis=1, count=count, bitorder="little").astype(np.bool_)
+
+
+def places_of_bits(packed: Packed) -> tuple[IntArray, IntArray]:
+    """Where `[L, words]` rows have ones: lanes and bits, in order. For rows that have few."""
+    lanes, words = np.nonzero(packed)
+    some, bits = np.nonzero(unpack(packed[lanes, words][:, None], 64))
+    return lanes[some], 64 * words[some] + bits
+
+
+def rows_of_bits(lanes: IntArray, bits: IntArray, count: int, words: int) -> Packed:
+    """`[count, words]` rows that have ones at these bits of these lanes."""
+    packed = np.zeros((count, words), dtype=np.uint64)
+    ones = np.uint64(1) << (bits % 64).astype(np.uint64)
+    np.bitwise_or.at(packed, (lanes, bits // 64), ones)
+    return packed

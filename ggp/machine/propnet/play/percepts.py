@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.arrays import enlarged
 from ggp.machine.base import BoolArray, IntArray
 from ggp.machine.percept_table import PerceptTable
 from ggp.machine.rows import RowTable
 
-Spell = Callable[[NDArray[np.uint64]], tuple[str, ...]]
-"""The percepts, sorted, that a row of words stands for."""
+Rows = NDArray[np.uint64]
+
+Spell = Callable[[Rows], list[tuple[str, ...]]]
+"""The percepts, sorted, that each of some rows of words stands for."""
+
+Read = Callable[[Sequence[tuple[str, ...]]], tuple[Rows, BoolArray]]
+"""The rows of some sets of percepts, and whether there is one; other rows mean nothing."""
+
+_AT_ONCE = 1 << 12
+"""Rows that are spelled or read at once: bounds memory, their bits take as many bytes."""
 
 
 class RowPercepts:
     """The percept ids of rows of words, each of which always stands for the same set.
 
     Args:
-        read: the row of a set of percepts, None where there is none.
+        read: the rows of sets of percepts; None where nobody asks for them.
     """
 
     def __init__(
@@ -28,7 +35,7 @@ class RowPercepts:
         table: PerceptTable,
         words: int,
         spell: Spell,
-        read: Callable[[tuple[str, ...]], NDArray[np.uint64] | None] | None = None,
+        read: Read | None = None,
     ) -> None:
         self._table = table
         self._spell = spell
@@ -36,10 +43,10 @@ class RowPercepts:
         self._rows = RowTable(words)
         self._alone: dict[bytes, IntArray] = {}
         self._ids = np.zeros(0, dtype=np.int64)
-        self._read_rows = np.zeros((1, words), dtype=np.uint64)
+        self._read_rows = np.zeros((0, words), dtype=np.uint64)
         self._readable = np.zeros(0, dtype=np.bool_)
 
-    def ids(self, rows: NDArray[np.uint64]) -> IntArray:
+    def ids(self, rows: Rows) -> IntArray:
         """`[L]` id of each row."""
         if len(rows) > 1:
             with self._table.growing:
@@ -52,26 +59,29 @@ class RowPercepts:
                 found = self._alone[key] = self.numbered(rows)
         return found
 
-    def numbered(self, rows: NDArray[np.uint64]) -> IntArray:
+    def numbered(self, rows: Rows) -> IntArray:
         """`ids`, for who holds the lock of the table."""
         numbers = self._rows.numbers(rows)
         if len(self._rows) > len(self._ids):
             new = self._rows.rows[len(self._ids) :]
-            ids = [self._table.number(self._spell(row)) for row in new]
+            ids = [
+                self._table.number(percepts)
+                for start in range(0, len(new), _AT_ONCE)
+                for percepts in self._spell(new[start : start + _AT_ONCE])
+            ]
             self._ids = np.concatenate([self._ids, np.array(ids, dtype=np.int64)])
         return self._ids[numbers]
 
-    def rows_of(self, ids: IntArray) -> tuple[NDArray[np.uint64], BoolArray]:
+    def rows_of(self, ids: IntArray) -> tuple[Rows, BoolArray]:
         """`[L]` rows of ids, and whether there is one: what the role cannot see has none.
 
         There may be unknown ids (-1); what comes of them means nothing.
         """
         assert self._read is not None
         with self._table.growing:
-            for percepts in range(len(self._readable), len(self._table)):
-                row = self._read(self._table.texts(percepts))
-                self._readable = np.append(self._readable, row is not None)
-                self._read_rows = enlarged(self._read_rows, percepts + 1, 0)
-                if row is not None:
-                    self._read_rows[percepts] = row
+            for start in range(len(self._readable), len(self._table), _AT_ONCE):
+                some = range(start, min(start + _AT_ONCE, len(self._table)))
+                rows, readable = self._read([self._table.texts(percepts) for percepts in some])
+                self._read_rows = np.concatenate([self._read_rows, rows])
+                self._readable = np.concatenate([self._readable, readable])
             return self._read_rows[ids], self._readable[ids]

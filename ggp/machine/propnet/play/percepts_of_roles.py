@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from itertools import chain, pairwise
 
 import numpy as np
 
+from ggp.machine.base import BoolArray
 from ggp.machine.percept_table import PerceptTable
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.play.packed import Packed, pack, unpack, words_for
-from ggp.machine.propnet.play.percepts import RowPercepts
+from ggp.machine.propnet.play.packed import (
+    Packed,
+    places_of_bits,
+    rows_of_bits,
+    words_for,
+)
+from ggp.machine.propnet.play.percepts import Read, RowPercepts, Spell
 
 
 def percept_names(circuit: Circuit, *, is_gdl2: bool) -> frozenset[str]:
@@ -35,21 +42,26 @@ def percepts_of_roles(circuit: Circuit, table: PerceptTable) -> list[RowPercepts
     ]
 
 
-def _speller(names: tuple[str, ...]) -> Callable[[Packed], tuple[str, ...]]:
-    def spell(row: Packed) -> tuple[str, ...]:
-        return tuple(names[k] for k in np.flatnonzero(unpack(row[None], len(names))[0]))
+def _speller(names: tuple[str, ...]) -> Spell:
+    def spell(rows: Packed) -> list[tuple[str, ...]]:
+        found, places = places_of_bits(rows)
+        is_named = places < len(names)
+        spelled = [names[place] for place in places[is_named].tolist()]
+        bounds = np.searchsorted(found[is_named], np.arange(len(rows) + 1)).tolist()
+        return [tuple(spelled[start:end]) for start, end in pairwise(bounds)]
 
     return spell
 
 
-def _reader(names: tuple[str, ...]) -> Callable[[tuple[str, ...]], Packed | None]:
-    place = {name: k for k, name in enumerate(names)}
+def _reader(names: tuple[str, ...]) -> Read:
+    place_of = {name: k for k, name in enumerate(names)}
 
-    def read(percepts: tuple[str, ...]) -> Packed | None:
-        if not all(name in place for name in percepts):
-            return None
-        bits = np.zeros(len(names), dtype=np.bool_)
-        bits[[place[name] for name in percepts]] = True
-        return pack(bits)
+    def read(sets: Sequence[tuple[str, ...]]) -> tuple[Packed, BoolArray]:
+        places = [[place_of.get(name, -1) for name in percepts] for percepts in sets]
+        lanes = np.repeat(np.arange(len(sets)), [len(each) for each in places])
+        told = np.array(list(chain.from_iterable(places)), dtype=np.int64)
+        readable = np.ones(len(sets), dtype=np.bool_)
+        readable[lanes[told < 0]] = False
+        return rows_of_bits(lanes, told, len(sets), words_for(len(names))), readable
 
     return read

@@ -487,8 +487,11 @@ class PropnetMachine:
 
     @made_once
     def _joint_percepts(self) -> RowPercepts:
-        def spell(row: Packed) -> tuple[str, ...]:
-            return joint_percepts(self.roles, list(map(self._moves.text, row.tolist())))
+        def spell(rows: Packed) -> list[tuple[str, ...]]:
+            return [
+                joint_percepts(self.roles, list(map(self._moves.text, row)))
+                for row in rows.tolist()
+            ]
 
         return RowPercepts(self._percepts, len(self.roles), spell)
 

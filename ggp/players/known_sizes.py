@@ -1,0 +1,39 @@
+"""Games that were found to be too large to be solved, kept on disk between processes.
+
+To find out takes up to a second, and whoever takes over a match has no second to spare. What is
+found is the same each time, so that to remember it changes no decision.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+from ggp.machine.propnet.build.cache import user_cache
+from ggp.machine.propnet.build.version import makers_version
+
+_TOO_LARGE = b"too large"
+
+
+def is_too_large(digest: str, most_states: int) -> bool:
+    """Whether it is known that the game of a digest (`Program.digest`) has more states."""
+    return user_cache().get(_key(digest, most_states)) == _TOO_LARGE
+
+
+def note_too_large(digest: str, most_states: int) -> None:
+    """Remember that the game of a digest has more states."""
+    user_cache().put(_key(digest, most_states), _TOO_LARGE)
+
+
+def _key(digest: str, most_states: int) -> str:
+    return f"{digest}-{makers_version()}-{_lookers_version()}-{most_states}"
+
+
+@cache
+def _lookers_version() -> str:
+    """Hex digest of the code that counts states."""
+    digest = blake2b(digest_size=8)
+    for path in sorted((Path(__file__).resolve().parents[1] / "solve").glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
