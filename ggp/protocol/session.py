@@ -167,7 +167,8 @@ class Session:
         return receipt
 
     def resume(self, now: float, listens_since_s: float) -> None:
-        """Take note that we were started again.
+        """Take note that we were started again: nobody gets the answer to an open question, unless
+        it is asked once more.
 
         Args:
             now: when.
@@ -177,6 +178,8 @@ class Session:
         self.resumed_at_s = now
         if listens_since_s > self.heard_at_s:
             self.listens_since_s = listens_since_s
+        if self._questions.open is not None:
+            self._questions.open.is_lost = True
 
     def give_up(self) -> None:
         """Take note that there is no room for a worker: what was asked is not answered."""

@@ -155,6 +155,32 @@ def test_socket_that_outlived_the_server_loses_no_turn() -> None:
     assert ask.history == (PathTurn("move", DID, "move", True),)
 
 
+def test_nobody_waits_for_what_was_asked_before_we_were_started_again() -> None:
+    wire = Wire()
+    wire.turn(Play("m"), "move")
+    wire.turn(told("move", "noop"), "other")
+    assert wire.send(told("other", "noop")).event is Event.PLAY_NEXT
+    wire.session.resume(wire.now + 0.5, 0.5)  # the socket outlived us, but not that connection
+    following = wire.send(told("move", "noop"))  # as a turn before: chosen in place of ours
+    assert following.event is Event.PLAY_NEXT
+    assert following.ask is not None
+    assert [turn.move for turn in following.ask.history] == ["move", "other", "move"]
+
+
+def test_what_was_asked_before_we_were_started_again_may_be_asked_once_more() -> None:
+    wire = Wire()
+    wire.turn(Play("m"), "move")
+    ask = wire.send(told("move", "noop")).ask
+    wire.session.resume(wire.now + 0.5, 0.5)
+    again = wire.send(told("move", "noop"))
+    assert again.event is Event.PLAY_AGAIN
+    assert again.ask == ask
+    wire.answer("other")
+    following = wire.send(told("other", "noop")).ask
+    assert following is not None
+    assert following.history[-1].in_time
+
+
 def test_number_of_lost_turns_is_what_fits_the_time() -> None:
     wire = Wire()
     wire.turn(Play("m"), "move")
