@@ -1,7 +1,7 @@
 """`python -m benchmarks.ablation`: what passes, tricks and special circuits are worth.
 
 python -m benchmarks.ablation --rulesheets FOLDER --out ablation.json
-python -m benchmarks.ablation --rulesheets FOLDER --without sweep --without sweep+resubstitute
+python -m benchmarks.ablation --rulesheets FOLDER --without reach --without phases+reach
 
 One part at a time is left out, on every sheet that becomes a circuit; with and without it take
 turns. A part pays if playouts or loading cost more without it: by 3 % in the geometric mean, or by

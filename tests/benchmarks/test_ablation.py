@@ -1,0 +1,69 @@
+"""The benchmark that leaves parts of the fast backend out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks import ablation
+from benchmarks.ablation import Row, costs, pays, summary
+from benchmarks.ablation_child import ALL, PARTS, TRICKS, measure
+from ggp.gdl import find_game
+from ggp.machine.propnet import optimise
+
+
+def row(states_per_s: float, build_s: float) -> Row:
+    """A sheet of which something was left out: with it 100 states a second, and built in 1 s."""
+    return {
+        ALL: {"states_per_s": 100.0, "build_s": 1.0, "literals": 10},
+        "extract": {"states_per_s": states_per_s, "build_s": build_s, "literals": 12},
+    }
+
+
+def test_what_is_left_out_costs_in_playouts_and_in_loading() -> None:
+    rows = {"one": row(50.0, 1.0), "other": row(200.0, 0.5)}
+    found = costs(rows, "extract")
+    assert found == {
+        "playouts": {"one": 2.0, "other": 0.5},
+        "loading": {"one": 1.0, "other": 0.5},
+    }
+    told = summary(rows, "extract")
+    assert (told["playouts"], told["playouts_most"], told["playouts_where"]) == (1.0, 2.0, "one")
+    assert (told["loading_most"], told["loading_where"]) == (1.0, "one")
+
+
+def test_a_part_pays_in_the_mean_or_on_some_sheet() -> None:
+    assert not pays(costs({"one": row(98.0, 1.0), "other": row(100.0, 0.9)}, "extract"))
+    assert pays(costs({"one": row(95.0, 1.0), "other": row(95.0, 1.0)}, "extract"))
+    assert pays(costs({"one": row(100.0, 1.2), "other": row(100.0, 0.5)}, "extract"))
+
+
+def test_variants_are_circuits_of_the_same_game() -> None:
+    before = optimise.PASSES
+    found = measure(str(find_game("krieg_tic_tac_toe")), ["invariants", "fusing+phases"], 0.001, 1)
+    assert found["invariants"]["literals"] > found[ALL]["literals"]
+    assert found["fusing+phases"]["literals"] == found[ALL]["literals"]
+    assert all(each["states_per_s"] > 0 and each["build_s"] > 0 for each in found.values())
+    assert optimise.PASSES is before
+    assert {*TRICKS} < {*PARTS}
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def note(path: Path, variants: list[str], *_: object) -> Row | None:
+        asked.append(path.stem)
+        return None if path.stem == "three_cards" else row(50.0, 1.0)
+
+    monkeypatch.setattr(ablation, "measure_sheet", note)
+    arguments = ["--without", "extract", "--out", str(tmp_path / "out.json"), "--json"]
+    first = CliRunner().invoke(ablation.main, arguments, catch_exceptions=False)
+    assert json.loads(first.output)["summary"][0]["pays"]
+    before = len(asked)
+    CliRunner().invoke(ablation.main, arguments, catch_exceptions=False)
+    assert asked[before:] == ["three_cards"]
+    wrong = CliRunner().invoke(ablation.main, ["--without", "nothing"])
+    assert "there is no nothing" in wrong.output
