@@ -26,7 +26,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from ggp.server.custody import Kept
-from ggp.server.host import Host
+from ggp.server.host import AT_ONCE_S, Host
 from ggp.server.incoming import Incoming, RefusedError
 from ggp.server.settings import ServerLimits
 
@@ -51,9 +51,6 @@ _TCP_INFO_LAST_CAME, _TCP_INFO_RTT, _TCP_INFO_ACKED = 52, 68, 120
 """Where in Linux's `struct tcp_info` there are `tcpi_last_data_recv`, how many milliseconds ago
 something came, `tcpi_rtt`, the round trip in microseconds, and `tcpi_bytes_acked`, how many bytes
 the peer's system has taken."""
-
-AT_ONCE_S = 0.25
-"""A client that closes its writing side because it has said everything does so at once."""
 
 _LOOK_S = 0.005
 
@@ -189,7 +186,7 @@ class Connection:
     async def _answer(self, text: str) -> bytes:
         """The reply to a message; if the connection breaks meanwhile, nobody waits for it."""
         trip_s = _round_trip_s(self._writer)
-        hung_up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        hung_up: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         reply_of = self._host.reply(text, self._peer, self._began_s, trip_s, hung_up)
         answer = asyncio.ensure_future(reply_of)
         broken = asyncio.ensure_future(self._until_broken(hung_up))
@@ -241,17 +238,18 @@ class Connection:
             self._server.received(self)
         return data
 
-    async def _until_broken(self, hung_up: asyncio.Future[None]) -> None:
+    async def _until_broken(self, hung_up: asyncio.Future[bool]) -> None:
         """Drop what comes; return or raise when the connection is gone.
 
         Args:
-            hung_up: to be done when the client seems to be gone.
+            hung_up: to be done when the client has closed its writing side: with whether that was
+                later than clients do that only say so that their message is complete.
         """
         began_s = time.monotonic()
         while await self._reader.read(_CHUNK):
             pass
-        if time.monotonic() - began_s > AT_ONCE_S and not hung_up.done():
-            hung_up.set_result(None)
+        if not hung_up.done():
+            hung_up.set_result(time.monotonic() - began_s > AT_ONCE_S)
         await self._writer.wait_closed()
 
     def _go_on(self) -> None:

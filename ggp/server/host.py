@@ -31,6 +31,9 @@ from ggp.server.restore import GAVE_WAY, SERVER_ENDED, Restored, restore
 from ggp.server.settings import HostOptions, margin_of
 from ggp.server.text_reader import TextReader
 
+AT_ONCE_S = 0.25
+"""A client that closes its writing side because it has said everything does so at once."""
+
 FORGET_EVERY_S = 5.0
 """How often matches gone silent are looked for."""
 
@@ -100,7 +103,8 @@ class Host:
         self._matches: dict[int, HostedMatch] = {}
         self._answers: dict[int, asyncio.Task[str]] = {}
         self._waiting: dict[int, int] = {}
-        self._hung_up: dict[int, int] = {}
+        self._hung_up: dict[int, set[asyncio.Future[bool]]] = {}
+        self._stay_open: set[int] = set()  # matches whose connections do until they are answered
         self._given: dict[int, tuple[int, int]] = {}
         self._left: dict[str, _Left] = {}
         self._background = Background()
@@ -142,7 +146,7 @@ class Host:
         peer: str = "",
         came_s: float | None = None,
         trip_s: float | None = None,
-        hung_up: asyncio.Future[None] | None = None,
+        hung_up: asyncio.Future[bool] | None = None,
     ) -> HostReply:
         """The reply to a text, as soon as it must be given.
 
@@ -153,7 +157,8 @@ class Host:
             peer: from where, for logs.
             came_s: when it began to come, on `time.monotonic`; now if None.
             trip_s: what the system takes for the round trip to that peer, if it says so.
-            hung_up: done when the client seems to be gone.
+            hung_up: done when the client has closed its writing side: true if it seems to be gone,
+                false if it may only have said so that its message is complete.
         """
         came_s = time.monotonic() if came_s is None else came_s
         read = await self._texts.read(text)
@@ -260,7 +265,7 @@ class Host:
         match = self._matches.get(receipt.match or 0)  # serial numbers begin with 1
         return match, _NO_LOG if match is None else match.log
 
-    async def _wait(self, ask: Ask, hung_up: asyncio.Future[None] | None = None) -> str:
+    async def _wait(self, ask: Ask, hung_up: asyncio.Future[bool] | None = None) -> str:
         """The answer to a question, which may come for several connections."""
         task = self._answers.get(ask.number)
         if task is None:
@@ -269,7 +274,7 @@ class Host:
         if self._waiting.get(ask.number, 0) >= self.options.limits.waiting:
             return BUSY
         _add(self._waiting, ask.number, 1)
-        on_hung_up = partial(self._hang_up, ask)
+        began_s, on_hung_up = time.monotonic(), partial(self._hang_up, ask)
         if hung_up is not None:
             hung_up.add_done_callback(on_hung_up)
         try:
@@ -280,14 +285,25 @@ class Host:
             raise
         finally:
             _add(self._waiting, ask.number, -1)
-            if hung_up is not None and not hung_up.remove_done_callback(on_hung_up):
-                _add(self._hung_up, ask.number, -1)  # it was called
+            if hung_up is not None:
+                hung_up.remove_done_callback(on_hung_up)
+                gone = self._hung_up.pop(ask.number, set()) - {hung_up}
+                if gone:
+                    self._hung_up[ask.number] = gone
+                if not hung_up.done() and time.monotonic() - began_s > AT_ONCE_S:
+                    self._stay_open.add(ask.match)
 
-    def _hang_up(self, ask: Ask, _: object) -> None:
-        """One of those that wait for an answer seems to be gone."""
-        _add(self._hung_up, ask.number, 1)
-        if self._hung_up.get(ask.number, 0) >= self._waiting.get(ask.number, 0):
-            self.lobby.abandoned(ask)
+    def _hang_up(self, ask: Ask, hung_up: asyncio.Future[bool]) -> None:
+        """One of those that wait for an answer has closed its writing side.
+
+        Clients that close it when their message is complete do so each time. Where another
+        connection of the match stayed open until it was answered, who closes it is gone.
+        """
+        if hung_up.result() or ask.match in self._stay_open:
+            gone = self._hung_up.setdefault(ask.number, set())
+            gone.add(hung_up)
+            if len(gone) >= self._waiting.get(ask.number, 0):
+                self.lobby.abandoned(ask)
 
     def _lost(self, ask: Ask) -> None:
         """One of those that were sent an answer has not taken it."""
@@ -311,6 +327,7 @@ class Host:
 
     async def _end(self, serial: int, why: str = "silent") -> None:
         self._given.pop(serial, None)
+        self._stay_open.discard(serial)
         match = self._matches.pop(serial, None)
         if match is None:
             return

@@ -13,7 +13,7 @@ import pytest
 from ggp.errors import ConfigError
 from ggp.protocol import places
 from ggp.protocol.lobby import Lobby
-from ggp.server import connection
+from ggp.server import host
 from ggp.server.addresses import address_of, is_heard, parse_network
 from ggp.server.match_log import LogFolder
 from ggp.server.restore import restore
@@ -183,7 +183,20 @@ def test_match_of_a_controller_that_was_killed_while_it_waited_gives_its_place_u
         with server.connect() as asking:
             asking.sendall(request("(PLAY ghost 0 NIL NIL)"))
             eventually(lambda: server.call(lambda: num_open(server.host)))
-            time.sleep(2 * connection.AT_ONCE_S)
+            time.sleep(2 * host.AT_ONCE_S)
+        eventually(lambda: server.call(lambda: server.host.lobby.live[0].is_abandoned))
+        assert server.post(start("next", clocks="1 60")) == "ready"
+        eventually(lambda: kinds(tmp_path, "ghost")[-1] == "end: gave way")
+
+
+def test_match_of_a_controller_that_was_killed_as_soon_as_it_had_asked_gives_its_place_up_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "AT_ONCE_S", 0.0)  # what waits for an answer waits for longer
+    with live_server(HostOptions("hyperplay:n=2", log_folder=tmp_path)) as server:
+        assert server.post(start("ghost", clocks=CLOCKS)) == "ready"
+        with server.connect() as asking:
+            asking.sendall(request("(PLAY ghost 0 NIL NIL)"))
         eventually(lambda: server.call(lambda: server.host.lobby.live[0].is_abandoned))
         assert server.post(start("next", clocks="1 60")) == "ready"
         eventually(lambda: kinds(tmp_path, "ghost")[-1] == "end: gave way")
