@@ -3,9 +3,9 @@
 python -m benchmarks.ablation --rulesheets FOLDER --out ablation.json
 python -m benchmarks.ablation --rulesheets FOLDER --without reach --without phases+reach
 
-One part at a time is left out, on every sheet that becomes a circuit; with and without it take
-turns. A part pays if playouts or loading cost more without it: by 3 % in the geometric mean, or by
-15 % on some sheet. A run that is broken off goes on where it stopped.
+One part at a time is left out, on every sheet that becomes a circuit, our games included; with and
+without it take turns. A part pays if playouts or loading cost more without it: by 3 % in the
+geometric mean, or by 15 % on some sheet. A run that is broken off goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from benchmarks.ablation_child import ALL, PARTS
 from benchmarks.loading import sheets_of
 from benchmarks.system import describe_system
 from ggp.console import print_json, print_rich, spinner, table_of
+from ggp.gdl import find_game, list_games
 
 MEAN, SOME = 1.03, 1.15
 """A part pays if something costs so many times as much without it: in the mean, on some sheet."""
@@ -98,7 +99,7 @@ def main(
         raise click.UsageError(f"there is no {', '.join(unknown)}; parts: {', '.join(PARTS)}")
     known = json.loads(out.read_text()) if out is not None and out.exists() else {}
     rows: dict[str, Row] = known.get("rows", {})
-    for path in sheets_of(rulesheets):
+    for path in [*sheets_of(rulesheets), *map(find_game, list_games())]:
         missing = [each for each in variants if each not in rows.get(path.stem, {})]
         if not missing:
             continue
