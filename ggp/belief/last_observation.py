@@ -72,7 +72,7 @@ class LastObservation(HistorySampler):
             machine, tree, capacity=OWN_PARTICLES, exact=0, max_attempts=OWN_ATTEMPTS
         )
         self._known: dict[int, Bags] = {}
-        self._maker = None if self._keep_views else maker
+        self._maker = None if self.keep_views else maker
         self._walked_in_vain = not walk
 
     @property
@@ -282,7 +282,7 @@ class LastObservation(HistorySampler):
             np.array([path]),
             capacity=capacity,
             rng=rng,
-            model=self._model,
+            model=self.model,
             stop=self.stop,
             at_once=self.lanes_at_once,
         ).sets

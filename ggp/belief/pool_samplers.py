@@ -91,8 +91,8 @@ class Pool(ObservationSampler):
             role,
             path,
             rng,
-            keep_views=self._keep_views,
-            model=self._model,
+            keep_views=self.keep_views,
+            model=self.model,
             stop=self.stop,
         )
         if not len(found.states):
@@ -110,7 +110,7 @@ class Pool(ObservationSampler):
         known = max((at for at, node in enumerate(steps) if node in self._pools), default=0)
         pool = self._pools.get(steps[known])
         if pool is None:
-            pool = initial_segments(self.machine, 1, keep_views=self._keep_views)
+            pool = initial_segments(self.machine, 1, keep_views=self.keep_views)
         for node in steps[known + 1 :]:
             pool = self._followed(role, pool, node, rng)
         return pool
@@ -127,7 +127,7 @@ class Pool(ObservationSampler):
             np.array([path]),
             capacity=ROOM,
             rng=rng,
-            model=self._model,
+            model=self.model,
             stop=self.stop,
             at_once=self.lanes_at_once,
         ).sets

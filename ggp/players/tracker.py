@@ -25,19 +25,17 @@ from ggp.belief import (
     quality_of,
     require_particles,
 )
-from ggp.belief.segments import depleted_segments
+from ggp.belief.finder import Finder
+from ggp.belief.finding.larger import Larger
+from ggp.belief.segments import Segments, depleted_segments
 from ggp.gdl import canonical_term
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
-from ggp.players.last_resort import LastResort
 from ggp.players.slices import Watch
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
 
 MIN_NODES = 20_000
 """Paths that are not worth pruning."""
-
-SPARE_PARTICLES, SPARE_EXACT, SPARE_ATTEMPTS = 2_000, 100_000, 10_000_000
-"""Resources of the belief that is asked when the player's own has no particle left."""
 
 FIRST_ROOM = 256
 ROOM_SHARE, RISKY_SHARE = 0.1, 0.5
@@ -85,8 +83,11 @@ class Tracker:
         machine: the player's own machine.
         role: index of its role.
         rng: draws particles.
-        last_resort: what to go on with where no particle is left, if there is such a thing.
         most: entries that the bag is grown to where there is time; 0 for as many as `belief` says.
+        last: what is asked where no particle is left. If it is not sound, what it finds is followed
+            in place of the bag from then on, and `belief` is asked no more; it is looked for at
+            once, since time may be short later. By default a larger sampler, when a move is asked
+            for.
     """
 
     def __init__(
@@ -96,7 +97,7 @@ class Tracker:
         role: int,
         rng: np.random.Generator,
         most: int = 0,
-        last_resort: LastResort | None = None,
+        last: Finder | None = None,
     ) -> None:
         self.machine, self.role = machine, role
         self.tree = belief.tree
@@ -107,10 +108,7 @@ class Tracker:
         self._usual_most, self._room = most, min(FIRST_ROOM, most)
         self._risk = 0.0
         self.was_told_all = True
-        self._last_resort = last_resort
-        if last_resort is not None:
-            last_resort.watch(self._watch.is_over, self._watch.lanes)
-        self._spare: HyperPlaySampler | None = None
+        self._last = Larger(machine, belief) if last is None else last
         self._prune_at = MIN_NODES
         self.bag: Bags = self.belief.start(role)
         self.last_known: Bags = self.bag
@@ -151,13 +149,10 @@ class Tracker:
         finally:
             # Whatever went wrong, the turn was played: a later one finds particles for all.
             self.bag = after if after is not None else self._lost(before, turn)
-            if self._last_resort is not None:
-                if self.bag.depleted[0]:
-                    self._last_resort.follow(before.paths, _arrays(turn))
-                    # What is found now need not be looked for when time is short.
-                    self._last_resort.at(self.bag.paths)
-                else:
-                    self._last_resort.learn(self.bag)
+            if not self.bag.depleted[0]:
+                self._last.learn(int(self.bag.paths[0]), self._sets)
+            elif not self._last.is_sound:
+                self._found_last()
             if deadline is not None:
                 self._learn_room(before, deadline)
         if self.bag.depleted[0]:
@@ -171,33 +166,15 @@ class Tracker:
         return self._move(move), self._percepts(percepts)
 
     def spare_bag(self, deadline: Deadline | None) -> Bags | None:
-        """A bag for the path without any particle, of states only, if one can be found.
-
-        Where there is a last resort it is taken: to look for particles again is in vain mostly.
-        Entries without the paths of other roles are far fewer: many more can be held, and
-        enumerated.
-        """
+        """A bag for the path without any particle, of states only, if one can be found."""
         if self.bag.exact[0]:
             return None  # that there is none has been proved
-        if self._last_resort is not None:
-            self._begin(deadline)
-            return self._last_resort.at(self.bag.paths)
-        if self._spare is None:
-            self._spare = HyperPlaySampler(
-                self.machine,
-                self.tree,
-                capacity=SPARE_PARTICLES,
-                exact=SPARE_EXACT,
-                max_attempts=SPARE_ATTEMPTS,
-                stop=self._watch.is_over,
-            )
-            self._spare.lanes_at_once = self._watch.lanes
         self._begin(deadline)
-        self._spare.timed = deadline is not None
-        found = self._spare.at(self.bag.paths, self.role, self._rng)
+        found = self._found_last()
         if found.depleted[0]:
             return None
-        self._know(found)
+        if found.sound:
+            self._know(found)
         return found
 
     def guessed_states(self) -> States:
@@ -274,8 +251,7 @@ class Tracker:
         """
         if len(self.tree) < self._prune_at:
             return
-        own = (self._spare, self._last_resort)
-        beliefs: list[FollowsPaths] = [self.belief, *others, *(b for b in own if b is not None)]
+        beliefs: list[FollowsPaths] = [self.belief, *others, self._last]
         # Only the present bag is continued; of an older one nothing that came after it is kept,
         # or all that was tried since would be, as long as there is no particle.
         held = [self.last_known.nodes, *(belief.views for belief in beliefs)]
@@ -290,7 +266,7 @@ class Tracker:
     def _advanced(self, bag: Bags, turn: list[int]) -> Bags:
         move, percepts, refused = _arrays(turn)
         if bag.depleted[0] and not bag.exact[0]:
-            if self._last_resort is not None:
+            if not self._last.is_sound:
                 return self._lost(bag, turn)
             paths = self.tree.extend(bag.paths, move, percepts, refused)
             return self.belief.at(paths, self.role, self._rng)
@@ -302,6 +278,17 @@ class Tracker:
         paths = self.tree.extend(bag.paths, move, percepts, refused)
         sets = depleted_segments(self.machine, 1, keep_views=bag.sets.views is not None)
         return Bags(self.role, paths, np.zeros(1, dtype=np.int64), sets)
+
+    def _found_last(self) -> Bags:
+        """What the last finder has for the present path, of which there is no particle."""
+        sets = self._last.fill(self.role, self.bag.paths, self._sets, self._rng)
+        guessed = 0 if self._last.is_sound else len(sets.states)
+        return Bags(self.role, self.bag.paths, np.zeros(1, dtype=np.int64), sets, guessed)
+
+    @property
+    def _sets(self) -> Segments:
+        """The present bag as a set."""
+        return self.bag.sets.take(self.bag.segment)
 
     @property
     def _most(self) -> int:

@@ -95,4 +95,4 @@ def test_without_a_file_there_is_no_last_resort() -> None:
     machine = machine_of_game(GAME, "propnet")
     player = make_player(parse_spec("over:depth=1"), machine, 0, np.random.default_rng(0))
     assert isinstance(player, BeliefPlayer)
-    assert player.tracker._last_resort is None
+    assert player.tracker._last.is_sound

@@ -28,6 +28,10 @@ class Trail:
     def __init__(self) -> None:
         self._sets: dict[int, tuple[int, Segments]] = {}
 
+    def __len__(self) -> int:
+        """Number of bags."""
+        return len(self._sets)
+
     @property
     def views(self) -> IntArray:
         """Nodes that these bags refer to, and their paths."""
