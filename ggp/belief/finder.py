@@ -22,6 +22,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ggp.belief.bags import Bags
 from ggp.belief.completions import lanes_at_once
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.one_turn import Grown, advance
@@ -64,7 +65,6 @@ class Setting:
         self,
         machine: Machine,
         tree: PathTree,
-        *,
         capacity: int,
         max_attempts: int,
         keep_views: bool = False,
@@ -126,14 +126,14 @@ class Setting:
         """`count` sets of the initial state."""
         return initial_segments(self.machine, count, keep_views=self.keep_views)
 
-    def few(self, sets: Segments) -> BoolArray:
-        """`[S]` sets that have some entries, but lost most of those they should have.
+    def wanting(self, sets: Segments) -> BoolArray:
+        """`[S]` sets that have no entries, or lost most of those they should have.
 
         A small bag of a small information set has lost nothing.
         """
         counts = sets.counts
-        lost = (2 * counts < self.capacity) & (counts > 0)
-        return np.asarray(lost & (sets.sizes > 1.1 * counts))
+        lost = (2 * counts < self.capacity) & (sets.sizes > 1.1 * counts)
+        return np.asarray(lost | (counts == 0))
 
 
 class Finder(Protocol):
@@ -148,37 +148,32 @@ class Finder(Protocol):
 
     is_sound: bool = True
 
-    def helps(self, paths: IntArray, sets: Segments) -> BoolArray:
-        """`[B]` which of some bags it would look for particles for. None of these is exact."""
+    def helps(self, bags: Bags) -> BoolArray:
+        """`[B]` which of some bags it would look for particles for, if these are not exact."""
         ...
 
-    def fill(
-        self, role: int, paths: IntArray, sets: Segments, rng: np.random.Generator
-    ) -> Segments:
+    def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
         """Bags that it helps with, with the particles that it finds.
 
         Args:
-            paths: `[B]` incomplete paths of equal length.
-            sets: B bags of these.
+            bags: of paths of equal length, a set for each.
 
         Returns:
             B bags; one that is exact and has no entry where it is proved that there is none.
         """
         ...
 
-    def more(
-        self, role: int, paths: IntArray, sets: Segments, size: int, rng: np.random.Generator
-    ) -> Segments | None:
-        """One bag, not exact, with what a new sample of `size` particles adds to it.
+    def adds(self, paths: IntArray) -> bool:
+        """Whether `more` is to be asked for the bags of some paths now."""
+        return False
+
+    def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
+        """One bag, which is not exact, with what a new sample of `size` particles adds to it.
 
         Returns:
             the bag, of `most_entries` at most; None where nothing came of it.
         """
         return None
-
-    def adds(self, paths: IntArray) -> bool:
-        """Whether `more` is to be asked for the bags of some paths now."""
-        return False
 
     def learn(self, path: int, sets: Segments) -> None:
         """Take note of the bag of a path that is followed: later ones may be found from it."""

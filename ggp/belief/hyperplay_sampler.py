@@ -9,17 +9,17 @@ looks for others, until there is one more. Which there are, in which order, is s
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from ggp.belief.bags import Bags
 from ggp.belief.finder import Finder, GivenUp, Setting, never
-from ggp.belief.finding.earlier import Earlier
+from ggp.belief.finding.earlier import Earlier, Trail
 from ggp.belief.finding.exact import ExactSets
 from ggp.belief.finding.forward import Forward
 from ggp.belief.finding.histories import Histories
 from ggp.belief.finding.solved import Solving
-from ggp.belief.finding.trail import Trail
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.paths import PathTree
 from ggp.belief.quality import Quality, quality_of
@@ -81,15 +81,7 @@ class HyperPlaySampler(Setting):
         solves: bool = False,
         rescues: bool = True,
     ) -> None:
-        super().__init__(
-            machine,
-            tree,
-            capacity=capacity,
-            keep_views=keep_views,
-            max_attempts=max_attempts,
-            model=model,
-            stop=stop,
-        )
+        super().__init__(machine, tree, capacity, max_attempts, keep_views, model, stop)
         self._exact = ExactSets(self, exact, completions)
         self._exact_at = 0  # turns at which one bag that is followed was exact
         self._forward = Forward(self, self._exact)
@@ -178,10 +170,8 @@ class HyperPlaySampler(Setting):
         # What is solved for comes first, where it is time for that.
         finders = [*([] if self._solved is None else [self._solved]), *self._of_earlier]
         finder = next((each for each in finders if each.adds(bags.paths)), self._forward)
-        sets = finder.more(bags.role, bags.paths, bags.sets.take(bags.segment), size, rng)
-        if sets is None:
-            return bags
-        return Bags(bags.role, bags.paths, np.zeros(1, dtype=np.int64), sets)
+        sets = finder.more(bags.select(np.zeros(1, dtype=np.int64)), size, rng)
+        return bags if sets is None else Bags(bags.role, bags.paths, np.zeros(1, np.int64), sets)
 
     def quality(self, bags: Bags) -> Quality:
         """How good one bag is, which was made last."""
@@ -230,14 +220,15 @@ class HyperPlaySampler(Setting):
         self, role: int, paths: IntArray, sets: Segments, rng: np.random.Generator
     ) -> Segments:
         """Bags, with more particles where they lost most, by the first finder that has any."""
-        missing = ~sets.exact
+        bags, missing = Bags(role, paths, np.arange(len(paths)), sets), ~sets.exact
         for finder in self._finders:
-            which = np.flatnonzero(missing & finder.helps(paths, sets))
+            which = np.flatnonzero(missing & finder.helps(bags))
             if len(which):
-                found = finder.fill(role, paths[which], sets.take(which), rng)
+                found = finder.fill(bags.select(which), rng)
                 missing[which] = (found.counts == 0) & ~found.exact
-                sets = replaced(self.machine, sets, [(which, found)])
-        return sets
+                sets = replaced(self.machine, bags.sets, [(which, found)])
+                bags = replace(bags, sets=sets)
+        return bags.sets
 
     def _assemble(
         self, role: int, paths: IntArray, sampled: IntArray, sets: Segments | None

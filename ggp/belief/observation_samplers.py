@@ -44,15 +44,7 @@ class ObservationSampler(Setting, ABC):
         model: MoveModel = UNIFORM,
         stop: Callable[[], bool] = never,
     ) -> None:
-        super().__init__(
-            machine,
-            tree,
-            capacity=capacity,
-            keep_views=keep_views,
-            max_attempts=max_attempts,
-            model=model,
-            stop=stop,
-        )
+        super().__init__(machine, tree, capacity, max_attempts, keep_views, model, stop)
 
     @property
     def sound(self) -> bool:

@@ -281,7 +281,7 @@ class Tracker:
 
     def _found_last(self) -> Bags:
         """What the last finder has for the present path, of which there is no particle."""
-        sets = self._last.fill(self.role, self.bag.paths, self._sets, self._rng)
+        sets = self._last.fill(self.bag, self._rng)
         guessed = 0 if self._last.is_sound else len(sets.states)
         return Bags(self.role, self.bag.paths, np.zeros(1, dtype=np.int64), sets, guessed)
 

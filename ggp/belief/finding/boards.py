@@ -59,17 +59,15 @@ class DrawnBoards(Finder):
         )
         self._bag: Bags | None = None
 
-    def helps(self, paths: IntArray, sets: Segments) -> BoolArray:
-        return np.asarray(sets.counts == 0)
+    def helps(self, bags: Bags) -> BoolArray:
+        return bags.depleted
 
-    def fill(
-        self, role: int, paths: IntArray, sets: Segments, rng: np.random.Generator
-    ) -> Segments:
+    def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
         for sampler in (self._last, self._follower):
             sampler.stop, sampler.lanes_at_once = self._belief.stop, self._belief.lanes_at_once
-        bag = self._followed(paths, rng)
+        bag = self._followed(bags.paths, rng)
         if bag is None:
-            bag = self._last.at(paths, role, rng)
+            bag = self._last.at(bags.paths, bags.role, rng)
         self._bag = None if bag.depleted[0] else bag
         return bag.sets.take(bag.segment)
 

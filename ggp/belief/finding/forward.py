@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ggp.belief.bags import Bags
 from ggp.belief.finder import Finder, GivenUp, Setting
 from ggp.belief.finding.exact import ENTRIES_AT_ONCE, EXPANSIONS_PER_ENTRY, ExactSets
 from ggp.belief.one_turn import Grown
@@ -35,39 +36,35 @@ class Forward(Finder):
         self._setting, self._exact = setting, exact
         self._tree, self._machine = setting.tree, setting.machine
 
-    def helps(self, paths: IntArray, sets: Segments) -> BoolArray:
-        return np.asarray(self._setting.few(sets) | (sets.counts == 0))
+    def helps(self, bags: Bags) -> BoolArray:
+        return self._setting.wanting(bags.sets)
 
     def adds(self, paths: IntArray) -> bool:
         return True
 
-    def fill(
-        self, role: int, paths: IntArray, sets: Segments, rng: np.random.Generator
-    ) -> Segments:
-        counts = sets.counts
+    def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
+        sets, counts = bags.sets, bags.sets.counts
         lost, empty = np.flatnonzero(counts > 0), np.flatnonzero(counts == 0)
         found: list[tuple[IntArray, Segments]] = []
         if len(lost):
             most = self._setting.capacity
             try:
-                drawn = self.replayed(role, paths[lost], REFILL_FACTOR * most, rng).sets
+                drawn = self.replayed(bags.role, bags.paths[lost], REFILL_FACTOR * most, rng).sets
             except GivenUp:
                 return sets
             drawn = drawn.thinned(most, rng)
             better = np.flatnonzero(drawn.counts > counts[lost])
             found.append((lost[better], drawn.take(better)))
-        for which, searched in self._searched(role, paths[empty], rng):
+        for which, searched in self._searched(bags.role, bags.paths[empty], rng):
             found.append((empty[which], searched))
         return replaced(self._machine, sets, found)
 
-    def more(
-        self, role: int, paths: IntArray, sets: Segments, size: int, rng: np.random.Generator
-    ) -> Segments | None:
+    def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
         try:
-            drawn = self.replayed(role, paths, size, rng).sets
+            drawn = self.replayed(bags.role, bags.paths, size, rng).sets
         except GivenUp:
             return None
-        return self.pooled(sets, drawn, rng)
+        return self.pooled(bags.sets, drawn, rng)
 
     def pooled(self, sets: Segments, drawn: Segments, rng: np.random.Generator) -> Segments | None:
         """One bag and a new sample of its path; None where that was cut short, or has none."""

@@ -16,8 +16,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from ggp.belief.bags import Bags
 from ggp.belief.finder import Finder, Setting
-from ggp.belief.finding.trail import Trail
+from ggp.belief.finding.earlier import Trail
 from ggp.belief.paths import PathTree
 from ggp.belief.segments import Segments, one_set, with_more
 from ggp.machine.abilities import Redrawer, Redraws
@@ -46,8 +47,8 @@ class Histories(Finder):
         self._last: tuple[int, Redraws] | None = None
         self._unfinished: States | None = None
 
-    def helps(self, paths: IntArray, sets: Segments) -> BoolArray:
-        return np.asarray(self.adds(paths) & (2 * sets.counts < self._wanted))
+    def helps(self, bags: Bags) -> BoolArray:
+        return np.asarray(self.adds(bags.paths) & (2 * bags.sets.counts < self._wanted))
 
     def adds(self, paths: IntArray) -> bool:
         """Whether the machine draws histories for these: for one path with a turn."""
@@ -56,16 +57,12 @@ class Histories(Finder):
             return False
         return isinstance(machine, Redrawer) and machine.redraws_histories
 
-    def fill(
-        self, role: int, paths: IntArray, sets: Segments, rng: np.random.Generator
-    ) -> Segments:
-        return self._filled(role, int(paths[0]), sets, self._wanted, rng)
+    def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
+        return self._filled(bags, self._wanted, rng)
 
-    def more(
-        self, role: int, paths: IntArray, sets: Segments, size: int, rng: np.random.Generator
-    ) -> Segments | None:
-        wanted = min(len(sets.states) + AT_ONCE, self._setting.most_entries)
-        return self._filled(role, int(paths[0]), sets, wanted, rng)
+    def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
+        wanted = min(len(bags.sets.states) + AT_ONCE, self._setting.most_entries)
+        return self._filled(bags, wanted, rng)
 
     def renumber(self, numbers: IntArray) -> None:
         self._last = None
@@ -74,14 +71,13 @@ class Histories(Finder):
     def _wanted(self) -> int:
         return max(self._setting.capacity, min(self._setting.room, FULL))
 
-    def _filled(
-        self, role: int, path: int, sets: Segments, wanted: int, rng: np.random.Generator
-    ) -> Segments:
+    def _filled(self, bags: Bags, wanted: int, rng: np.random.Generator) -> Segments:
         """The one bag of a path, filled up to so many entries with what is drawn for it.
 
         Histories are drawn by their prior when the others move evenly, whatever a model says.
         """
         machine, tree = self._setting.machine, self._setting.tree
+        role, path, sets = bags.role, int(bags.paths[0]), bags.sets
         if self._last is None or self._last[0] != path:
             self._last = path, redraws_of(machine, tree, role, path, rng)
         redraws = self._last[1]

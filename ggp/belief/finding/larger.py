@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ggp.belief.bags import Bags
 from ggp.belief.finder import Finder
 from ggp.belief.hyperplay_sampler import HyperPlaySampler
 from ggp.belief.sampler import Sampler
@@ -30,16 +31,14 @@ class Larger(Finder):
             machine, belief.tree, capacity=PARTICLES, exact=EXACT, max_attempts=ATTEMPTS
         )
 
-    def helps(self, paths: IntArray, sets: Segments) -> BoolArray:
-        return np.asarray(sets.counts == 0)
+    def helps(self, bags: Bags) -> BoolArray:
+        return bags.depleted
 
-    def fill(
-        self, role: int, paths: IntArray, sets: Segments, rng: np.random.Generator
-    ) -> Segments:
+    def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
         sampler, belief = self._sampler, self._belief
         sampler.stop, sampler.lanes_at_once = belief.stop, belief.lanes_at_once
         sampler.timed = belief.timed
-        found = sampler.at(paths, role, rng)
+        found = sampler.at(bags.paths, bags.role, rng)
         return found.sets.take(found.segment)
 
     @property

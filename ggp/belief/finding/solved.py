@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ggp.belief.bags import Bags
 from ggp.belief.finder import Finder, Setting
+from ggp.belief.finding.earlier import Trail
 from ggp.belief.finding.exact import ExactSets
-from ggp.belief.finding.trail import Trail
 from ggp.belief.segments import Segments, with_more
 from ggp.belief.solving.finder import Solved, Start
 from ggp.belief.solving.windows import MOST_STARTS
@@ -34,38 +35,29 @@ class Solving(Finder):
         self._solved = Solved(setting.machine, setting.tree, setting.model)
         self.found_at = -1
 
-    def helps(self, paths: IntArray, sets: Segments) -> BoolArray:
-        return np.asarray((sets.counts == 0) & (len(paths) == 1))
+    def helps(self, bags: Bags) -> BoolArray:
+        return np.asarray((bags.sets.counts == 0) & (len(bags) == 1))
 
-    def fill(
-        self, role: int, paths: IntArray, sets: Segments, rng: np.random.Generator
-    ) -> Segments:
-        found = self._find(role, int(paths[0]), rng)
-        return sets if found is None else found
+    def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
+        found = self._find(bags, rng)
+        return bags.sets if found is None else found
 
     def adds(self, paths: IntArray) -> bool:
         """Once for a path, where there is a clock and the bag is likely to die."""
         is_one = len(paths) == 1 and self._setting.timed and self._setting.at_risk
         return is_one and self.found_at != self._setting.tree.depth(int(paths[0]))
 
-    def more(
-        self, role: int, paths: IntArray, sets: Segments, size: int, rng: np.random.Generator
-    ) -> Segments | None:
-        found = self._find(role, int(paths[0]), rng)
+    def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
+        found = self._find(bags, rng)
         if found is None or not len(found.states):
             return None
-        both = with_more(self._setting.machine, sets, found)
+        both = with_more(self._setting.machine, bags.sets, found)
         return both.thinned(self._setting.most_entries, rng)
 
-    def _find(self, role: int, path: int, rng: np.random.Generator) -> Segments | None:
-        setting = self._setting
+    def _find(self, bags: Bags, rng: np.random.Generator) -> Segments | None:
+        setting, path = self._setting, int(bags.paths[0])
         found = self._solved.find(
-            role,
-            path,
-            self._starts(path),
-            setting.most_entries,
-            rng,
-            setting.stop,
+            *(bags.role, path, self._starts(path), setting.most_entries, rng, setting.stop),
             timed=setting.timed,
         )
         if found is not None:
