@@ -30,6 +30,9 @@ from ggp.belief.paths import PathTree
 from ggp.belief.segments import Segments, depleted_segments, initial_segments
 from ggp.machine.base import BoolArray, IntArray, Machine
 
+LARGER = 1.1
+"""A set of so many times as many entries as a bag has more than these: its size is estimated."""
+
 
 def never() -> bool:
     """Nothing stops the search but its own bounds."""
@@ -132,7 +135,7 @@ class Setting:
         A small bag of a small information set has lost nothing.
         """
         counts = sets.counts
-        lost = (2 * counts < self.capacity) & (sets.sizes > 1.1 * counts)
+        lost = (2 * counts < self.capacity) & (sets.sizes > LARGER * counts)
         return np.asarray(lost | (counts == 0))
 
 

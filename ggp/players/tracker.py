@@ -25,7 +25,7 @@ from ggp.belief import (
     quality_of,
     require_particles,
 )
-from ggp.belief.finder import Finder
+from ggp.belief.finder import LARGER, Finder
 from ggp.belief.finding.larger import Larger
 from ggp.belief.segments import Segments, depleted_segments
 from ggp.gdl import canonical_term
@@ -55,6 +55,10 @@ MANY_DIED = 0.5
 
 RISK_KEPT = 0.9
 """Of the risk that a bag dies, what is left of it a turn later."""
+
+SURVIVORS, SCARCE_TURNS, SOLVING_SHARE = 4, 2, 0.5
+"""A bag is likely to die where fewer entries than this would survive a turn as bad as the worst one
+lately, for some turns in a row. Then this share of the time for more is spent on solving."""
 
 GUESSED = 32
 """States that are played on where no particle is left."""
@@ -107,6 +111,7 @@ class Tracker:
         self.belief.stop, self.belief.lanes_at_once = self._watch.is_over, self._watch.lanes
         self._usual_most, self._room = most, min(FIRST_ROOM, most)
         self._risk = 0.0
+        self._scarce = 0  # turns in a row after which the bag was likely to die
         self.was_told_all = True
         self._last = Larger(machine, belief) if last is None else last
         self._prune_at = MIN_NODES
@@ -212,6 +217,10 @@ class Tracker:
             deadline: looked at every few milliseconds.
             others: see `prune`.
         """
+        if self._scarce >= SCARCE_TURNS and self._may_grow():
+            self._begin(deadline.part(SOLVING_SHARE), at_risk=True)
+            self._know(self.belief.grown(self.bag, self._watch.slices.size, self._rng))
+            self.bag = self.last_known
         fruitless = 0
         while fruitless < MOST_FRUITLESS and self._may_grow() and not deadline.passed():
             self._begin(deadline)
@@ -303,8 +312,11 @@ class Tracker:
         took_s = deadline.clock() - self._watch.began_s
         there_was_s = max(deadline.at_s - self._watch.began_s, 0.0)
         least = min(self.belief.capacity, self._most)
-        died = 1 - len(self.bag.sets.states) / max(len(before.sets.states), 1)
+        left, size = len(self.bag.sets.states), self._sets.sizes[0]
+        died = 1 - left / max(len(before.sets.states), 1)
         self._risk = max(0.0 if self.bag.exact[0] else died, RISK_KEPT * self._risk)
+        is_scarce = 0 < left * (1 - self._risk) < SURVIVORS and size > LARGER * left
+        self._scarce = self._scarce + 1 if is_scarce and not self.bag.exact[0] else 0
         if self.bag.exact[0]:
             return
         share = ROOM_SHARE + self._risk * (RISKY_SHARE - ROOM_SHARE)
@@ -313,11 +325,11 @@ class Tracker:
         elif took_s < share / 2 * there_was_s and 2 * len(before.sets.states) >= self._room:
             self._room = min(2 * self._room, self._most)
 
-    def _begin(self, deadline: Deadline | None) -> None:
+    def _begin(self, deadline: Deadline | None, *, at_risk: bool = False) -> None:
         """Work begins that is to end at a deadline."""
         self._watch.begin(deadline)
         self.belief.room = 0 if deadline is None else self._room
-        self.belief.timed = deadline is not None
+        self.belief.timed, self.belief.at_risk = deadline is not None, at_risk
         if isinstance(self.belief, Enumerates):
             self.belief.afford(self._watch.affordable(EXACT_SHARE), self._is_late)
 

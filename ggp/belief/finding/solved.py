@@ -18,6 +18,10 @@ from ggp.belief.solving.finder import Solved, Start
 from ggp.belief.solving.windows import MOST_STARTS
 from ggp.machine.base import BoolArray, IntArray
 
+RICHER, MOST_ADDED = 2, 1_000
+"""A bag that has some particles is added to from earlier ones of at least this times as many; and
+so many at most, since chains of more could not be left at once."""
+
 
 class Solving(Finder):
     """See above.
@@ -39,7 +43,8 @@ class Solving(Finder):
         return np.asarray((bags.sets.counts == 0) & (len(bags) == 1))
 
     def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
-        found = self._find(bags, rng)
+        room = self._setting.most_entries
+        found = self._find(bags, self._starts(int(bags.paths[0])), room, rng)
         return bags.sets if found is None else found
 
     def adds(self, paths: IntArray) -> bool:
@@ -48,17 +53,22 @@ class Solving(Finder):
         return is_one and self.found_at != self._setting.tree.depth(int(paths[0]))
 
     def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
-        found = self._find(bags, rng)
+        # What the bag has lost since it was larger is not found from what is left of it.
+        *earlier, last = self._starts(int(bags.paths[0]))
+        rich = [start for start in earlier if start.bag.counts[0] >= RICHER * len(bags.sets.states)]
+        most = min(self._setting.most_entries, MOST_ADDED)
+        found = self._find(bags, [*rich, last], most, rng)
         if found is None or not len(found.states):
             return None
         both = with_more(self._setting.machine, bags.sets, found)
         return both.thinned(self._setting.most_entries, rng)
 
-    def _find(self, bags: Bags, rng: np.random.Generator) -> Segments | None:
+    def _find(
+        self, bags: Bags, starts: list[Start], most: int, rng: np.random.Generator
+    ) -> Segments | None:
         setting, path = self._setting, int(bags.paths[0])
         found = self._solved.find(
-            *(bags.role, path, self._starts(path), setting.most_entries, rng, setting.stop),
-            timed=setting.timed,
+            *(bags.role, path, starts, most, rng, setting.stop), timed=setting.timed
         )
         if found is not None:
             self.found_at = setting.tree.depth(path)
