@@ -39,10 +39,6 @@ def never() -> bool:
     return False
 
 
-class GivenUp(Exception):
-    """The search for particles was stopped."""
-
-
 class Setting:
     """What a sampler and its finders share: the game, the paths, and what finding may take.
 

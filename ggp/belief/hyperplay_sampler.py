@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.finder import Finder, GivenUp, Setting, never
+from ggp.belief.finder import Finder, Setting, never
 from ggp.belief.finding.earlier import Earlier, Trail
 from ggp.belief.finding.exact import ExactSets
 from ggp.belief.finding.forward import Forward
@@ -210,10 +210,7 @@ class HyperPlaySampler(Setting):
         sets = self.nothing(len(paths))
         # What begins with bags of earlier turns is better than to begin so far back.
         if not any(finder.adds(paths) for finder in self._of_earlier):
-            try:
-                sets = self._forward.replayed(role, paths, self.capacity, rng).sets
-            except GivenUp:
-                return sets
+            sets = self._forward.replayed(role, paths, self.capacity, rng).sets
         return self._filled(role, paths, sets, rng)
 
     def _filled(

@@ -2,20 +2,18 @@
 
 Without a clock the bag has as many particles as its sampler says. With one it has as many as there
 is time for: after a turn, and while others think, new samples of the same path are drawn and put
-together with what is there (`grow`), and as many are carried on to the next turn (`_room`). Sets
+together with what is there (`grow`), and as many are carried on to the next turn (`Growth`). Sets
 are enumerated that can be within a share of the time (`EXACT_SHARE`), however large they are.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ggp.belief import (
-    DRAWN,
     Bags,
     Enumerates,
     FollowsPaths,
@@ -25,48 +23,31 @@ from ggp.belief import (
     quality_of,
     require_particles,
 )
-from ggp.belief.finder import LARGER, Finder
+from ggp.belief.finder import Finder
 from ggp.belief.finding.larger import Larger
 from ggp.belief.segments import Segments, depleted_segments
-from ggp.gdl import canonical_term
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
+from ggp.players.growth import Growth
 from ggp.players.slices import Watch
+from ggp.players.told import move_of, percepts_of, refused_of
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
 
 MIN_NODES = 20_000
 """Paths that are not worth pruning."""
 
-FIRST_ROOM = 256
-ROOM_SHARE, RISKY_SHARE = 0.1, 0.5
-"""A bag that is grown is carried on with twice as many entries as long as that takes less than half
-of this share of the time there is, with half as many where it takes more than all of it. The second
-is where whole bags die at once."""
-
 EXACT_SHARE, LATE_SHARE = 0.5, 0.8
 """A set is enumerated where that should take no more than the first share of the time there is, and
 sampled after all where it takes more than the second."""
 
-RISKY = 20
-"""Times as many entries as else a bag may have where many of them die."""
-
-MANY_DIED = 0.5
-"""Share of a bag; with more, others may have been searched for."""
-
-RISK_KEPT = 0.9
-"""Of the risk that a bag dies, what is left of it a turn later."""
-
-SURVIVORS, SCARCE_TURNS, SOLVING_SHARE = 4, 2, 0.5
-"""A bag is likely to die where fewer entries than this would survive a turn as bad as the worst one
-lately, for some turns in a row. Then this share of the time for more is spent on solving."""
+SOLVING_SHARE = 0.5
+"""Of the time for more particles, what is spent on solving where the bag is likely to die."""
 
 GUESSED = 32
 """States that are played on where no particle is left."""
 
 MOST_FRUITLESS = 50
 """So many samples in a row without a new entry say that there are no more."""
-
-_log = logging.getLogger(__name__)
 
 
 class Submission(NamedTuple):
@@ -109,9 +90,8 @@ class Tracker:
         self._rng = rng
         self.belief = belief
         self.belief.stop, self.belief.lanes_at_once = self._watch.is_over, self._watch.lanes
-        self._usual_most, self._room = most, min(FIRST_ROOM, most)
-        self._risk = 0.0
-        self._scarce = 0  # turns in a row after which the bag was likely to die
+        self._growth = Growth(most)
+        self._too_short_s = 0.0  # to solve for paths in
         self.was_told_all = True
         self._last = Larger(machine, belief) if last is None else last
         self._prune_at = MIN_NODES
@@ -148,7 +128,7 @@ class Tracker:
         after: Bags | None = None
         try:
             turn = [*self.turn_of(move, percepts), UNKNOWN]
-            turn[2] = self._refused(turn[0], answer)
+            turn[2] = refused_of(self.machine, turn[0], *answer)
             self.was_told_all &= turn[0] != UNKNOWN
             after = self._advanced(before, turn)
         finally:
@@ -159,7 +139,7 @@ class Tracker:
             elif not self._last.is_sound:
                 self._found_last()
             if deadline is not None:
-                self._learn_room(before, deadline)
+                self._learn_growth(before, deadline)
         if self.bag.depleted[0]:
             self._since.append(turn[0])
         else:
@@ -168,7 +148,7 @@ class Tracker:
 
     def turn_of(self, move: str | None, percepts: Sequence[str] | None) -> tuple[int, int]:
         """A turn in the machine's ids; `UNKNOWN` for what is not told, or not known."""
-        return self._move(move), self._percepts(percepts)
+        return move_of(self.machine, move), percepts_of(self.machine, percepts)
 
     def spare_bag(self, deadline: Deadline | None) -> Bags | None:
         """A bag for the path without any particle, of states only, if one can be found."""
@@ -217,10 +197,8 @@ class Tracker:
             deadline: looked at every few milliseconds.
             others: see `prune`.
         """
-        if self._scarce >= SCARCE_TURNS and self._may_grow():
-            self._begin(deadline.part(SOLVING_SHARE), at_risk=True)
-            self._know(self.belief.grown(self.bag, self._watch.slices.size, self._rng))
-            self.bag = self.last_known
+        if self._growth.is_at_risk and self._may_grow():
+            self._solve(deadline.part(SOLVING_SHARE))
         fruitless = 0
         while fruitless < MOST_FRUITLESS and self._may_grow() and not deadline.passed():
             self._begin(deadline)
@@ -235,6 +213,19 @@ class Tracker:
             is_new = len(self.bag.sets.states) > len(before.sets.states)
             fruitless = 0 if is_new else fruitless + 1
             self.prune(*others)
+
+    def _solve(self, deadline: Deadline) -> None:
+        """Let the sampler solve for paths if there is more time than was too short lately."""
+        there_was_s = deadline.left_s()
+        if there_was_s < self._too_short_s:
+            return
+        before = self.bag
+        self._begin(deadline, at_risk=True)
+        self.bag = self.belief.grown(before, self._watch.slices.size, self._rng)
+        if self.bag is before:
+            self._too_short_s = 2 * there_was_s
+        else:
+            self._know(self.bag)
 
     def _going_on(self, states: States) -> States:
         """Those that are no ends."""
@@ -299,73 +290,24 @@ class Tracker:
         """The present bag as a set."""
         return self.bag.sets.take(self.bag.segment)
 
-    @property
-    def _most(self) -> int:
-        """Entries that the bag is grown to where there is time."""
-        return int(self._usual_most * RISKY**self._risk)
-
     def _may_grow(self) -> bool:
-        return not self.bag.exact[0] and len(self.bag.sets.states) < self._room
+        return not self.bag.exact[0] and len(self.bag.sets.states) < self._growth.room
 
-    def _learn_room(self, before: Bags, deadline: Deadline) -> None:
-        """See what it took to carry a bag on, and how many entries the next may have."""
+    def _learn_growth(self, before: Bags, deadline: Deadline) -> None:
         took_s = deadline.clock() - self._watch.began_s
         there_was_s = max(deadline.at_s - self._watch.began_s, 0.0)
-        least = min(self.belief.capacity, self._most)
-        left, size = len(self.bag.sets.states), self._sets.sizes[0]
-        died = 1 - left / max(len(before.sets.states), 1)
-        self._risk = max(0.0 if self.bag.exact[0] else died, RISK_KEPT * self._risk)
-        is_scarce = 0 < left * (1 - self._risk) < SURVIVORS and size > LARGER * left
-        self._scarce = self._scarce + 1 if is_scarce and not self.bag.exact[0] else 0
-        if self.bag.exact[0]:
-            return
-        share = ROOM_SHARE + self._risk * (RISKY_SHARE - ROOM_SHARE)
-        if took_s > share * there_was_s and died < MANY_DIED:  # else it took time to find others
-            self._room = max(self._room // 2, least)
-        elif took_s < share / 2 * there_was_s and 2 * len(before.sets.states) >= self._room:
-            self._room = min(2 * self._room, self._most)
+        self._growth.learn(before, self.bag, took_s, there_was_s, self.belief.capacity)
 
     def _begin(self, deadline: Deadline | None, *, at_risk: bool = False) -> None:
         """Work begins that is to end at a deadline."""
         self._watch.begin(deadline)
-        self.belief.room = 0 if deadline is None else self._room
+        self.belief.room = 0 if deadline is None else self._growth.room
         self.belief.timed, self.belief.at_risk = deadline is not None, at_risk
         if isinstance(self.belief, Enumerates):
             self.belief.afford(self._watch.affordable(EXACT_SHARE), self._is_late)
 
     def _is_late(self) -> bool:
         return self._watch.is_past(LATE_SHARE)
-
-    def _move(self, text: str | None) -> int:
-        if text is None:
-            return UNKNOWN
-        found = self.machine.move_id(canonical_term(text))
-        if found is None:
-            _log.warning("unknown move %s: it is ignored", text)
-            return UNKNOWN
-        return found
-
-    def _refused(self, executed: int, answer: Submission) -> int:
-        """The last argument of `PathTree.extend`: what the answer makes of an executed move."""
-        submitted, in_time = answer
-        if executed == UNKNOWN:
-            return UNKNOWN
-        if submitted is None:
-            return UNKNOWN if in_time else DRAWN
-        answered = self.machine.move_id(canonical_term(submitted))
-        if answered == executed:
-            return UNKNOWN
-        # What the rules do not know is legal nowhere: it rules nothing out.
-        return answered if in_time and answered is not None else DRAWN
-
-    def _percepts(self, texts: Sequence[str] | None) -> int:
-        if texts is None:
-            return UNKNOWN
-        found = self.machine.percept_id([canonical_term(text) for text in texts])
-        if found is None:
-            _log.warning("unknown percepts %s: they are ignored", " ".join(texts))
-            return UNKNOWN
-        return found
 
 
 def _arrays(turn: list[int]) -> tuple[IntArray, IntArray, IntArray]:

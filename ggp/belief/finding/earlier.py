@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.finder import Finder, GivenUp, Setting
+from ggp.belief.finder import Finder, Setting
 from ggp.belief.finding.exact import ExactSets
 from ggp.belief.finding.forward import REFILL_FACTOR, Forward
 from ggp.belief.paths import PathTree
@@ -115,12 +115,7 @@ class Earlier(Finder):
             if spent >= limit or half_full or stop():
                 break
             capacity = min(2 * capacity, most)
-            try:
-                drawn, stepped = self._forward.onward(
-                    bags.role, bags.paths, start, back, capacity, rng
-                )
-            except GivenUp:
-                break
+            drawn, stepped = self._forward.onward(bags.role, bags.paths, start, back, capacity, rng)
             spent += int(stepped[0])
             if len(drawn.states) > len(sets.states):
                 sets = drawn.thinned(room, rng)
@@ -129,10 +124,7 @@ class Earlier(Finder):
     def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
         starts = self._starts(bags.paths)
         back, start = starts[int(rng.integers(len(starts)))]
-        try:
-            drawn = self._forward.onward(bags.role, bags.paths, start, back, size, rng).sets
-        except GivenUp:
-            return None
+        drawn = self._forward.onward(bags.role, bags.paths, start, back, size, rng).sets
         return self._forward.pooled(bags.sets, drawn, rng)
 
     def _starts(self, paths: IntArray) -> list[tuple[int, Segments]]:

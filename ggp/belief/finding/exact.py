@@ -22,7 +22,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.finder import GivenUp, Setting
+from ggp.belief.finder import Setting
 from ggp.belief.one_turn import Grown
 from ggp.belief.segments import Segments, join
 from ggp.belief.table import SetTable
@@ -177,10 +177,7 @@ class ExactSets:
         if not len(nodes):
             return
         self._too_large[nodes] = sizes
-        try:
-            which, found, _ = self.find(role, nodes, self._completions, stop=self._is_late)
-        except GivenUp:
-            return
+        which, found, _ = self.find(role, nodes, self._completions, stop=self._is_late)
         fits = np.flatnonzero(found.counts <= self._limit)
         self._too_large[nodes[which[fits]]] = 0
         self._table.put(nodes[which[fits]], found.take(fits))
@@ -204,11 +201,8 @@ class ExactSets:
             stop: in place of what stops everything.
 
         Returns:
-            the indices of the paths whose sets were found, increasing; these sets; and `[B]`
-            lanes stepped for each path.
-
-        Raises:
-            GivenUp: stopped.
+            the indices of the paths whose sets were found, increasing, none where that is stopped;
+            these sets; and `[B]` lanes stepped for each path.
         """
         at_once = max(1, EXPANSIONS_AT_ONCE // expansions)
         starts = range(0, len(nodes), at_once)
@@ -236,7 +230,7 @@ class ExactSets:
             before, sets = beginnings[known], self.get(beginnings[known])
         for steps_of_all in beginnings[known + 1 :]:
             if stop():
-                raise GivenUp
+                return alive[:0], self._setting.nothing(0), stepped
             steps = steps_of_all[alive]
             # Paths that begin alike are one until they part: `group` says which one.
             first, group = first_seen(steps)
@@ -249,7 +243,7 @@ class ExactSets:
             found = np.flatnonzero(grown.sets.exact)
             before, sets = steps[found], grown.sets.take(found)
         if stop():
-            raise GivenUp
+            return alive[:0], self._setting.nothing(0), stepped
         return alive, sets.take(_positions(before, nodes[alive])), stepped
 
     def _enumerate_from(self, role: int, nodes: IntArray, before: Segments) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.finder import Finder, GivenUp, Setting
+from ggp.belief.finder import Finder, Setting
 from ggp.belief.finding.exact import ENTRIES_AT_ONCE, EXPANSIONS_PER_ENTRY, ExactSets
 from ggp.belief.one_turn import Grown
 from ggp.belief.segments import Segments, join, pooled, replaced
@@ -48,10 +48,7 @@ class Forward(Finder):
         found: list[tuple[IntArray, Segments]] = []
         if len(lost):
             most = self._setting.capacity
-            try:
-                drawn = self.replayed(bags.role, bags.paths[lost], REFILL_FACTOR * most, rng).sets
-            except GivenUp:
-                return sets
+            drawn = self.replayed(bags.role, bags.paths[lost], REFILL_FACTOR * most, rng).sets
             drawn = drawn.thinned(most, rng)
             better = np.flatnonzero(drawn.counts > counts[lost])
             found.append((lost[better], drawn.take(better)))
@@ -60,10 +57,7 @@ class Forward(Finder):
         return replaced(self._machine, sets, found)
 
     def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
-        try:
-            drawn = self.replayed(bags.role, bags.paths, size, rng).sets
-        except GivenUp:
-            return None
+        drawn = self.replayed(bags.role, bags.paths, size, rng).sets
         return self.pooled(bags.sets, drawn, rng)
 
     def pooled(self, sets: Segments, drawn: Segments, rng: np.random.Generator) -> Segments | None:
@@ -77,11 +71,7 @@ class Forward(Finder):
     def replayed(
         self, role: int, paths: IntArray, capacity: int, rng: np.random.Generator
     ) -> Grown:
-        """Bags of paths of equal length, sampled from the last exact set of each.
-
-        Raises:
-            GivenUp: the search was stopped.
-        """
+        """Bags of paths of equal length, sampled from the last exact set of each; see `onward`."""
         starts = paths
         # Back to the last turn whose set is known: up to there nothing need be sampled.
         while (missing := ~self._exact.holds(starts) & (self._tree.depths(starts) > 0)).any():
@@ -112,14 +102,13 @@ class Forward(Finder):
     ) -> Grown:
         """Bags sampled from sets of so many turns before the ends of their paths.
 
-        Raises:
-            GivenUp: the search was stopped.
+        Where that is stopped they have no entries.
         """
         sets = sets.thinned(capacity, rng)
         stepped = np.zeros(len(paths), dtype=np.int64)
         for steps in self._tree.beginnings(paths, back) if back else ():
             if self._setting.stop():
-                raise GivenUp
+                return Grown(self._setting.nothing(len(paths)), stepped)
             if not len(sets.states):
                 break  # nothing comes of nothing
             grown = self._setting.one_turn_on(role, sets, steps, capacity, rng)
@@ -144,30 +133,27 @@ class Forward(Finder):
         capacity = 2 * most
         open_ = np.arange(len(paths))
         spent = np.zeros(len(paths), dtype=np.int64)
-        try:
-            while len(open_) and not self._setting.stop():
-                drawn, stepped = self.replayed(role, paths[open_], capacity, rng)
-                spent[open_] += stepped
-                found = drawn.counts > 0
-                yield open_[found], drawn.take(np.flatnonzero(found)).thinned(most, rng)
-                open_ = open_[~found]
-                if not len(open_):
-                    return
-                if capacity >= MOST_SEARCHED:
-                    open_ = open_[spent[open_] < limit]
-                    continue  # as much was enumerated before
-                # Enumerating as much finds the rare path, or proves that there is none.
-                first, group = first_seen(paths[open_])
-                which, whole, stepped = self._exact.find(
-                    role, paths[open_[first]], EXPANSIONS_PER_ENTRY * capacity
-                )
-                spent[open_] += stepped[group]
-                place = np.full(len(first), -1, dtype=np.int64)
-                place[which] = np.arange(len(which))
-                place = place[group]
-                solved = place >= 0
-                yield open_[solved], whole.take(place[solved]).thinned(most, rng)
-                open_ = open_[~solved & (spent[open_] < limit)]
-                capacity = min(2 * capacity, MOST_SEARCHED)
-        except GivenUp:
-            return
+        while len(open_) and not self._setting.stop():
+            drawn, stepped = self.replayed(role, paths[open_], capacity, rng)
+            spent[open_] += stepped
+            found = drawn.counts > 0
+            yield open_[found], drawn.take(np.flatnonzero(found)).thinned(most, rng)
+            open_ = open_[~found]
+            if not len(open_):
+                return
+            if capacity >= MOST_SEARCHED:
+                open_ = open_[spent[open_] < limit]
+                continue  # as much was enumerated before
+            # Enumerating as much finds the rare path, or proves that there is none.
+            first, group = first_seen(paths[open_])
+            which, whole, stepped = self._exact.find(
+                role, paths[open_[first]], EXPANSIONS_PER_ENTRY * capacity
+            )
+            spent[open_] += stepped[group]
+            place = np.full(len(first), -1, dtype=np.int64)
+            place[which] = np.arange(len(which))
+            place = place[group]
+            solved = place >= 0
+            yield open_[solved], whole.take(place[solved]).thinned(most, rng)
+            open_ = open_[~solved & (spent[open_] < limit)]
+            capacity = min(2 * capacity, MOST_SEARCHED)
