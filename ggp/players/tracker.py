@@ -197,7 +197,7 @@ class Tracker:
             deadline: looked at every few milliseconds.
             others: see `prune`.
         """
-        if self._growth.is_at_risk and self._may_grow():
+        if (self._growth.is_at_risk or self.bag.depleted[0]) and self._may_grow():
             self._solve(deadline.part(SOLVING_SHARE))
         fruitless = 0
         while fruitless < MOST_FRUITLESS and self._may_grow() and not deadline.passed():
