@@ -192,3 +192,21 @@ def test_without_a_clock_nothing_is_solved_for_while_there_is_a_particle() -> No
     assert added is not None
     assert len(added.states) > 2 * len(few.sets.states)
     assert not finder.adds(few.paths)  # once is enough
+
+
+def test_time_that_was_too_short_to_solve_in_is_not_spent_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    machine = machine_of_rules(COINS, "propnet")
+    belief = HyperPlaySampler(machine, PathTree(machine), capacity=16, exact=0, solves=True)
+    tracker = Tracker(belief, machine, 0, np.random.default_rng(0), most=16)
+    tried: list[bool] = []
+
+    def in_vain(bags: Bags, size: int, rng: np.random.Generator) -> Bags:
+        tried.append(belief.at_risk)
+        return bags
+
+    monkeypatch.setattr(belief, "grown", in_vain)
+    for left_s in (1.0, 1.0, 1.9, 4.0):
+        tracker._solve(Deadline(left_s, lambda: 0.0))
+    assert tried == [True, True]

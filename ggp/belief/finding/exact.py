@@ -116,16 +116,13 @@ class ExactSets:
         if len(new):
             new = new[first_seen(bags.paths[new])[0]]
             self._table.put(bags.paths[new], bags.sets.take(bags.segment[new]))
-        self.enumerate(bags.role, nodes[exact])
+        self._enumerate(bags.role, nodes[exact])
 
-    def enumerate(self, role: int, nodes: IntArray) -> None:
+    def _enumerate(self, role: int, nodes: IntArray) -> None:
         """Find the sets of `[B]` paths of equal length, where they are not too large.
 
         The paths without their last turns must have been tried before.
         """
-        if not self.enumerates:
-            return
-        self._reserve(len(self._tree))
         nodes = self._untried(nodes)
         if not len(nodes):
             return
@@ -140,10 +137,9 @@ class ExactSets:
             self._enumerate_from(role, nodes[ready], self._table.get(parents[ready]))
 
     def enumerate_with_beginnings(self, role: int, nodes: IntArray) -> None:
-        """Like `enumerate`, whatever was tried before."""
+        """Find the sets of `[B]` paths of equal length, whatever was tried before."""
         if not self.enumerates:
             return
-        self._reserve(len(self._tree))
         levels: list[IntArray] = []
         nodes = self._untried(nodes)
         while len(nodes):
@@ -152,7 +148,7 @@ class ExactSets:
                 break
             nodes = self._untried(self._tree.parents(nodes))
         for level in reversed(levels):
-            self.enumerate(role, level)
+            self._enumerate(role, level)
 
     def enumerate_shrunk(self, role: int, nodes: IntArray, sizes: FloatArray) -> None:
         """Enumerate sets from the start that were too large and have become small.
@@ -279,6 +275,7 @@ class ExactSets:
 
     def _untried(self, nodes: IntArray) -> IntArray:
         """The distinct ones of `[B]` paths whose sets are not known, nor known to be too large."""
+        self._reserve(len(self._tree))
         nodes = nodes[~self._table.holds(nodes) & (self._too_large[nodes] == 0)]
         return nodes[first_seen(nodes)[0]]
 
