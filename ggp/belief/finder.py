@@ -1,16 +1,18 @@
 """How particles are found: the protocol of what finds them, and what one sampler's finders share.
 
-The set of a path is known (`finding.exact`), or what comes of the bag of the turn before
-(`one_turn`). Where that leaves few particles or none, `HyperPlaySampler` and the `Tracker` of a
-player ask one `Finder` after the other, until one has found something:
+The bag of a path is its exact set (`finding.exact`), or what comes of the bag of the turn before
+(`one_turn`). Where that leaves few particles or none, `HyperPlaySampler`, and at last the `Tracker`
+of a player, ask one `Finder` after the other, until one has found something:
 
-    finder                needs                             gives
-    finding.histories     a machine that draws histories    histories changed as a whole
-    finding.earlier       a bag that is followed            samples from bags of earlier turns
-    finding.solved        a circuit that can be unrolled    solutions, moved about by chains
-    finding.forward       nothing                           ever more samples from the last exact
-                                                            set, and that set itself
-    finding.last          a file with boards, or time       boards drawn, or a larger sampler
+    finder               needs                              gives
+    finding.histories    a machine that draws histories     histories changed as a whole
+    finding.earlier      a bag that is followed             samples from bags of earlier turns
+    finding.solved       a circuit that can be unrolled     solutions, moved about by chains
+    finding.forward      nothing                            ever more samples from the last exact
+                                                            set, and the set itself
+    finding.boards       a file that says how they are      boards that agree with what was seen
+                         drawn                              lately
+    finding.larger       nothing                            states alone, with larger bounds
 
 `docs/belief.md` says what each guarantees and costs.
 """
