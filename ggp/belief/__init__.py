@@ -2,12 +2,12 @@
 
 from ggp.belief.bags import Bags, require_particles
 from ggp.belief.board_maker import BoardMaker, DrawnPieces
+from ggp.belief.finder import never
 from ggp.belief.hyperplay_sampler import (
     DEFAULT_EXACT,
     MAX_ATTEMPTS,
     OWN_COMPLETIONS,
     HyperPlaySampler,
-    never,
 )
 from ggp.belief.move_models import (
     UNIFORM,

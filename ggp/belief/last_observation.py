@@ -22,9 +22,8 @@ from ggp.belief.bags import Bags
 from ggp.belief.board_maker import BoardMaker
 from ggp.belief.hyperplay_sampler import HyperPlaySampler
 from ggp.belief.observation_samplers import HistorySampler
-from ggp.belief.one_turn import advance
 from ggp.belief.paths import PathTree
-from ggp.belief.segments import Segments, depleted_segments, one_set
+from ggp.belief.segments import Segments, one_set
 from ggp.belief.walks import moves_are, united
 from ggp.machine.base import IntArray, Machine
 
@@ -72,7 +71,7 @@ class LastObservation(HistorySampler):
             machine, tree, capacity=OWN_PARTICLES, exact=0, max_attempts=OWN_ATTEMPTS
         )
         self._known: dict[int, Bags] = {}
-        self._maker = None if self._keep_views else maker
+        self._maker = None if self.keep_views else maker
         self._walked_in_vain = not walk
 
     @property
@@ -132,7 +131,7 @@ class LastObservation(HistorySampler):
             alive = any(not bags.depleted[0] for bags in self._known.values())
             if self._maker is not None and alive:
                 # Boards that are drawn stand for these when they have died: no need to search.
-                sets = depleted_segments(self.machine, 1, keep_views=False)
+                sets = self.nothing(1)
                 if before is not None and not before.depleted[0]:
                     sets = self._played(role, before.sets, path, KNOWN_BOARDS, rng)
                 known = Bags(role, node, np.zeros(1, dtype=np.int64), sets, len(sets.states))
@@ -204,7 +203,7 @@ class LastObservation(HistorySampler):
             nodes: the path, and after each turn.
         """
         base, *turns = nodes
-        found = depleted_segments(self.machine, 1, keep_views=False)
+        found = self.nothing(1)
         known = self._known.get(base) if self.tree.depth(base) else self.start(role)
         if known is None or known.depleted[0]:
             return found
@@ -219,7 +218,7 @@ class LastObservation(HistorySampler):
             )
             for node in turns:
                 if self.stop():
-                    sets = depleted_segments(self.machine, 1, keep_views=False)
+                    sets = self.nothing(1)
                     break
                 if len(sets.states):
                     sets = self._played(role, sets, node, most, rng)
@@ -274,15 +273,4 @@ class LastObservation(HistorySampler):
         self, role: int, sets: Segments, path: int, capacity: int, rng: np.random.Generator
     ) -> Segments:
         """What may come of boards in the last turn of a path."""
-        return advance(
-            self.machine,
-            self.tree,
-            role,
-            sets,
-            np.array([path]),
-            capacity=capacity,
-            rng=rng,
-            model=self._model,
-            stop=self.stop,
-            at_once=self.lanes_at_once,
-        ).sets
+        return self.one_turn_on(role, sets, np.array([path]), capacity, rng).sets

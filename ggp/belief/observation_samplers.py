@@ -12,11 +12,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.completions import lanes_at_once
-from ggp.belief.hyperplay_sampler import never
+from ggp.belief.finder import Setting, never
 from ggp.belief.move_models import UNIFORM, MoveModel
 from ggp.belief.paths import PathTree
-from ggp.belief.segments import Segments, initial_segments, join
+from ggp.belief.segments import Segments, join
 from ggp.belief.walks import united, walks
 from ggp.machine.base import IntArray, Machine
 
@@ -24,7 +23,7 @@ MOST_STEPPED = 100_000
 """Lanes stepped in search of boards for one bag."""
 
 
-class ObservationSampler(ABC):
+class ObservationSampler(Setting, ABC):
     """What these samplers have in common; see `Sampler`. No bag of theirs is exact.
 
     Args:
@@ -45,11 +44,7 @@ class ObservationSampler(ABC):
         model: MoveModel = UNIFORM,
         stop: Callable[[], bool] = never,
     ) -> None:
-        self.machine, self.tree, self.capacity = machine, tree, capacity
-        self.stop = stop
-        self.lanes_at_once: Callable[[], int] = lanes_at_once
-        self.room, self.timed = capacity, False  # the papers' samplers always count
-        self._keep_views, self._max_attempts, self._model = keep_views, max_attempts, model
+        super().__init__(machine, tree, capacity, max_attempts, keep_views, model, stop)
 
     @property
     def sound(self) -> bool:
@@ -58,8 +53,8 @@ class ObservationSampler(ABC):
 
     def start(self, role: int, count: int = 1) -> Bags:
         """`count` bags at the start of the game."""
-        sets = initial_segments(self.machine, count, keep_views=self._keep_views)
-        return Bags(role, np.full(count, role, dtype=np.int64), np.arange(count), sets)
+        paths = np.full(count, role, dtype=np.int64)
+        return Bags(role, paths, np.arange(count), self.beginning(count))
 
     def at(self, paths: IntArray, role: int, rng: np.random.Generator) -> Bags:
         """The bags of these incomplete paths, which must be of the same length."""
@@ -136,11 +131,11 @@ class HistorySampler(ObservationSampler):
             wanted,
             rng,
             last_only=last_only,
-            keep_views=self._keep_views,
+            keep_views=self.keep_views,
             most=most or self._max_attempts,
             stop=self.stop,
             at_once=self.lanes_at_once,
-            model=self._model,
+            model=self.model,
             legal=legal,
         )
 

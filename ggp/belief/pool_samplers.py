@@ -16,9 +16,8 @@ from ggp.belief.board_maker import BoardMaker
 from ggp.belief.depth_first import depth_first
 from ggp.belief.last_observation import OWN_PARTICLES, LastObservation
 from ggp.belief.observation_samplers import ObservationSampler
-from ggp.belief.one_turn import advance
 from ggp.belief.paths import PathTree
-from ggp.belief.segments import Segments, initial_segments
+from ggp.belief.segments import Segments
 from ggp.belief.walks import united
 from ggp.machine.base import IntArray, Machine
 
@@ -85,16 +84,7 @@ class Pool(ObservationSampler):
         role, path = bags.role, int(bags.paths[0])
         if self.tree.depth(path) == 0:
             return bags
-        found = depth_first(
-            self.machine,
-            self.tree,
-            role,
-            path,
-            rng,
-            keep_views=self._keep_views,
-            model=self._model,
-            stop=self.stop,
-        )
+        found = depth_first(self, role, path, rng)
         if not len(found.states):
             return bags
         there_is = bags.sets.take(bags.segment)
@@ -110,7 +100,7 @@ class Pool(ObservationSampler):
         known = max((at for at, node in enumerate(steps) if node in self._pools), default=0)
         pool = self._pools.get(steps[known])
         if pool is None:
-            pool = initial_segments(self.machine, 1, keep_views=self._keep_views)
+            pool = self.beginning(1)
         for node in steps[known + 1 :]:
             pool = self._followed(role, pool, node, rng)
         return pool
@@ -119,18 +109,8 @@ class Pool(ObservationSampler):
         """What may come of a pool in a turn."""
         if not len(pool.states):
             return pool
-        grown = advance(
-            self.machine,
-            self.tree,
-            role,
-            _alike(pool),
-            np.array([path]),
-            capacity=ROOM,
-            rng=rng,
-            model=self._model,
-            stop=self.stop,
-            at_once=self.lanes_at_once,
-        ).sets
+        node = np.array([path])
+        grown = self.one_turn_on(role, _alike(pool), node, ROOM, rng).sets
         if len(grown.states) > self._limit:
             grown = _alike(grown).thinned(self._limit // 2, rng)
         return _alike(grown)

@@ -25,6 +25,8 @@ class Sampler(Protocol):
         room: entries that a bag which is advanced may have, where that is more.
         timed: whether only `stop` ends a search for particles, and no count of attempts, where the
             sampler searches. May be replaced between calls.
+        at_risk: whether `grown` is called for a bag that is likely to die, so that time is well
+            spent on what costs more than samples do. May be replaced between calls.
     """
 
     tree: PathTree
@@ -33,6 +35,7 @@ class Sampler(Protocol):
     capacity: int
     room: int
     timed: bool
+    at_risk: bool
 
     @property
     def sound(self) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ggp.belief.open_moves import MOST_COMPLETIONS
 from ggp.belief.resample import choose_entries, log_sums
 from ggp.machine.arrays import first_seen_columns, offsets_of, take_segments
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
@@ -111,6 +112,26 @@ def join(machine: Machine, parts: Sequence[Segments]) -> Segments:
     )
 
 
+def replaced(
+    machine: Machine, sets: Segments, parts: Sequence[tuple[IntArray, Segments]]
+) -> Segments:
+    """Sets of which some are others.
+
+    Args:
+        parts: which are replaced, and by what; what comes later counts.
+    """
+    if not parts:
+        return sets
+    if len(parts) == 1 and len(parts[0][0]) == len(sets):
+        return parts[0][1]
+    pick = np.arange(len(sets))
+    count = len(sets)
+    for which, others in parts:
+        pick[which] = count + np.arange(len(others))
+        count += len(others)
+    return join(machine, [sets, *(others for _, others in parts)]).take(pick)
+
+
 def pooled(machine: Machine, left: Segments, right: Segments) -> Segments:
     """One sample of two of the same path, drawn independently: `left` and `right` are one set each.
 
@@ -134,6 +155,29 @@ def pooled(machine: Machine, left: Segments, right: Segments) -> Segments:
         np.zeros(1, dtype=np.bool_),
         np.maximum(both.sizes.max(keepdims=True), count),
         log_mass,
+        None if both.views is None else both.views[first],
+    )
+
+
+def with_more(machine: Machine, sets: Segments, more: Segments) -> Segments:
+    """One bag and entries of its path that were found in another way, each set with one bag.
+
+    Whatever their masses, entries of `more` weigh on average as much as those of `sets` do. Entries
+    that are equal become one. None is exact.
+    """
+    before, total = len(sets.states), len(sets.states) + len(more.states)
+    both = join(machine, [sets, more])
+    log_weights = both.log_weights + np.repeat(np.log(np.maximum(both.counts, 1)), both.counts)
+    keys = [machine.groups(both.states), *([] if both.views is None else both.views.T)]
+    first, group = first_seen_columns(keys)
+    summed = log_sums(log_weights, group, len(first))
+    return Segments(
+        offsets_of(np.array([len(first)])),
+        both.states.take(first),
+        summed - np.log(total),
+        np.zeros(1, dtype=np.bool_),
+        np.maximum(sets.sizes, len(first)) if before else np.full(1, MOST_COMPLETIONS),
+        sets.log_masses + np.log(total / before) if before else np.zeros(1),
         None if both.views is None else both.views[first],
     )
 

@@ -31,9 +31,9 @@ from ggp.belief import (
     Sampler,
     quality_of,
 )
+from ggp.belief.finder import Finder
 from ggp.errors import GGPError, MachineError
 from ggp.machine.base import FloatArray, IntArray
-from ggp.players.last_resort import LastResort
 from ggp.players.player import Context, Decision, MoveValue
 from ggp.players.risk import Candidates, Doubts, Risk, candidates_of, prudent, sure_share
 from ggp.players.tracker import Submission, Tracker
@@ -81,14 +81,10 @@ class BeliefPlayer(ABC):
         self._risky: Candidates | None = None  # where some of them may be refused, some not
         self.probabilities: Mapping[str, float] | None = None
         """For `Decision.probabilities`: `decide` may set it."""
-        tree = PathTree(self.machine)
+        belief = self.sampler(PathTree(self.machine))
         self.tracker = Tracker(
-            self.sampler(tree),
-            self.machine,
-            self.role,
-            self.rng,
-            self.most_particles,
-            self.last_resort(tree),
+            *(belief, self.machine, self.role, self.rng, self.most_particles),
+            last=self.last_finder(belief),
         )
 
     # ---------------------------------------------------------------- its parts
@@ -121,8 +117,8 @@ class BeliefPlayer(ABC):
             solves=True,
         )
 
-    def last_resort(self, tree: PathTree) -> LastResort | None:
-        """What to go on with where no particle is left, if the player was told how."""
+    def last_finder(self, belief: Sampler) -> Finder | None:
+        """What is asked where no particle is left: see `Tracker`."""
         return None
 
     def simulated(self) -> tuple[FollowsPaths, ...]:

@@ -29,7 +29,12 @@ class Follower:
         role: index of its role.
         rng: all its random choices.
         clock: measures `Decision.seconds`.
+
+    Attributes:
+        is_told: whether the joint moves are told, so that there is one state.
     """
+
+    is_told = True
 
     def __init__(
         self,
@@ -39,7 +44,8 @@ class Follower:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._machine, self._role, self._rng, self._clock = machine, role, rng, clock
-        self._state: States = machine.initial(1)
+        self._states: list[States] = [machine.initial(1)]
+        self._agrees = True  # with all that was told
         self._visited_before = machine.states_visited
 
     @property
@@ -65,10 +71,11 @@ class Follower:
         if joint is None:
             raise MachineError("the joint move is not told")
         for role in range(len(machine.roles)):
-            if not self._may_play(role, joint[:, role]):
-                text = machine.move_text(int(joint[0, role]))
+            made = int(joint[0, role])
+            if not self._may_play(self._states[0], role, made):
+                text = machine.move_text(made)
                 raise MachineError(f"{text} was told, which {machine.roles[role]} cannot play")
-        self._state = machine.step(self._state, joint).states
+        self._states = [machine.step(self._states[0], joint).states]
 
     def choose(self, deadline: Deadline | None = None, *, value_forced: bool = False) -> Decision:
         """A random legal move, or a random one of the first `ENOUGH_MOVES`.
@@ -77,28 +84,38 @@ class Follower:
             MachineError: there is none: the game is over.
         """
         began_s = self._clock()
-        moves = self._moves()
-        if not len(moves):
+        moves = self._some(self._states[0], self._role, ENOUGH_MOVES).tolist()
+        return self._drawn(moves, began_s)
+
+    def _drawn(self, moves: Sequence[int], began_s: float, fault: str | None = None) -> Decision:
+        """A random one of some moves.
+
+        Raises:
+            MachineError: there is none.
+        """
+        if not moves:
             raise MachineError("there is no legal move: the game is over")
-        texts = sorted(self._machine.move_text(int(move)) for move in moves)
+        texts = sorted(map(self._machine.move_text, moves))
         return Decision(
             move=texts[int(self._rng.integers(len(texts)))],
             values=tuple(MoveValue(text, None, None, 0) for text in texts),
-            particles=1,
-            exact=True,
+            particles=len(self._states) if self._agrees else 0,
+            exact=self.is_told,
             states_visited=0,
             seconds=self._clock() - began_s,
+            fault=fault,
         )
 
-    def _moves(self) -> IntArray:
+    def _some(self, state: States, role: int, number: int) -> IntArray:
+        """Legal moves of a role; so many are enough, where the machine finds some without all."""
         if isinstance(self._machine, Prover):
-            return self._machine.some_legal(self._state, self._role, ENOUGH_MOVES)
-        return self._machine.legal(self._state, self._role)[0]
+            return self._machine.some_legal(state, role, number)
+        return self._machine.legal(state, role)[0]
 
-    def _may_play(self, role: int, move: IntArray) -> bool:
+    def _may_play(self, state: States, role: int, move: int) -> bool:
         if isinstance(self._machine, Prover):
-            return self._machine.is_legal(self._state, role, int(move[0]))
-        return bool(is_legal(self._machine, self._state, role, move)[0])
+            return self._machine.is_legal(state, role, move)
+        return bool(is_legal(self._machine, state, role, np.array([move]))[0])
 
 
 def _joint_move(machine: Machine, percepts: Sequence[str]) -> IntArray | None:

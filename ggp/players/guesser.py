@@ -16,7 +16,8 @@ import numpy as np
 from ggp.errors import MachineError
 from ggp.machine.abilities import Prover
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
-from ggp.players.player import Decision, MoveValue
+from ggp.players.follower import Follower
+from ggp.players.player import Decision
 from ggp.search.anytime import Deadline
 
 MOST_STATES = 8
@@ -25,18 +26,18 @@ ENOUGH_MOVES = 100
 """Of so many legal moves one is drawn."""
 
 
-class Guesser:
+class Guesser(Follower):
     """Plays moves that are legal in most of a few states that it may be in.
 
     Args:
         machine: one that can tell some moves without the others (`Prover`).
-        role: index of its role.
-        rng: all its random choices.
-        clock: measures `Decision.seconds`.
+        role, rng, clock: see `Follower`.
 
     Raises:
         MachineError: the machine cannot.
     """
+
+    is_told = False
 
     def __init__(
         self,
@@ -47,15 +48,7 @@ class Guesser:
     ) -> None:
         if not isinstance(machine, Prover):
             raise MachineError("this machine finds all legal moves or none")
-        self._prover: Prover = machine
-        self._machine, self._role, self._rng, self._clock = machine, role, rng, clock
-        self._states: list[States] = [machine.initial(1)]
-        self._agrees = True
-        self._visited_before = machine.states_visited
-
-    @property
-    def states_visited(self) -> int:
-        return self._machine.states_visited - self._visited_before
+        super().__init__(machine, role, rng, clock)
 
     def observe(
         self,
@@ -102,42 +95,26 @@ class Guesser:
         began_s = self._clock()
         moves: dict[int, int] = {}
         for state in self._states:
-            found = self._some(state, self._role)
+            found = self._some(state, self._role, ENOUGH_MOVES)
             if len(found):
                 moves.setdefault(int(self._rng.choice(found)), 0)
         for move in moves:
-            moves[move] = sum(self._may_play(state, move) for state in self._states)
-        if not moves:
-            raise MachineError("there is no legal move: the game is over")
+            moves[move] = sum(self._may_play(state, self._role, move) for state in self._states)
         likely = [move for move, times in moves.items() if times == max(moves.values())]
-        texts = sorted(map(self._machine.move_text, likely))
-        return Decision(
-            move=texts[int(self._rng.integers(len(texts)))],
-            values=tuple(MoveValue(text, None, None, 0) for text in texts),
-            particles=len(self._states) if self._agrees else 0,
-            exact=False,
-            states_visited=0,
-            seconds=self._clock() - began_s,
-            fault=f"guessed in {len(self._states)} states, without finding all legal moves",
-        )
+        fault = f"guessed in {len(self._states)} states, without finding all legal moves"
+        return self._drawn(likely, began_s, fault)
 
     def _joint_move(self, state: States, own: int | None) -> IntArray | None:
         """`[1, R]` random legal moves with our own one; None if it is not legal there."""
         chosen = np.full((1, len(self._machine.roles)), UNKNOWN)
         for role in range(len(self._machine.roles)):
             if role == self._role and own is not None:
-                if not self._may_play(state, own):
+                if not self._may_play(state, role, own):
                     return None
                 chosen[0, role] = own
                 continue
-            found = self._some(state, role)
+            found = self._some(state, role, ENOUGH_MOVES)
             if not len(found):
                 return None
             chosen[0, role] = self._rng.choice(found)
         return chosen
-
-    def _some(self, state: States, role: int) -> IntArray:
-        return self._prover.some_legal(state, role, ENOUGH_MOVES)
-
-    def _may_play(self, state: States, move: int) -> bool:
-        return self._prover.is_legal(state, self._role, move)

@@ -30,11 +30,12 @@ from ggp.belief import (
     Sampling,
     make_sampler,
 )
+from ggp.belief.finder import Finder
+from ggp.belief.finding.boards import DrawnBoards
 from ggp.belief.policy_models import LearnedMoves
 from ggp.belief.strategies import remember
 from ggp.players.belief_player import BeliefPlayer, Choice
 from ggp.players.board_makers import board_maker_of, boards_field
-from ggp.players.last_resort import LastResort
 from ggp.players.opponents import learned_file, model_field, model_of
 from ggp.players.option_fields import choice, whole, wholes
 from ggp.players.player import Context, MoveValue
@@ -118,11 +119,11 @@ class SearchPlayer(BeliefPlayer):
         """What draws boards where no history is found."""
         return board_maker_of(self.options.boards, self.machine)
 
-    def last_resort(self, tree: PathTree) -> LastResort | None:
+    def last_finder(self, belief: Sampler) -> Finder | None:
         maker = self.maker if self.options.sampler is Sampling.HYPERPLAY else None
         if maker is None or not self.rescues:
             return None
-        return LastResort(self.machine, tree, self.role, self.rng, maker)
+        return DrawnBoards(self.machine, belief, self.role, self.rng, maker)
 
     @property
     def most_particles(self) -> int:

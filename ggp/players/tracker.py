@@ -2,20 +2,18 @@
 
 Without a clock the bag has as many particles as its sampler says. With one it has as many as there
 is time for: after a turn, and while others think, new samples of the same path are drawn and put
-together with what is there (`grow`), and as many are carried on to the next turn (`_room`). Sets
+together with what is there (`grow`), and as many are carried on to the next turn (`Growth`). Sets
 are enumerated that can be within a share of the time (`EXACT_SHARE`), however large they are.
 """
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ggp.belief import (
-    DRAWN,
     Bags,
     Enumerates,
     FollowsPaths,
@@ -25,46 +23,31 @@ from ggp.belief import (
     quality_of,
     require_particles,
 )
-from ggp.belief.segments import depleted_segments
-from ggp.gdl import canonical_term
+from ggp.belief.finder import Finder
+from ggp.belief.finding.larger import Larger
+from ggp.belief.segments import Segments, depleted_segments
 from ggp.machine.base import UNKNOWN, IntArray, Machine, States
-from ggp.players.last_resort import LastResort
+from ggp.players.growth import Growth
 from ggp.players.slices import Watch
+from ggp.players.told import move_of, percepts_of, refused_of
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal, random_moves
 
 MIN_NODES = 20_000
 """Paths that are not worth pruning."""
 
-SPARE_PARTICLES, SPARE_EXACT, SPARE_ATTEMPTS = 2_000, 100_000, 10_000_000
-"""Resources of the belief that is asked when the player's own has no particle left."""
-
-FIRST_ROOM = 256
-ROOM_SHARE, RISKY_SHARE = 0.1, 0.5
-"""A bag that is grown is carried on with twice as many entries as long as that takes less than half
-of this share of the time there is, with half as many where it takes more than all of it. The second
-is where whole bags die at once."""
-
 EXACT_SHARE, LATE_SHARE = 0.5, 0.8
 """A set is enumerated where that should take no more than the first share of the time there is, and
 sampled after all where it takes more than the second."""
 
-RISKY = 20
-"""Times as many entries as else a bag may have where many of them die."""
-
-MANY_DIED = 0.5
-"""Share of a bag; with more, others may have been searched for."""
-
-RISK_KEPT = 0.9
-"""Of the risk that a bag dies, what is left of it a turn later."""
+SOLVING_SHARE = 0.5
+"""Of the time for more particles, what is spent on solving where the bag is likely to die."""
 
 GUESSED = 32
 """States that are played on where no particle is left."""
 
 MOST_FRUITLESS = 50
 """So many samples in a row without a new entry say that there are no more."""
-
-_log = logging.getLogger(__name__)
 
 
 class Submission(NamedTuple):
@@ -85,8 +68,11 @@ class Tracker:
         machine: the player's own machine.
         role: index of its role.
         rng: draws particles.
-        last_resort: what to go on with where no particle is left, if there is such a thing.
         most: entries that the bag is grown to where there is time; 0 for as many as `belief` says.
+        last: what is asked where no particle is left. If it is not sound, what it finds is followed
+            in place of the bag from then on, and `belief` is asked no more; it is looked for at
+            once, since time may be short later. By default a larger sampler, when a move is asked
+            for.
     """
 
     def __init__(
@@ -96,7 +82,7 @@ class Tracker:
         role: int,
         rng: np.random.Generator,
         most: int = 0,
-        last_resort: LastResort | None = None,
+        last: Finder | None = None,
     ) -> None:
         self.machine, self.role = machine, role
         self.tree = belief.tree
@@ -104,13 +90,10 @@ class Tracker:
         self._rng = rng
         self.belief = belief
         self.belief.stop, self.belief.lanes_at_once = self._watch.is_over, self._watch.lanes
-        self._usual_most, self._room = most, min(FIRST_ROOM, most)
-        self._risk = 0.0
+        self._growth = Growth(most)
+        self._too_short_s = 0.0  # to solve for paths in
         self.was_told_all = True
-        self._last_resort = last_resort
-        if last_resort is not None:
-            last_resort.watch(self._watch.is_over, self._watch.lanes)
-        self._spare: HyperPlaySampler | None = None
+        self._last = Larger(machine, belief) if last is None else last
         self._prune_at = MIN_NODES
         self.bag: Bags = self.belief.start(role)
         self.last_known: Bags = self.bag
@@ -145,21 +128,18 @@ class Tracker:
         after: Bags | None = None
         try:
             turn = [*self.turn_of(move, percepts), UNKNOWN]
-            turn[2] = self._refused(turn[0], answer)
+            turn[2] = refused_of(self.machine, turn[0], *answer)
             self.was_told_all &= turn[0] != UNKNOWN
             after = self._advanced(before, turn)
         finally:
             # Whatever went wrong, the turn was played: a later one finds particles for all.
             self.bag = after if after is not None else self._lost(before, turn)
-            if self._last_resort is not None:
-                if self.bag.depleted[0]:
-                    self._last_resort.follow(before.paths, _arrays(turn))
-                    # What is found now need not be looked for when time is short.
-                    self._last_resort.at(self.bag.paths)
-                else:
-                    self._last_resort.learn(self.bag)
+            if not self.bag.depleted[0]:
+                self._last.learn(int(self.bag.paths[0]), self._sets)
+            elif not self._last.is_sound:
+                self._found_last()
             if deadline is not None:
-                self._learn_room(before, deadline)
+                self._learn_growth(before, deadline)
         if self.bag.depleted[0]:
             self._since.append(turn[0])
         else:
@@ -168,36 +148,18 @@ class Tracker:
 
     def turn_of(self, move: str | None, percepts: Sequence[str] | None) -> tuple[int, int]:
         """A turn in the machine's ids; `UNKNOWN` for what is not told, or not known."""
-        return self._move(move), self._percepts(percepts)
+        return move_of(self.machine, move), percepts_of(self.machine, percepts)
 
     def spare_bag(self, deadline: Deadline | None) -> Bags | None:
-        """A bag for the path without any particle, of states only, if one can be found.
-
-        Where there is a last resort it is taken: to look for particles again is in vain mostly.
-        Entries without the paths of other roles are far fewer: many more can be held, and
-        enumerated.
-        """
+        """A bag for the path without any particle, of states only, if one can be found."""
         if self.bag.exact[0]:
             return None  # that there is none has been proved
-        if self._last_resort is not None:
-            self._begin(deadline)
-            return self._last_resort.at(self.bag.paths)
-        if self._spare is None:
-            self._spare = HyperPlaySampler(
-                self.machine,
-                self.tree,
-                capacity=SPARE_PARTICLES,
-                exact=SPARE_EXACT,
-                max_attempts=SPARE_ATTEMPTS,
-                stop=self._watch.is_over,
-            )
-            self._spare.lanes_at_once = self._watch.lanes
         self._begin(deadline)
-        self._spare.timed = deadline is not None
-        found = self._spare.at(self.bag.paths, self.role, self._rng)
+        found = self._found_last()
         if found.depleted[0]:
             return None
-        self._know(found)
+        if found.sound:
+            self._know(found)
         return found
 
     def guessed_states(self) -> States:
@@ -235,6 +197,8 @@ class Tracker:
             deadline: looked at every few milliseconds.
             others: see `prune`.
         """
+        if (self._growth.is_at_risk or self.bag.depleted[0]) and self._may_grow():
+            self._solve(deadline.part(SOLVING_SHARE))
         fruitless = 0
         while fruitless < MOST_FRUITLESS and self._may_grow() and not deadline.passed():
             self._begin(deadline)
@@ -249,6 +213,19 @@ class Tracker:
             is_new = len(self.bag.sets.states) > len(before.sets.states)
             fruitless = 0 if is_new else fruitless + 1
             self.prune(*others)
+
+    def _solve(self, deadline: Deadline) -> None:
+        """Let the sampler solve for paths if there is more time than was too short lately."""
+        there_was_s = deadline.left_s()
+        if there_was_s < self._too_short_s:
+            return
+        before = self.bag
+        self._begin(deadline, at_risk=True)
+        self.bag = self.belief.grown(before, self._watch.slices.size, self._rng)
+        if self.bag is before:
+            self._too_short_s = 2 * there_was_s
+        else:
+            self._know(self.bag)
 
     def _going_on(self, states: States) -> States:
         """Those that are no ends."""
@@ -274,8 +251,7 @@ class Tracker:
         """
         if len(self.tree) < self._prune_at:
             return
-        own = (self._spare, self._last_resort)
-        beliefs: list[FollowsPaths] = [self.belief, *others, *(b for b in own if b is not None)]
+        beliefs: list[FollowsPaths] = [self.belief, *others, self._last]
         # Only the present bag is continued; of an older one nothing that came after it is kept,
         # or all that was tried since would be, as long as there is no particle.
         held = [self.last_known.nodes, *(belief.views for belief in beliefs)]
@@ -290,7 +266,7 @@ class Tracker:
     def _advanced(self, bag: Bags, turn: list[int]) -> Bags:
         move, percepts, refused = _arrays(turn)
         if bag.depleted[0] and not bag.exact[0]:
-            if self._last_resort is not None:
+            if not self._last.is_sound:
                 return self._lost(bag, turn)
             paths = self.tree.extend(bag.paths, move, percepts, refused)
             return self.belief.at(paths, self.role, self._rng)
@@ -303,70 +279,35 @@ class Tracker:
         sets = depleted_segments(self.machine, 1, keep_views=bag.sets.views is not None)
         return Bags(self.role, paths, np.zeros(1, dtype=np.int64), sets)
 
+    def _found_last(self) -> Bags:
+        """What the last finder has for the present path, of which there is no particle."""
+        sets = self._last.fill(self.bag, self._rng)
+        guessed = 0 if self._last.is_sound else len(sets.states)
+        return Bags(self.role, self.bag.paths, np.zeros(1, dtype=np.int64), sets, guessed)
+
     @property
-    def _most(self) -> int:
-        """Entries that the bag is grown to where there is time."""
-        return int(self._usual_most * RISKY**self._risk)
+    def _sets(self) -> Segments:
+        """The present bag as a set."""
+        return self.bag.sets.take(self.bag.segment)
 
     def _may_grow(self) -> bool:
-        return not self.bag.exact[0] and len(self.bag.sets.states) < self._room
+        return not self.bag.exact[0] and len(self.bag.sets.states) < self._growth.room
 
-    def _learn_room(self, before: Bags, deadline: Deadline) -> None:
-        """See what it took to carry a bag on, and how many entries the next may have."""
+    def _learn_growth(self, before: Bags, deadline: Deadline) -> None:
         took_s = deadline.clock() - self._watch.began_s
         there_was_s = max(deadline.at_s - self._watch.began_s, 0.0)
-        least = min(self.belief.capacity, self._most)
-        died = 1 - len(self.bag.sets.states) / max(len(before.sets.states), 1)
-        self._risk = max(0.0 if self.bag.exact[0] else died, RISK_KEPT * self._risk)
-        if self.bag.exact[0]:
-            return
-        share = ROOM_SHARE + self._risk * (RISKY_SHARE - ROOM_SHARE)
-        if took_s > share * there_was_s and died < MANY_DIED:  # else it took time to find others
-            self._room = max(self._room // 2, least)
-        elif took_s < share / 2 * there_was_s and 2 * len(before.sets.states) >= self._room:
-            self._room = min(2 * self._room, self._most)
+        self._growth.learn(before, self.bag, took_s, there_was_s, self.belief.capacity)
 
-    def _begin(self, deadline: Deadline | None) -> None:
+    def _begin(self, deadline: Deadline | None, *, at_risk: bool = False) -> None:
         """Work begins that is to end at a deadline."""
         self._watch.begin(deadline)
-        self.belief.room = 0 if deadline is None else self._room
-        self.belief.timed = deadline is not None
+        self.belief.room = 0 if deadline is None else self._growth.room
+        self.belief.timed, self.belief.at_risk = deadline is not None, at_risk
         if isinstance(self.belief, Enumerates):
             self.belief.afford(self._watch.affordable(EXACT_SHARE), self._is_late)
 
     def _is_late(self) -> bool:
         return self._watch.is_past(LATE_SHARE)
-
-    def _move(self, text: str | None) -> int:
-        if text is None:
-            return UNKNOWN
-        found = self.machine.move_id(canonical_term(text))
-        if found is None:
-            _log.warning("unknown move %s: it is ignored", text)
-            return UNKNOWN
-        return found
-
-    def _refused(self, executed: int, answer: Submission) -> int:
-        """The last argument of `PathTree.extend`: what the answer makes of an executed move."""
-        submitted, in_time = answer
-        if executed == UNKNOWN:
-            return UNKNOWN
-        if submitted is None:
-            return UNKNOWN if in_time else DRAWN
-        answered = self.machine.move_id(canonical_term(submitted))
-        if answered == executed:
-            return UNKNOWN
-        # What the rules do not know is legal nowhere: it rules nothing out.
-        return answered if in_time and answered is not None else DRAWN
-
-    def _percepts(self, texts: Sequence[str] | None) -> int:
-        if texts is None:
-            return UNKNOWN
-        found = self.machine.percept_id([canonical_term(text) for text in texts])
-        if found is None:
-            _log.warning("unknown percepts %s: they are ignored", " ".join(texts))
-            return UNKNOWN
-        return found
 
 
 def _arrays(turn: list[int]) -> tuple[IntArray, IntArray, IntArray]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.belief import UNIFORM, Bags, PathTree, never
-from ggp.belief.completions import lanes_at_once
-from ggp.belief.exact import ExactSets
+from ggp.belief import Bags, PathTree
+from ggp.belief.finder import Setting
+from ggp.belief.finding.exact import ExactSets
 from ggp.machine.base import IntArray, Machine
 
 
@@ -20,13 +20,7 @@ class KnownSets:
 
     def __init__(self, machine: Machine, tree: PathTree, most_states: int) -> None:
         self.machine, self.tree = machine, tree
-        self._exact = ExactSets(
-            *(machine, tree, most_states),
-            keep_views=False,
-            model=UNIFORM,
-            stop=never,
-            at_once=lanes_at_once,
-        )
+        self._exact = ExactSets(Setting(machine, tree, 0, 0), most_states)
 
     def find(self, role: int, paths: IntArray) -> tuple[IntArray, Bags | None]:
         """The sets of `[B]` paths of equal length.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ggp.belief import never
 from ggp.belief.completions import (
     LANES_AT_ONCE,
     Completions,
     draw_completions,
     list_completions,
 )
-from ggp.belief.hyperplay_sampler import never
 from ggp.belief.open_moves import Learnt, OpenMoves, open_moves
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, FloatArray, IntArray, States

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ggp.belief import HyperPlaySampler, PathTree
-from ggp.belief.redraw import redraws_of
+from ggp.belief.finding.histories import redraws_of
 from ggp.belief.segments import Segments, one_set
 from ggp.gdl import canonical_term
 from ggp.machine import Machine, build_machine

@@ -7,6 +7,7 @@ import pytest
 
 from ggp.belief import Bags, PathTree, Sampler, Sampling, make_sampler
 from ggp.belief.depth_first import depth_first
+from ggp.belief.finder import Setting
 from ggp.machine import Machine, role_index
 from ggp.machine.base import UNKNOWN
 from tests.support.enumeration import Fluents, Path, complete_paths, distance, posterior
@@ -225,14 +226,7 @@ def test_a_search_goes_back_to_where_it_went_wrong() -> None:
     for percepts in ((), (), (), ("(told 1)",)):
         path = tree.extend(path, wait, np.array([machine.percept_id(percepts)], dtype=np.int64))
     for seed in range(6):
-        found = depth_first(
-            machine,
-            tree,
-            0,
-            int(path[0]),
-            np.random.default_rng(seed),
-            keep_views=False,
-            stop=lambda: False,
-        )
+        setting = Setting(machine, tree, capacity=1, max_attempts=0)
+        found = depth_first(setting, 0, int(path[0]), np.random.default_rng(seed))
         (fluents,) = machine.fluents(found.states)
         assert "(first 1)" in fluents

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from ggp.belief import Bags, HyperPlaySampler, PathTree
+from ggp.belief.finding.earlier import NEAR, Trail
 from ggp.belief.segments import initial_segments
-from ggp.belief.trail import NEAR, Trail
 from ggp.machine import Machine
 from tests.belief.test_bags import distribution, move_array, percept_array
 from tests.support.enumeration import Path, random_paths

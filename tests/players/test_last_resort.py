@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from ggp.belief import HyperPlaySampler, PathTree
+from ggp.belief.finding.boards import DrawnBoards
 from ggp.machine import Machine
 from ggp.machine.base import States
 from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
+from ggp.players.board_makers import board_maker_of
 from ggp.search.anytime import Deadline
 from ggp.search.moves import random_moves
 from tests.support.effort import rarely
@@ -95,4 +100,31 @@ def test_without_a_file_there_is_no_last_resort() -> None:
     machine = machine_of_game(GAME, "propnet")
     player = make_player(parse_spec("over:depth=1"), machine, 0, np.random.default_rng(0))
     assert isinstance(player, BeliefPlayer)
-    assert player.tracker._last_resort is None
+    assert player.tracker._last.is_sound
+
+
+def test_drawn_boards_stop_when_asked_and_are_kept_for_the_path() -> None:
+    machine = machine_of_game(GAME, "propnet")
+    maker = board_maker_of("kriegspiel", machine)
+    assert maker is not None
+    belief, rng = HyperPlaySampler(machine, PathTree(machine), capacity=8), np.random.default_rng(2)
+    patient, stopped = (DrawnBoards(machine, belief, 0, rng, maker) for _ in range(2))
+    assert not patient.is_sound
+    bags, state = belief.start(0), machine.initial(1)
+    for _ in range(4):
+        row = np.array([[random_moves(machine, state, role, rng)[0] for role in range(2)]])
+        state, percepts = machine.step(state, row)
+        for boards in (patient, stopped):
+            boards.learn(int(bags.paths[0]), bags.sets.take(bags.segment))
+        bags = belief.advance(bags, row[:, 0], percepts[:, 0], rng)
+    lost = replace(bags, segment=np.arange(1), sets=belief.nothing(1))
+    assert patient.helps(lost)[0]
+    found = patient.fill(lost, rng)
+    assert len(found.states)
+    assert patient.fill(lost, rng) is found
+    own = machine.legal(state, 0).counts[0]
+    assert (machine.legal(found.states, 0).counts == own).all()
+    belief.stop = lambda: True
+    visited = machine.states_visited
+    stopped.fill(lost, rng)
+    assert machine.states_visited <= visited + 256

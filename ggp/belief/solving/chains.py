@@ -37,6 +37,7 @@ def stepped_chains(
     log_weights: FloatArray,
     turns: IntArray,
     rng: np.random.Generator,
+    stop: Callable[[], bool],
     model: MoveModel = UNIFORM,
 ) -> Paths:
     """The paths after one step of the chain of each.
@@ -45,6 +46,7 @@ def stepped_chains(
         begun: K states in which paths may begin.
         log_weights: `[K]` of these.
         turns: `[T, 3]` what the role knows, see `PathTree.last_turns`.
+        stop: asked in each turn; when true, they stay where they were.
     """
     count, num_turns = len(paths), len(turns)
     # In one of T + 1 steps it is where the path begins that is drawn.
@@ -62,6 +64,8 @@ def stepped_chains(
     states = paths.ends.take(alive)
     trail: list[tuple[IntArray, States]] = []
     for turn, told in enumerate(turns):
+        if stop():
+            return paths
         # Chains join in where they begin to differ.
         joining = np.flatnonzero(first == turn)
         anew = new_start[joining]
@@ -144,7 +148,7 @@ def sampled(
     for _ in range(steps):
         if stop():
             break
-        paths = stepped_chains(machine, role, paths, begun, log_weights, turns, rng, model)
+        paths = stepped_chains(machine, role, paths, begun, log_weights, turns, rng, stop, model)
     return paths
 
 

@@ -22,13 +22,16 @@ from collections.abc import Callable
 import numpy as np
 
 from ggp.belief.bags import Bags
-from ggp.belief.move_models import MoveModel
-from ggp.belief.one_turn import Grown, advance
-from ggp.belief.paths import PathTree
-from ggp.belief.segments import Segments, initial_segments, join
+from ggp.belief.finder import Setting
+from ggp.belief.one_turn import Grown
+from ggp.belief.segments import Segments, join
 from ggp.belief.table import SetTable
 from ggp.machine.arrays import chunks, enlarged, first_seen
-from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine
+from ggp.machine.base import BoolArray, FloatArray, IntArray
+
+COMPLETIONS_PER_ENTRY, MOST_EXACT = 2, 1 << 16
+"""Where a clock says how many joint moves may be tried, a set may have an entry for so many of
+them: entries are looked at again, turn by turn. But no more in all: bounds memory."""
 
 EXPANSIONS_PER_ENTRY = 16
 """Enumerating a set of at most LIMIT entries may step this times LIMIT lanes."""
@@ -43,48 +46,42 @@ MAX_TABLE_ENTRIES = 200_000
 """Entries of shared exact sets kept in memory; the least recently used sets go first."""
 
 
-class GivenUp(Exception):
-    """The search for particles was stopped."""
-
-
 class ExactSets:
     """The information sets of incomplete paths of every role of a machine.
 
     Args:
+        setting: of the sampler.
         limit: largest set that is enumerated; 0 never enumerates.
-        keep_views, model: see `HyperPlaySampler`.
-        stop: when true, enumerating ends where it is.
-        at_once: how many lanes to step between two looks at `stop`.
         completions: lanes that may be stepped for a set in one turn; by default
             `EXPANSIONS_PER_ENTRY` for each entry that it may have.
 
     Attributes:
-        limit, completions: the arguments; may be replaced between calls, but a limit of 0.
         late: when true, sets that a sample could stand for are no longer enumerated. May be
             replaced between calls.
     """
 
-    def __init__(
-        self,
-        machine: Machine,
-        tree: PathTree,
-        limit: int,
-        *,
-        keep_views: bool,
-        model: MoveModel,
-        stop: Callable[[], bool],
-        at_once: Callable[[], int],
-        completions: int | None = None,
-    ) -> None:
-        self._machine, self._tree, self._model = machine, tree, model
-        self.limit = limit
-        self.completions = EXPANSIONS_PER_ENTRY * limit if completions is None else completions
+    def __init__(self, setting: Setting, limit: int, completions: int | None = None) -> None:
+        self._setting, self._tree = setting, setting.tree
+        most = EXPANSIONS_PER_ENTRY * limit if completions is None else completions
+        self._usual = limit, most
+        self._limit, self._completions = self._usual
         self.late: Callable[[], bool] | None = None
-        self._keep_views = keep_views
-        self._stop, self._at_once = stop, at_once
-        self._table = SetTable(machine, MAX_TABLE_ENTRIES)
+        self._table = SetTable(setting.machine, MAX_TABLE_ENTRIES)
         # By node: 0, or what its set must shrink from to be tried again.
         self._too_large = np.zeros(64)
+
+    @property
+    def enumerates(self) -> bool:
+        """Whether small sets are enumerated at all."""
+        return self._limit > 0
+
+    def afford(self, completions: int | None) -> None:
+        """Say what may be spent on a set in a turn: see `Enumerates`."""
+        self._limit, self._completions = self._usual
+        if completions is not None and self.enumerates:
+            entries = min(completions // COMPLETIONS_PER_ENTRY, MOST_EXACT)
+            self._limit = max(self._limit, entries)
+            self._completions = max(completions, EXPANSIONS_PER_ENTRY * self._usual[0])
 
     def holds(self, nodes: IntArray) -> BoolArray:
         """`[B]` whether the set of each path is known."""
@@ -112,28 +109,25 @@ class ExactSets:
 
     def enumerate_after(self, bags: Bags, nodes: IntArray) -> None:
         """Enumerate the paths `[B]` one turn after those of bags, where these are exact."""
-        if not self.limit:
+        if not self.enumerates:
             return
         exact = np.flatnonzero(bags.exact)
         new = exact[~self._table.holds(bags.paths[exact])]
         if len(new):
             new = new[first_seen(bags.paths[new])[0]]
             self._table.put(bags.paths[new], bags.sets.take(bags.segment[new]))
-        self.enumerate(bags.role, nodes[exact])
+        self._enumerate(bags.role, nodes[exact])
 
-    def enumerate(self, role: int, nodes: IntArray) -> None:
+    def _enumerate(self, role: int, nodes: IntArray) -> None:
         """Find the sets of `[B]` paths of equal length, where they are not too large.
 
         The paths without their last turns must have been tried before.
         """
-        if not self.limit:
-            return
-        self._reserve(len(self._tree))
         nodes = self._untried(nodes)
         if not len(nodes):
             return
         if not self._tree.depth(int(nodes[0])):
-            self._table.put(nodes, self._initial(len(nodes)))
+            self._table.put(nodes, self._setting.beginning(len(nodes)))
             return
         parents = self._tree.parents(nodes)
         # What continues a set that was too large is not tried either; its size is not known.
@@ -143,10 +137,9 @@ class ExactSets:
             self._enumerate_from(role, nodes[ready], self._table.get(parents[ready]))
 
     def enumerate_with_beginnings(self, role: int, nodes: IntArray) -> None:
-        """Like `enumerate`, whatever was tried before."""
-        if not self.limit:
+        """Find the sets of `[B]` paths of equal length, whatever was tried before."""
+        if not self.enumerates:
             return
-        self._reserve(len(self._tree))
         levels: list[IntArray] = []
         nodes = self._untried(nodes)
         while len(nodes):
@@ -155,7 +148,7 @@ class ExactSets:
                 break
             nodes = self._untried(self._tree.parents(nodes))
         for level in reversed(levels):
-            self.enumerate(role, level)
+            self._enumerate(role, level)
 
     def enumerate_shrunk(self, role: int, nodes: IntArray, sizes: FloatArray) -> None:
         """Enumerate sets from the start that were too large and have become small.
@@ -165,10 +158,10 @@ class ExactSets:
             sizes: `[B]` estimated sizes of their sets. Where enumerating fails, this is what the
                 set must shrink from to be tried again.
         """
-        if not self.limit:
+        if not self.enumerates:
             return
         self._reserve(len(self._tree))
-        small = np.flatnonzero((sizes <= self.limit) & ~self._table.holds(nodes))
+        small = np.flatnonzero((sizes <= self._limit) & ~self._table.holds(nodes))
         small = small[first_seen(nodes[small])[0]]
         nodes, sizes = nodes[small], sizes[small]
         failed_at = self._too_large[self._tree.parents(nodes)]
@@ -180,11 +173,8 @@ class ExactSets:
         if not len(nodes):
             return
         self._too_large[nodes] = sizes
-        try:
-            which, found, _ = self.find(role, nodes, self.completions, stop=self._is_late)
-        except GivenUp:
-            return
-        fits = np.flatnonzero(found.counts <= self.limit)
+        which, found, _ = self.find(role, nodes, self._completions, stop=self._is_late)
+        fits = np.flatnonzero(found.counts <= self._limit)
         self._too_large[nodes[which[fits]]] = 0
         self._table.put(nodes[which[fits]], found.take(fits))
 
@@ -207,19 +197,16 @@ class ExactSets:
             stop: in place of what stops everything.
 
         Returns:
-            the indices of the paths whose sets were found, increasing; these sets; and `[B]`
-            lanes stepped for each path.
-
-        Raises:
-            GivenUp: stopped.
+            the indices of the paths whose sets were found, increasing, none where that is stopped;
+            these sets; and `[B]` lanes stepped for each path.
         """
         at_once = max(1, EXPANSIONS_AT_ONCE // expansions)
         starts = range(0, len(nodes), at_once)
-        stop = self._stop if stop is None else stop
+        stop = stop or self._setting.stop
         parts = [self._find(role, nodes[at : at + at_once], expansions, stop) for at in starts]
         return (
             np.concatenate([at + part[0] for at, part in zip(starts, parts, strict=True)]),
-            join(self._machine, [part[1] for part in parts]),
+            join(self._setting.machine, [part[1] for part in parts]),
             np.concatenate([part[2] for part in parts]),
         )
 
@@ -229,7 +216,7 @@ class ExactSets:
         stepped = np.zeros(len(nodes), dtype=np.int64)
         alive = np.arange(len(nodes))
         beginnings = self._tree.beginnings(nodes)
-        before, sets = np.full(1, role), self._initial(1)
+        before, sets = np.full(1, role), self._setting.beginning(1)
         known = 0
         if len(nodes) == 1:
             known = max(
@@ -239,7 +226,7 @@ class ExactSets:
             before, sets = beginnings[known], self.get(beginnings[known])
         for steps_of_all in beginnings[known + 1 :]:
             if stop():
-                raise GivenUp
+                return alive[:0], self._setting.nothing(0), stepped
             steps = steps_of_all[alive]
             # Paths that begin alike are one until they part: `group` says which one.
             first, group = first_seen(steps)
@@ -252,17 +239,17 @@ class ExactSets:
             found = np.flatnonzero(grown.sets.exact)
             before, sets = steps[found], grown.sets.take(found)
         if stop():
-            raise GivenUp
+            return alive[:0], self._setting.nothing(0), stepped
         return alive, sets.take(_positions(before, nodes[alive])), stepped
 
     def _enumerate_from(self, role: int, nodes: IntArray, before: Segments) -> None:
-        limit = self.limit
+        limit = self._limit
         for start, end in chunks(before.counts, ENTRIES_AT_ONCE):
             if self._is_late():
                 return
             some = nodes[start:end]
             sets = before.take(np.arange(start, end))
-            after = self._grow(role, sets, some, limit, self.completions, self._is_late).sets
+            after = self._grow(role, sets, some, limit, self._completions, self._is_late).sets
             exact = np.flatnonzero(after.exact)
             self._table.put(some[exact], after.take(exact))
             if self._is_late():
@@ -280,31 +267,17 @@ class ExactSets:
         stop: Callable[[], bool],
     ) -> Grown:
         """Sets one turn later; those over a limit come back as not exact."""
-        return advance(
-            self._machine,
-            self._tree,
-            role,
-            sets,
-            paths,
-            capacity=limit,
-            # Nothing is drawn where sets are only enumerated.
-            rng=np.random.default_rng(0),
-            model=self._model,
-            expansion_limit=expansions,
-            stop=stop,
-            at_once=self._at_once,
-        )
+        rng = np.random.default_rng(0)  # nothing is drawn where sets are only enumerated
+        return self._setting.one_turn_on(role, sets, paths, limit, rng, expansions, stop)
 
     def _is_late(self) -> bool:
-        return self._stop() or (self.late is not None and self.late())
+        return self._setting.stop() or (self.late is not None and self.late())
 
     def _untried(self, nodes: IntArray) -> IntArray:
         """The distinct ones of `[B]` paths whose sets are not known, nor known to be too large."""
+        self._reserve(len(self._tree))
         nodes = nodes[~self._table.holds(nodes) & (self._too_large[nodes] == 0)]
         return nodes[first_seen(nodes)[0]]
-
-    def _initial(self, count: int) -> Segments:
-        return initial_segments(self._machine, count, keep_views=self._keep_views)
 
     def _reserve(self, num_nodes: int) -> None:
         self._too_large = enlarged(self._too_large, num_nodes, 0)

@@ -1,0 +1,1 @@
+"""Ways to find particles, one a file: see `ggp.belief.finder`."""

@@ -1,0 +1,107 @@
+"""States to go on with where no particle is left: those that agree with the last observation.
+
+In long games with little to see, kriegspiel say, every particle may die, and no other path be found
+in time. A game that brings along how its boards are drawn (`ggp.belief.board_maker`) lets a player
+draw some that agree with the last observation, and what comes of them is kept as long as it agrees
+with what is seen from then on. Such states need not be possible, so decisions say how many there
+were (`Decision.guessed`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ggp.belief.bags import Bags
+from ggp.belief.board_maker import BoardMaker
+from ggp.belief.finder import Finder
+from ggp.belief.hyperplay_sampler import HyperPlaySampler
+from ggp.belief.last_observation import OWN_PARTICLES, LastObservation
+from ggp.belief.sampler import Sampler
+from ggp.belief.segments import Segments
+from ggp.machine.base import BoolArray, IntArray, Machine
+
+CAPACITY = 1_000
+"""States that are kept."""
+
+DRAWN = 200
+"""States that are drawn at once."""
+
+ATTEMPTS = 5_000
+"""Lanes stepped in search of other states where none is left of those that were drawn."""
+
+
+class DrawnBoards(Finder):
+    """Follows one match from one role's point of view, and needs no particle for that.
+
+    Args:
+        belief: that of the player, which says when to stop.
+        role: whose match.
+        rng: draws which particles are remembered.
+        maker: draws boards.
+    """
+
+    is_sound = False
+
+    def __init__(
+        self,
+        machine: Machine,
+        belief: Sampler,
+        role: int,
+        rng: np.random.Generator,
+        maker: BoardMaker,
+    ) -> None:
+        self._belief, self._role, self._rng = belief, role, rng
+        self._last = LastObservation(machine, belief.tree, capacity=DRAWN, maker=maker, walk=False)
+        self._follower = HyperPlaySampler(
+            machine, belief.tree, capacity=CAPACITY, exact=0, max_attempts=ATTEMPTS
+        )
+        self._bag: Bags | None = None
+
+    def helps(self, bags: Bags) -> BoolArray:
+        return bags.depleted
+
+    def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
+        for sampler in (self._last, self._follower):
+            sampler.stop, sampler.lanes_at_once = self._belief.stop, self._belief.lanes_at_once
+        bag = self._followed(bags.paths, rng)
+        if bag is None:
+            bag = self._last.at(bags.paths, bags.role, rng)
+        self._bag = None if bag.depleted[0] else bag
+        return bag.sets.take(bag.segment)
+
+    def learn(self, path: int, sets: Segments) -> None:
+        """Take note of particles that agree with everything: no other states are needed."""
+        self._remember(np.array([path]), sets, 0)
+        self._bag = None
+
+    @property
+    def views(self) -> IntArray:
+        own = [] if self._bag is None else [self._bag.nodes]
+        return np.concatenate([self._last.views, self._follower.views, *own])
+
+    def renumber(self, numbers: IntArray) -> None:
+        self._last.renumber(numbers)
+        self._follower.renumber(numbers)
+        if self._bag is not None:
+            self._bag = self._bag.renumbered(numbers)
+
+    def _followed(self, paths: IntArray, rng: np.random.Generator) -> Bags | None:
+        """The states that there are, or what comes of those of the turn before."""
+        tree, bag = self._belief.tree, self._bag
+        if bag is None or (bag.paths == paths).all():
+            return bag
+        if (bag.paths != tree.parents(paths)).any():
+            return None
+        move, percepts, refused = tree.last_turns(paths).T
+        after = self._follower.advance(bag, move, percepts, rng, refused)
+        if after.depleted[0]:
+            return None
+        self._remember(paths, after.sets.take(after.segment), len(after.sets.states))
+        return after
+
+    def _remember(self, paths: IntArray, sets: Segments, guessed: int) -> None:
+        """A few states tell what the role has itself."""
+        few = replace(sets.thinned(OWN_PARTICLES, self._rng), views=None)
+        self._last.learn(Bags(self._role, paths, np.zeros(1, dtype=np.int64), few, guessed))

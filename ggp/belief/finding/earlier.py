@@ -1,0 +1,141 @@
+"""A bag that is followed, drawn again from those of earlier turns: further and further back, with
+ever more entries, until it is half full.
+
+In a long game the last set that was enumerated is far back, and what is drawn from there on hardly
+ever agrees with so many turns. So bags on the way are remembered (`Trail`), the more sparsely the
+longer ago:
+
+    turn     0 ... 32 .. 48 .. 56 .. 64 . 68 . 72 . 76 78 80 82 84 85 86 87 | 88
+
+What is drawn from one of them restarts with its weights. It is as good as the bag was: what had
+been left out of that does not come back.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ggp.belief.bags import Bags
+from ggp.belief.finder import Finder, Setting
+from ggp.belief.finding.exact import ExactSets
+from ggp.belief.finding.forward import REFILL_FACTOR, Forward
+from ggp.belief.paths import PathTree
+from ggp.belief.segments import Segments
+from ggp.machine.base import BoolArray, IntArray
+
+NEAR = 4
+"""Of so many turns in a row each is remembered; of twice as many before every second, and so on."""
+
+
+LONG_AGO = 6
+"""Turns since the last exact set from which on a bag is rather drawn from earlier bags."""
+
+RETRACED = 100
+"""Lanes stepped for each entry that there is room for, to draw a bag again that is not yet empty:
+those of a few turns."""
+
+
+class Trail:
+    """Sampled bags on the way to one path."""
+
+    def __init__(self) -> None:
+        self._sets: dict[int, tuple[int, Segments]] = {}
+
+    def __len__(self) -> int:
+        """Number of bags."""
+        return len(self._sets)
+
+    @property
+    def views(self) -> IntArray:
+        """Nodes that these bags refer to, and their paths."""
+        views = [s.views.ravel() for _, s in self._sets.values() if s.views is not None]
+        return np.concatenate([np.array(list(self._sets), dtype=np.int64), *views])
+
+    def renumber(self, numbers: IntArray) -> None:
+        """Follow `PathTree.prune`."""
+        self._sets = {
+            int(numbers[path]): (depth, bag.renumbered(numbers))
+            for path, (depth, bag) in self._sets.items()
+            if numbers[path] >= 0
+        }
+
+    def keep(self, path: int, depth: int, bag: Segments) -> None:
+        """Remember the bag of a path of so many turns, and forget what is no longer needed."""
+        self._sets[path] = depth, bag
+        self._sets = {
+            path: (then, bag)
+            for path, (then, bag) in self._sets.items()
+            if depth - then < NEAR * (then & -then if then else depth + 1)
+        }
+
+    def starts(self, tree: PathTree, path: int) -> list[tuple[int, Segments]]:
+        """The turns before the end of a path of which there is a bag, and these, the last first."""
+        nodes = [int(node) for (node,) in tree.beginnings(np.array([path]))][-2::-1]
+        return [
+            (back, self._sets[node][1])
+            for back, node in enumerate(nodes, start=1)
+            if node in self._sets
+        ]
+
+
+class Earlier(Finder):
+    """See above.
+
+    Args:
+        trail: where the bags of earlier turns are.
+    """
+
+    def __init__(self, setting: Setting, exact: ExactSets, forward: Forward, trail: Trail) -> None:
+        self._setting, self._exact, self._forward = setting, exact, forward
+        self._trail = trail
+
+    def helps(self, bags: Bags) -> BoolArray:
+        wanted = self._setting.wanting(bags.sets)
+        return wanted if wanted.any() and self.adds(bags.paths) else np.zeros_like(wanted)
+
+    def adds(self, paths: IntArray) -> bool:
+        """Whether it is long since there was an exact set, and there are bags since then."""
+        if len(paths) != 1 or not self._trail:
+            return False
+        tree, node = self._setting.tree, paths
+        for _ in range(LONG_AGO):
+            if not tree.depth(int(node[0])) or self._exact.holds(node)[0]:
+                return False
+            node = tree.parents(node)
+        return bool(self._starts(paths))
+
+    def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
+        room, stop, sets = self._setting.most_entries, self._setting.stop, bags.sets
+        limit = RETRACED * room if len(sets.states) else self._setting.most_attempts
+        # Ever more, but not so many that a turn takes longer than there may be time for.
+        capacity, spent = room, 0
+        most = max(room, REFILL_FACTOR * self._setting.capacity)
+        for back, start in self._starts(bags.paths):
+            half_full = 2 * len(sets.states) >= self._setting.capacity
+            if spent >= limit or half_full or stop():
+                break
+            capacity = min(2 * capacity, most)
+            drawn, stepped = self._forward.onward(bags.role, bags.paths, start, back, capacity, rng)
+            spent += int(stepped[0])
+            if len(drawn.states) > len(sets.states):
+                sets = drawn.thinned(room, rng)
+        return sets
+
+    def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
+        starts = self._starts(bags.paths)
+        back, start = starts[int(rng.integers(len(starts)))]
+        drawn = self._forward.onward(bags.role, bags.paths, start, back, size, rng).sets
+        return self._forward.pooled(bags.sets, drawn, rng)
+
+    def _starts(self, paths: IntArray) -> list[tuple[int, Segments]]:
+        return self._trail.starts(self._setting.tree, int(paths[0]))
+
+    def learn(self, path: int, sets: Segments) -> None:
+        self._trail.keep(path, self._setting.tree.depth(path), sets)
+
+    @property
+    def views(self) -> IntArray:
+        return self._trail.views
+
+    def renumber(self, numbers: IntArray) -> None:
+        self._trail.renumber(numbers)

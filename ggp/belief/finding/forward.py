@@ -1,0 +1,159 @@
+"""Bags drawn again from the last exact set of their path, turn by turn, with ever more entries.
+
+Of 16 particles, say, percepts leave 3, though 200 states are possible: then 128 are drawn from the
+last exact set on, and the bag is thinned to 16 of those that are left at the end.
+
+Where none is left, the same is done with twice as many as there should be, and again. Between such
+tries the set is enumerated at the same expense, which finds rare paths, or proves that there is
+none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ggp.belief.bags import Bags
+from ggp.belief.finder import Finder, Setting
+from ggp.belief.finding.exact import ENTRIES_AT_ONCE, EXPANSIONS_PER_ENTRY, ExactSets
+from ggp.belief.one_turn import Grown
+from ggp.belief.segments import Segments, join, pooled, replaced
+from ggp.machine.arrays import first_seen
+from ggp.machine.base import BoolArray, IntArray
+
+REFILL_FACTOR = 8
+"""A bag that lost most of its particles is drawn again with this times as many."""
+
+MOST_SEARCHED = 1 << 16
+"""Particles that a search draws at once: bounds memory where only the clock ends it."""
+
+
+class Forward(Finder):
+    """See above. It is the last one of a sampler, and helps with every bag."""
+
+    def __init__(self, setting: Setting, exact: ExactSets) -> None:
+        self._setting, self._exact = setting, exact
+        self._tree, self._machine = setting.tree, setting.machine
+
+    def helps(self, bags: Bags) -> BoolArray:
+        return self._setting.wanting(bags.sets)
+
+    def adds(self, paths: IntArray) -> bool:
+        return True
+
+    def fill(self, bags: Bags, rng: np.random.Generator) -> Segments:
+        sets, counts = bags.sets, bags.sets.counts
+        lost, empty = np.flatnonzero(counts > 0), np.flatnonzero(counts == 0)
+        found: list[tuple[IntArray, Segments]] = []
+        if len(lost):
+            most = self._setting.capacity
+            drawn = self.replayed(bags.role, bags.paths[lost], REFILL_FACTOR * most, rng).sets
+            drawn = drawn.thinned(most, rng)
+            better = np.flatnonzero(drawn.counts > counts[lost])
+            found.append((lost[better], drawn.take(better)))
+        for which, searched in self._searched(bags.role, bags.paths[empty], rng):
+            found.append((empty[which], searched))
+        return replaced(self._machine, sets, found)
+
+    def more(self, bags: Bags, size: int, rng: np.random.Generator) -> Segments | None:
+        drawn = self.replayed(bags.role, bags.paths, size, rng).sets
+        return self.pooled(bags.sets, drawn, rng)
+
+    def pooled(self, sets: Segments, drawn: Segments, rng: np.random.Generator) -> Segments | None:
+        """One bag and a new sample of its path; None where that was cut short, or has none."""
+        if self._setting.stop() or not len(drawn.states):
+            return None
+        if drawn.exact[0]:
+            return drawn
+        return pooled(self._machine, sets, drawn).thinned(self._setting.most_entries, rng)
+
+    def replayed(
+        self, role: int, paths: IntArray, capacity: int, rng: np.random.Generator
+    ) -> Grown:
+        """Bags of paths of equal length, sampled from the last exact set of each; see `onward`."""
+        starts = paths
+        # Back to the last turn whose set is known: up to there nothing need be sampled.
+        while (missing := ~self._exact.holds(starts) & (self._tree.depths(starts) > 0)).any():
+            starts = np.where(missing, self._tree.parents(starts), starts)
+        depths = self._tree.depths(starts)
+        order: list[IntArray] = []
+        parts: list[Grown] = []
+        for depth in np.unique(depths).tolist():
+            group = np.flatnonzero(depths == depth)
+            for some in np.array_split(group, 1 + len(group) * capacity // ENTRIES_AT_ONCE):
+                if len(some):
+                    sets = self._known(starts[some])
+                    back = self._tree.depth(int(paths[0])) - depth
+                    order.append(some)
+                    parts.append(self.onward(role, paths[some], sets, back, capacity, rng))
+        back_in_order = np.argsort(np.concatenate(order))
+        sets = join(self._machine, [part.sets for part in parts]).take(back_in_order)
+        return Grown(sets, np.concatenate([part.stepped for part in parts])[back_in_order])
+
+    def onward(
+        self,
+        role: int,
+        paths: IntArray,
+        sets: Segments,
+        back: int,
+        capacity: int,
+        rng: np.random.Generator,
+    ) -> Grown:
+        """Bags sampled from sets of so many turns before the ends of their paths.
+
+        Where that is stopped they have no entries.
+        """
+        sets = sets.thinned(capacity, rng)
+        stepped = np.zeros(len(paths), dtype=np.int64)
+        for steps in self._tree.beginnings(paths, back) if back else ():
+            if self._setting.stop():
+                return Grown(self._setting.nothing(len(paths)), stepped)
+            if not len(sets.states):
+                break  # nothing comes of nothing
+            grown = self._setting.one_turn_on(role, sets, steps, capacity, rng)
+            sets, stepped = grown.sets, stepped + grown.stepped
+        return Grown(sets, stepped)
+
+    def _known(self, nodes: IntArray) -> Segments:
+        """Known sets of paths, or the initial states of empty ones."""
+        if self._exact.holds(nodes).all():
+            return self._exact.get(nodes)
+        return self._setting.beginning(len(nodes))
+
+    def _searched(
+        self, role: int, paths: IntArray, rng: np.random.Generator
+    ) -> Iterator[tuple[IntArray, Segments]]:
+        """Bags of paths that have none, searched for with ever more particles.
+
+        Yields:
+            indices of paths, and the bags found for them.
+        """
+        most, limit = self._setting.capacity, self._setting.most_attempts
+        capacity = 2 * most
+        open_ = np.arange(len(paths))
+        spent = np.zeros(len(paths), dtype=np.int64)
+        while len(open_) and not self._setting.stop():
+            drawn, stepped = self.replayed(role, paths[open_], capacity, rng)
+            spent[open_] += stepped
+            found = drawn.counts > 0
+            yield open_[found], drawn.take(np.flatnonzero(found)).thinned(most, rng)
+            open_ = open_[~found]
+            if not len(open_):
+                return
+            if capacity >= MOST_SEARCHED:
+                open_ = open_[spent[open_] < limit]
+                continue  # as much was enumerated before
+            # Enumerating as much finds the rare path, or proves that there is none.
+            first, group = first_seen(paths[open_])
+            which, whole, stepped = self._exact.find(
+                role, paths[open_[first]], EXPANSIONS_PER_ENTRY * capacity
+            )
+            spent[open_] += stepped[group]
+            place = np.full(len(first), -1, dtype=np.int64)
+            place[which] = np.arange(len(which))
+            place = place[group]
+            solved = place >= 0
+            yield open_[solved], whole.take(place[solved]).thinned(most, rng)
+            open_ = open_[~solved & (spent[open_] < limit)]
+            capacity = min(2 * capacity, MOST_SEARCHED)
