@@ -10,15 +10,18 @@ from ggp.gdl.normalize import normalize
 from ggp.machine.propnet.build.gates import build_circuit
 from ggp.machine.propnet.build.grounding import ground
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.optimise import invariants
+from ggp.machine.propnet.optimise import PASSES, invariants
 from ggp.machine.propnet.optimise.complements import complement
 from ggp.machine.propnet.optimise.constants import fold_constants
+from ggp.machine.propnet.optimise.draft import Draft
+from ggp.machine.propnet.optimise.evidence import Evidence
 from ggp.machine.propnet.optimise.guesses import Guess, equal_fluents, equality, strongest
 from ggp.machine.propnet.optimise.implications import drop_implied
 from ggp.machine.propnet.optimise.induction import prove
 from ggp.machine.propnet.optimise.invariants import use_invariants
 from ggp.machine.propnet.optimise.knowledge import Group, Knowledge, Pair
 from ggp.machine.propnet.optimise.sampling import sample
+from ggp.machine.propnet.optimise.sweeping import sweep
 from ggp.machine.propnet.optimise.work import Work
 from tests.machine.propnet.circuits import circuit_of
 
@@ -184,3 +187,34 @@ def test_sampled_states_are_reachable() -> None:
     bits = np.unpackbits(at.view(np.uint8), axis=-1)
     assert (bits.sum(axis=0) == 1).all()
     assert (np.bitwise_and(at[4], samples.running) == 0).all()
+
+
+def test_nets_that_agree_wherever_a_game_can_get_are_merged() -> None:
+    known = knowledge()
+    circuit = use_invariants(walker(), known)
+    assert sweep(circuit, known).num_literals < circuit.num_literals
+
+
+def test_gates_are_made_of_what_there_is() -> None:
+    # A cell is blank next if it is neither x nor o next.
+    known = knowledge()
+    circuit = circuit_of("gdl1/ticTacToe.kif")
+    for name, run in PASSES:
+        before, circuit = circuit, run(circuit, known)
+        if name == "resubstitute":
+            assert circuit.num_gates < before.num_gates
+            assert circuit.num_literals < before.num_literals
+
+
+def test_lanes_that_no_example_has_filled_say_nothing() -> None:
+    circuit = circuit_of("tic_tac_toe")
+    known = Knowledge(Work(10_000_000))
+    evidence = Evidence(Draft(circuit), known, until=10_000_000)
+    sampled = evidence.values.shape[1]
+    # Nothing is known of fluents here: the solver finds a state with both marks in a cell.
+    one, other = (1 + circuit.fluents.index(f"(marked 1 1 {who}player)") for who in "xo")
+    assert not evidence.never(one, [2 * one, 2 * other])
+    assert evidence.values.shape[1] == sampled + 1
+    lanes = evidence.where_it_matters(one)
+    assert lanes[0] == 1
+    assert (lanes[1:] == np.iinfo(np.uint64).max).all()

@@ -21,6 +21,8 @@ from ggp.machine.propnet.optimise.implications import drop_implied
 from ggp.machine.propnet.optimise.invariants import use_invariants
 from ggp.machine.propnet.optimise.knowledge import Knowledge
 from ggp.machine.propnet.optimise.patience import NEVER, TookTooLong, Until, patience
+from ggp.machine.propnet.optimise.resubstitution import resubstitute
+from ggp.machine.propnet.optimise.sweeping import sweep
 from ggp.machine.propnet.optimise.work import Work
 from ggp.machine.propnet.reports import PassReport
 
@@ -62,6 +64,8 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("extract", extract),
     ("flatten", flatten),
     ("factor", factor),
+    ("sweep", sweep),
+    ("resubstitute", resubstitute),
     ("extract", extract),
     ("flatten", flatten),
 )
