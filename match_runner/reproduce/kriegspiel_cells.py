@@ -36,8 +36,8 @@ def spec(game: str, player: str, **options: object) -> str:
     """A player as it plays a game.
 
     On boards of chess, states are valued by KS of paper 000 and drawn where no history is found,
-    and a refused try is a ply: else few histories fit into the time. What samples the histories of
-    `over` and `para` the paper does not say; by forward sampling alone they would soon have none.
+    and a refused try is a ply: else few histories fit into the time. Paper 000 does not say what
+    samples the histories of `over` and `para`: they keep all that we have.
     """
     if player in SAMPLERS:
         options["rescue"] = "none"

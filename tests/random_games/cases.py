@@ -12,7 +12,7 @@ from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, IntArray
 from tests.random_games.generator import PlainGame, random_game
-from tests.random_games.reference import Path, Turn, random_path
+from tests.random_games.reference import Path, Turn, posterior, random_path
 from tests.support.games import machine_of_rules
 
 FEW, MANY = 40, 400
@@ -75,3 +75,35 @@ def exact_bag(at: Case, tree: PathTree, *, keep_views: bool = False) -> Bags:
     """The whole information set of what the role did and saw."""
     sampler = HyperPlaySampler(at.machine, tree, capacity=1, exact=10_000, keep_views=keep_views)
     return sampler.at(node_of(at, tree, at.path), role_of(at), np.random.default_rng(0))
+
+
+def changed(path: Path, rng: random.Random, at: Case) -> Path:
+    """The path with a turn not known, a move refused before it, or other percepts."""
+    turns = list(path)
+    place = rng.randrange(len(turns))
+    kind = rng.choice(("untold", "move", "percepts", "refused", "wrong"))
+    move, percepts, _ = turns[place]
+    if kind == "untold":
+        turns[place] = Turn(None, None)
+    elif kind == "move":
+        turns[place] = Turn(None, percepts)
+    elif kind == "percepts":
+        turns[place] = Turn(move, None)
+    elif kind == "refused":
+        moves = {m for legal in at.game.legal.values() for m in legal[at.role]} - {move}
+        if moves:
+            turns[place] = Turn(move, percepts, rng.choice(sorted(moves)))
+    else:
+        seen = sorted({p[at.role] for _, p in at.game.after.values()})
+        turns[place] = Turn(move, rng.choice(seen))
+    return tuple(turns)
+
+
+def odd_case(seed: int) -> Case:
+    """A case; in every other one a turn may be unknown in part, or a move was refused."""
+    at = case(seed)
+    if seed % 2 and at.path:
+        path = changed(at.path, random.Random(f"odd {seed}"), at)
+        if posterior(at.game, at.role, path):
+            return at._replace(path=path)
+    return at

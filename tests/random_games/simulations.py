@@ -56,7 +56,9 @@ class Simulations:
         """The value of each candidate after a path."""
         entries: dict[tuple[int, Views], Fraction] = {}
         for (state, done), weight in histories(self._game, self._role, path).items():
-            key = state, self._views(done)
+            # Of itself a role knows no more than it was told.
+            views = (path if p == self._role else v for p, v in enumerate(self._views(done)))
+            key = state, tuple(views)
             entries[key] = entries.get(key, Fraction(0)) + weight
         total = sum(entries.values())
         found = {}

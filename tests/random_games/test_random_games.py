@@ -13,9 +13,9 @@ from ggp.belief.segments import initial_segments
 from ggp.belief.solving.finder import Solved, Start
 from ggp.belief.solving.windows import is_solvable
 from ggp.search.playouts import PlayoutSearch
-from tests.random_games.cases import Case, case, exact_bag, node_of, role_of, some_games
+from tests.random_games.cases import Case, case, changed, exact_bag, node_of, role_of, some_games
 from tests.random_games.generator import random_game
-from tests.random_games.reference import Path, Turn, hyperplay_values, posterior
+from tests.random_games.reference import Path, hyperplay_values, posterior
 from tests.support.games import machine_of_rules
 
 
@@ -37,28 +37,6 @@ def truth(at: Case, path: Path) -> dict[tuple[str, ...], float]:
 
 def distance(left: dict[tuple[str, ...], float], right: dict[tuple[str, ...], float]) -> float:
     return sum(abs(left.get(k, 0.0) - right.get(k, 0.0)) for k in {*left, *right}) / 2
-
-
-def changed(path: Path, rng: random.Random, at: Case) -> Path:
-    """The path with a turn not known, a move refused before it, or other percepts."""
-    turns = list(path)
-    place = rng.randrange(len(turns))
-    kind = rng.choice(("untold", "move", "percepts", "refused", "wrong"))
-    move, percepts, _ = turns[place]
-    if kind == "untold":
-        turns[place] = Turn(None, None)
-    elif kind == "move":
-        turns[place] = Turn(None, percepts)
-    elif kind == "percepts":
-        turns[place] = Turn(move, None)
-    elif kind == "refused":
-        moves = {m for legal in at.game.legal.values() for m in legal[at.role]} - {move}
-        if moves:
-            turns[place] = Turn(move, percepts, rng.choice(sorted(moves)))
-    else:
-        seen = sorted({p[at.role] for _, p in at.game.after.values()})
-        turns[place] = Turn(move, rng.choice(seen))
-    return tuple(turns)
 
 
 # ---------------------------------------------------------------- beliefs

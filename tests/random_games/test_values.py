@@ -15,7 +15,7 @@ from ggp.search.estimates import Estimates, Policy
 from ggp.search.information_sets import InformationSetSearch
 from ggp.search.playouts import HyperPlayPolicy
 from ggp.search.simulations import SimulationSearch
-from tests.random_games.cases import Case, case, exact_bag, role_of, some_games
+from tests.random_games.cases import Case, exact_bag, odd_case, role_of, some_games
 from tests.random_games.open_worlds import pimc_values
 from tests.random_games.plies import Plies
 from tests.random_games.reference import Path, Turn, hyperplay_values, playout_value, posterior
@@ -65,8 +65,8 @@ def plain_path(at: Case, tree: PathTree, node: int) -> Path:
         move, percepts, refused = tree.last_turns(np.array([one]))[0].tolist()
         turns.append(
             Turn(
-                at.machine.move_text(move),
-                tuple(at.machine.percept_texts(percepts)),
+                None if move == UNKNOWN else at.machine.move_text(move),
+                None if percepts == UNKNOWN else tuple(at.machine.percept_texts(percepts)),
                 None if refused == UNKNOWN else at.machine.move_text(refused),
             )
         )
@@ -77,8 +77,8 @@ def decided(at: Case, spec: str, seed: int = 0) -> Decision:
     """What a player decides that did and saw the same."""
     rng = np.random.default_rng(seed)
     player = make_player(parse_spec(spec), at.machine, role_of(at), rng)
-    for move, percepts, _ in at.path:
-        player.observe(move, percepts)
+    for move, percepts, refused in at.path:
+        player.observe(move, percepts, submitted=refused)
     decision = player.choose(value_forced=True)
     assert decision.fault is None
     assert decision.exact
@@ -176,7 +176,7 @@ def simulated(at: Case, tree: PathTree, policy: Policy, seed: int) -> dict[str, 
 def test_hyperplay_chooses_a_best_move(seeds: range) -> None:
     scores = list[float]()
     for seed in seeds:
-        at = case(seed)
+        at = odd_case(seed)
         decision = decided(at, "hyperplay:particles=1,playouts=2000,risk=play", seed)
         expected = hyperplay_values(at.game, at.role, states_of(at))
         assert_best(decision, expected)
@@ -189,7 +189,7 @@ def test_simulations_are_right_on_average(seeds: range) -> None:
     """Simulated roles choose by exact values, so that all that varies is what is drawn."""
     scores = list[float]()
     for seed in seeds:
-        at = case(seed)
+        at = odd_case(seed)
         tree, reference = PathTree(at.machine), Simulations(at.game, at.role)
         found = simulated(at, tree, Enumerated(at, tree, reference), seed)
         scores += scores_of(found, reference.values(at.path))
@@ -201,7 +201,7 @@ def test_simulations_by_playouts_are_right_where_choices_are_clear(seeds: range)
     """With playouts close choices fall as they like, so only games without any are compared."""
     scores, clear = list[float](), 0
     for seed in seeds:
-        at = case(seed)
+        at = odd_case(seed)
         reference = Simulations(at.game, at.role)
         expected = reference.values(at.path)
         if not is_clear(reference, POLICY_PLAYOUTS):
@@ -218,7 +218,7 @@ def test_hyperplay2_chooses_a_best_move(seeds: range) -> None:
     """By its own counts, which with n=30 are 900 simulations, and 900 playouts in each."""
     chosen = 0
     for seed in seeds:
-        at = case(seed)
+        at = odd_case(seed)
         reference = Simulations(at.game, at.role)
         expected = reference.values(at.path)
         if len(expected) > 1 and is_clear(reference, 900):
@@ -245,7 +245,7 @@ def is_clear(reference: Simulations, playouts: int) -> bool:
 @some_games
 def test_pimc_knows_what_open_worlds_are_worth(seeds: range) -> None:
     for seed in seeds:
-        at = case(seed)
+        at = odd_case(seed)
         decision = decided(at, "pimc:exact=10000,risk=play")
         expected = pimc_values(at.game, at.role, states_of(at))
         assert values_of(decision) == pytest.approx(as_floats(expected)), seed
@@ -261,7 +261,7 @@ def test_games_looked_through_to_their_ends_are_worth_what_may_follow(
     seeds: range, player: str
 ) -> None:
     for seed in seeds:
-        at = case(seed)
+        at = odd_case(seed)
         spec = f"{player}:depth={WHOLE},tries=0,histories=10000,exact=10000,risk=play"
         decision = decided(at, spec)
         plies = Plies(at.game, at.role, no_leaf, is_paranoid=player == "para")
@@ -278,7 +278,7 @@ def test_information_sets_are_worth_what_is_seen_some_plies_ahead(
 ) -> None:
     """With exact values of states: with those that are drawn, the best of several is too good."""
     for seed in seeds:
-        at = case(seed)
+        at = odd_case(seed)
         bag, played = exact_bag(at, PathTree(at.machine)), Played(at)
         rng = np.random.default_rng(seed)
         search = InformationSetSearch(
@@ -301,7 +301,7 @@ def test_overconfident_values_a_ply_ahead_are_right_on_average(seeds: range) -> 
     """A ply ahead nothing is the best of several; states are played out."""
     scores = list[float]()
     for seed in seeds:
-        at = case(seed)
+        at = odd_case(seed)
         decision = decided(at, "over:depth=1,tries=0,histories=2000,exact=10000,risk=play", seed)
         known: dict[int, Fraction] = {}
 
