@@ -28,15 +28,19 @@ class Looked(NamedTuple):
         path: what it did and saw.
         player: itself.
         decision: what it decided.
+        truth: what holds, which it does not know.
     """
 
     path: list[Told]
     player: BeliefPlayer
     decision: Decision
+    truth: tuple[str, ...]
 
     @property
     def bag(self) -> Bags:
-        return self.player.tracker.bag
+        """What it decided by: its own bag, or one that was found anew where that is empty."""
+        tracker = self.player.tracker
+        return tracker.last_known if tracker.bag.depleted[0] else tracker.bag
 
     def fluents(self) -> list[tuple[str, ...]]:
         """What holds in each particle."""
@@ -44,12 +48,11 @@ class Looked(NamedTuple):
 
     def assert_sound(self) -> None:
         """It was decided by particles, none of which may be impossible by its own account."""
-        assert self.decision.fault is None, len(self.path)
+        assert self.decision.is_sound, (len(self.path), self.decision.fault)
         assert self.decision.quality is not None
         assert self.decision.quality["sound"] is True
         assert self.decision.guessed == 0
-        assert self.decision.particles > 0
-        assert self.decision.particles == len(self.bag.lanes_of(0))
+        assert self.decision.particles == len(self.bag.lanes_of(0)) > 0
 
 
 class Looks:
@@ -84,7 +87,7 @@ def follow(
     states, path, clock = machine.initial(1), list[Told](), Looks()
     while not machine.terminal(states)[0]:
         decision = made.choose()
-        yield Looked(path, made, decision)
+        yield Looked(path, made, decision, machine.fluents(states)[0])
         joint = np.stack([random_moves(machine, states, r, rng) for r in range(len(machine.roles))])
         for number, name in enumerate(machine.roles):
             wanted = script(len(path), name, legal_texts(machine, states, number))
