@@ -19,7 +19,7 @@ from ggp.belief.move_models import (
 )
 from ggp.belief.paths import DRAWN, FollowsPaths, PathTree
 from ggp.belief.pool_samplers import POOL_LIMIT
-from ggp.belief.quality import How, Quality, quality_of
+from ggp.belief.quality import How, Quality, in_words, quality_of
 from ggp.belief.sampler import Enumerates, Sampler
 from ggp.belief.samplers import Sampling, make_sampler
 
@@ -45,6 +45,7 @@ __all__ = [
     "Sampler",
     "Sampling",
     "UniformMoves",
+    "in_words",
     "log_likelihoods",
     "make_sampler",
     "never",

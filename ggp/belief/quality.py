@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -81,3 +82,38 @@ def quality_of(
         float(np.log(size)) if 0 < size < MOST_COMPLETIONS else None,
         0 if bags.exact[0] else inexact_turns,
     )
+
+
+LARGE = 10_000
+"""Estimated sizes from here on are told as powers of ten."""
+
+
+def in_words(told: Mapping[str, Any]) -> str:
+    """A quality in words for people; the page of the table has the same words (`mind.js`).
+
+    Args:
+        told: as `Quality.as_json` tells it.
+    """
+    entries, distinct, exact = told["entries"], told["distinct"], told["how"] == How.EXACT
+    if not entries:
+        return f"{told['how']}: no state {'fits' if exact else 'was found'}"
+    many = f"{entries:,}" if entries == distinct else f"{entries:,} entries, {distinct:,}"
+    if exact:
+        weighed = f"; effective {told['ess']:,.0f}" if round(told["ess"]) < entries else ""
+        which = "which is" if distinct == 1 else "which are"
+        return f"exact: {many} {_states(distinct)}, {which} all there can be{weighed}"
+    size, ago = told["log_size"], told["inexact_turns"]
+    of = "" if size is None else f", of about {_size_in_words(size)}"
+    since = "" if ago is None else f", exact {ago:,} turn{'' if ago == 1 else 's'} ago"
+    sound = "sound" if told["sound"] else "not sound: some need not fit what was seen"
+    found = f"{told['how']}: {many} {_states(distinct)}{of}"
+    return f"{found}, effective {told['ess']:,.0f}{since}; {sound}"
+
+
+def _states(count: int) -> str:
+    return "state" if count == 1 else "states"
+
+
+def _size_in_words(log_size: float) -> str:
+    size = np.exp(log_size)
+    return f"{float(f'{size:.2g}'):,.0f}" if size < LARGE else f"10^{log_size / np.log(10):.1f}"

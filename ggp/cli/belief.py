@@ -63,6 +63,7 @@ def belief(
     Exits with 1 where no complete path agrees with the history.
     """
     preload("ggp.library")
+    from ggp.belief import in_words
     from ggp.library import Game
     from ggp.machine import role_index
 
@@ -88,7 +89,7 @@ def belief(
     print_rich(table_of([f"what {name} may believe", "#probability"], shown))
     if len(rows) > MOST_SHOWN:
         click.echo(f"and {len(rows) - MOST_SHOWN:,} less likely; --json tells all")
-    click.echo(_sentence(found.quality))
+    click.echo(in_words(found.quality.as_json()))
     opened.show_seed(seed)
 
 
@@ -96,11 +97,3 @@ def _described(quality: Quality, chances: dict[str, float]) -> dict[str, Any]:
     told = quality.as_json()
     fields = ("how", "sound", "entries", "distinct", "ess", "log_size", "inexact_turns")
     return {name: told[name] for name in fields} | {"fluents": chances}
-
-
-def _sentence(quality: Quality) -> str:
-    entries = f"{quality.entries:,} state{'' if quality.entries == 1 else 's'}"
-    if quality.how == "exact":
-        return f"exact: {entries}, which are all there can be"
-    size = "" if quality.log_size is None else f", of about e^{quality.log_size:.1f} in all"
-    return f"{quality.how}: {entries}, worth {quality.ess:,.0f} that weigh the same{size}"

@@ -173,6 +173,7 @@ def _describe(decision: Decision, role: str, player: str) -> dict[str, Any]:
         "choice": decision.move,
         "particles": decision.particles,
         "exact": decision.exact,
+        "quality": None if decision.quality is None else dict(decision.quality),
         "states_visited": decision.states_visited,
         "seconds": round(decision.seconds, 3),
     }
@@ -195,12 +196,13 @@ def _show(result: dict[str, Any]) -> None:
         for move in result["moves"]
     ]
     print_rich(table_of(["", f"move of {result['role']}", "#value", "#± stderr", "#visits"], rows))
-    kind = "the whole information set" if result["exact"] else "sampled"
-    num = result["particles"]
     click.echo(
         printable(
             f"{result['player']} plays {result['choice']}: "
-            f"{num:,} particle{'' if num == 1 else 's'} ({kind}), "
             f"{result['states_visited']:,} states visited in {result['seconds']:.2f} s"
         )
     )
+    if result["quality"] is not None:
+        from ggp.belief import in_words
+
+        click.echo(in_words(result["quality"]))

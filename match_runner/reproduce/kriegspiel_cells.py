@@ -21,6 +21,10 @@ BOARD, SMALL_BOARD = "kriegspiel", "kriegspiel_5x5"
 SMALL_GAMES = ("krieg_tic_tac_toe", "phantom_connect_four", "blind_breakthrough")
 GAMES = (*SMALL_GAMES, SMALL_BOARD, BOARD)
 
+SAMPLERS = ("los", "aosp", "hs")
+"""Players that are named by their samplers. In the papers these look for nothing else where they
+have no board: a random move is made."""
+
 DEPTHS = (1, 2, 3)
 SHORT_POOL = 600
 """Boards of a pool that dies out on the whole board."""
@@ -32,8 +36,11 @@ def spec(game: str, player: str, **options: object) -> str:
     """A player as it plays a game.
 
     On boards of chess, states are valued by KS of paper 000 and drawn where no history is found,
-    and a refused try is a ply: else few histories fit into the time.
+    and a refused try is a ply: else few histories fit into the time. Paper 000 does not say what
+    samples the histories of `over` and `para`: they keep all that we have.
     """
+    if player in SAMPLERS:
+        options["rescue"] = "none"
     if game in (BOARD, SMALL_BOARD) and player != "random":
         options["retry"] = RETRY_PERCENT
         options["boards"] = "kriegspiel"

@@ -1,8 +1,8 @@
 """A player's mind: what a role may believe after what it did and saw, and what it thinks of moves.
 
 It is made from the role's incomplete path and a seed alone, in a worker process, within a time:
-particles and what holds in them; what HyperPlay and HyperPlay-II think of the moves; or, for one
-move, a few of HyperPlay-II's simulations (`lines`).
+particles, how good they are, and what holds in them; what HyperPlay and HyperPlay-II think of the
+moves; or, for one move, a few of HyperPlay-II's simulations (`lines`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ggp.belief import Bags
+from ggp.belief import Bags, Quality
 from ggp.gdl.program import Program
 from ggp.machine import Limits, Machine
-from ggp.machine.base import FloatArray
 from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
 from ggp.players.player import KnownTurn
 from ggp.search.anytime import Deadline
@@ -100,7 +99,8 @@ def look_into(task: MindTask) -> None:
             report = _Report(link, name)
             player = _player(task, spec, program, machine, role, report)
             if name == "hyperplay":
-                belief = _belief(machine, artist, player.tracker.bag, task.seed)
+                tracker = player.tracker
+                belief = _belief(machine, artist, tracker.bag, tracker.quality(), task.seed)
                 link.send({"kind": "belief", **belief})
             if task.thinks:
                 decision = player.choose(_soon(THINKING_S), value_forced=True)
@@ -148,33 +148,24 @@ def _player(
     return player
 
 
-def _belief(machine: Machine, artist: Artist, bag: Bags, seed: int) -> Json:
-    """Particles and what holds in them with which probability."""
+def _belief(machine: Machine, artist: Artist, bag: Bags, quality: Quality, seed: int) -> Json:
+    """How good the particles are, and what holds in them with which probability."""
     if bag.depleted[0]:
-        return {"particles": 0, "exact": bool(bag.exact[0]), "picture": None, "most": []}
+        return {"quality": quality.as_json(), "picture": None}
     states, weights = bag.states_of(0), bag.weights_of(0)
     if len(weights) > MOST_LANES:
         rng = np.random.default_rng(seed)
         drawn = rng.choice(len(weights), size=MOST_LANES, p=weights)
-        states, shown = states.take(drawn), np.full(MOST_LANES, 1 / MOST_LANES)
-    else:
-        shown = weights
+        states, weights = states.take(drawn), np.full(MOST_LANES, 1 / MOST_LANES)
     held = machine.fluents(states)
     shares: dict[str, float] = {}
-    for weight, fluents in zip(shown.tolist(), held, strict=True):
+    for weight, fluents in zip(weights.tolist(), held, strict=True):
         for fluent in fluents:
             shares[fluent] = shares.get(fluent, 0.0) + weight
     return {
-        "particles": len(weights),
-        "exact": bool(bag.exact[0]),
-        "effective": _effective(weights),
+        "quality": quality.as_json(),
         "picture": artist.heat({name: min(share, 1.0) for name, share in shares.items()}),
     }
-
-
-def _effective(weights: FloatArray) -> float:
-    """How many particles of equal weight would say as much."""
-    return float(1 / np.square(weights).sum())
 
 
 def _soon(seconds: float, clock: Callable[[], float] = time.monotonic) -> Deadline:

@@ -73,4 +73,4 @@ def test_the_belief_in_a_recorded_match(tmp_path: Path) -> None:
 def test_a_table_says_how_sure_it_is() -> None:
     shown = run("belief", "monty_hall", "--role", "candidate").output
     assert "(round 1)" in shown
-    assert "exact: 1 state, which are all there can be" in shown
+    assert "exact: 1 state, which is all there can be" in shown

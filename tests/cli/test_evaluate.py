@@ -122,6 +122,7 @@ def test_every_player_gives_the_agreed_fields(player: str) -> None:
         "choice",
         "particles",
         "exact",
+        "quality",
         "states_visited",
         "seconds",
         "seed",
@@ -162,7 +163,8 @@ def test_table_can_be_read() -> None:
     shown = run("evaluate", *BOMB, "--player", "hyperplay2:n=4").stdout
     assert "move of agent" in shown
     assert any(line.split()[:3] == [">", "ask", "90.00"] for line in shown.splitlines())
-    assert "hyperplay2:n=4 plays ask: 2 particles (the whole information set)" in shown
+    assert "hyperplay2:n=4 plays ask: " in shown
+    assert "exact: 2 states, which are all there can be" in shown
     assert " - " in run("evaluate", *BOMB, "--player", "legal").stdout
 
 

@@ -21,6 +21,7 @@ from ggp.machine import Machine
 from ggp.machine.base import is_open, player_roles
 from ggp.machine.spiel.twins import twins
 from ggp.players import parse_spec
+from ggp.players.search_player import Rescue
 from match_runner.cli import main
 from match_runner.match.records import MatchRecord
 from match_runner.reproduce import (
@@ -129,6 +130,13 @@ def test_players_of_the_papers_on_kriegspiel_meet_once_in_each_game() -> None:
         assert duel.game in list_games()
         for spec in duel.players:
             parse_spec(spec)
+
+
+def test_players_named_by_their_samplers_look_for_nothing_else() -> None:
+    specs = {spec for duel in kriegspiel.duels() for spec in duel.players}
+    named = [spec for spec in specs if spec.split(":")[0] in kriegspiel_cells.SAMPLERS]
+    assert len(named) > 3
+    assert {parse_spec(spec).options.rescue for spec in named} == {Rescue.NONE}
 
 
 @pytest.mark.verify

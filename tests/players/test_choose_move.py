@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ggp import play_match
 from ggp.belief import Sampling
 from ggp.errors import ConfigError
 from ggp.machine import Machine, role_index
@@ -207,3 +208,15 @@ def test_states_are_sampled_as_hyperplay_does_unless_the_spec_says_otherwise() -
             assert parse_spec(name).options.sampler is Sampling.HYPERPLAY
     with pytest.raises(ConfigError, match="must be sampler=hyperplay or sampler=los"):
         parse_spec("hyperplay:sampler=rejection")
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+def test_a_sampler_that_has_boards_needs_no_rescue(name: str) -> None:
+    """Players named by their samplers make the same moves with and without."""
+    played = []
+    for rescue in ("all", "none"):
+        spec = f"{name}:worlds=8,steps=200,rescue={rescue}"
+        record = play_match("krieg_tic_tac_toe", {"xplayer": spec, "oplayer": "random"}, seed=1)
+        assert not any(turn.faults for turn in record.turns)
+        played.append([turn.joint_move for turn in record.turns])
+    assert played[0] == played[1]

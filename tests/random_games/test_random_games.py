@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,59 +12,11 @@ from ggp.belief import UNIFORM, Bags, HyperPlaySampler, PathTree, never
 from ggp.belief.segments import initial_segments
 from ggp.belief.solving.finder import Solved, Start
 from ggp.belief.solving.windows import is_solvable
-from ggp.machine import Machine
-from ggp.machine.base import UNKNOWN, IntArray
 from ggp.search.playouts import PlayoutSearch
-from tests.random_games.generator import PlainGame, random_game
-from tests.random_games.reference import Path, Turn, hyperplay_values, posterior, random_path
+from tests.random_games.cases import Case, case, changed, exact_bag, node_of, role_of, some_games
+from tests.random_games.generator import random_game
+from tests.random_games.reference import Path, hyperplay_values, posterior
 from tests.support.games import machine_of_rules
-
-FEW, MANY = 40, 400
-"""Games in the test command, and in `make verify`."""
-
-
-class Case(NamedTuple):
-    """A role of a game, and what it did and saw."""
-
-    game: PlainGame
-    machine: Machine
-    role: int
-    path: Path
-
-
-def case(seed: int, backend: str = "propnet") -> Case:
-    rng = random.Random(f"case {seed}")
-    game = random_game(seed)
-    machine = machine_of_rules(game.rules, backend)
-    role = rng.randrange(2)
-    return Case(game, machine, role, random_path(game, role, rng.randint(1, 3), rng))
-
-
-def numbered(at: Case, path: Path) -> IntArray:
-    """`[T, 3]` the turns in the machine's ids."""
-
-    def of(turn: Turn) -> list[int]:
-        move, percepts, refused = UNKNOWN, UNKNOWN, UNKNOWN
-        if turn.move is not None:
-            move = at.machine.move_id(turn.move) or 0
-        if turn.percepts is not None:
-            percepts = at.machine.percept_id(turn.percepts) or 0
-        if turn.refused is not None:
-            refused = at.machine.move_id(turn.refused) or 0
-        return [move, percepts, refused]
-
-    return np.array([of(turn) for turn in path], dtype=np.int64).reshape(len(path), 3)
-
-
-def node_of(at: Case, tree: PathTree, path: Path) -> IntArray:
-    node = np.array([at.machine.roles.index(at.game.roles[at.role])])
-    for turn in numbered(at, path):
-        node = tree.extend(node, *(np.array([x]) for x in turn))
-    return node
-
-
-def role_of(at: Case) -> int:
-    return at.machine.roles.index(at.game.roles[at.role])
 
 
 def held(at: Case, bag: Bags) -> dict[tuple[str, ...], float]:
@@ -88,34 +39,12 @@ def distance(left: dict[tuple[str, ...], float], right: dict[tuple[str, ...], fl
     return sum(abs(left.get(k, 0.0) - right.get(k, 0.0)) for k in {*left, *right}) / 2
 
 
-def changed(path: Path, rng: random.Random, at: Case) -> Path:
-    """The path with a turn not known, a move refused before it, or other percepts."""
-    turns = list(path)
-    place = rng.randrange(len(turns))
-    kind = rng.choice(("untold", "move", "percepts", "refused", "wrong"))
-    move, percepts, _ = turns[place]
-    if kind == "untold":
-        turns[place] = Turn(None, None)
-    elif kind == "move":
-        turns[place] = Turn(None, percepts)
-    elif kind == "percepts":
-        turns[place] = Turn(move, None)
-    elif kind == "refused":
-        moves = {m for legal in at.game.legal.values() for m in legal[at.role]} - {move}
-        if moves:
-            turns[place] = Turn(move, percepts, rng.choice(sorted(moves)))
-    else:
-        seen = sorted({p[at.role] for _, p in at.game.after.values()})
-        turns[place] = Turn(move, rng.choice(seen))
-    return tuple(turns)
-
-
 # ---------------------------------------------------------------- beliefs
 
 
-@pytest.mark.parametrize("first", [0, pytest.param(FEW, marks=pytest.mark.verify)])
-def test_exact_beliefs_are_the_posterior(first: int) -> None:
-    for seed in range(first, FEW if not first else MANY):
+@some_games
+def test_exact_beliefs_are_the_posterior(seeds: range) -> None:
+    for seed in seeds:
         at = case(seed)
         rng = random.Random(f"changes {seed}")
         tree = PathTree(at.machine)
@@ -126,14 +55,12 @@ def test_exact_beliefs_are_the_posterior(first: int) -> None:
             assert held(at, bag) == pytest.approx(truth(at, path)), seed
 
 
-@pytest.mark.parametrize("first", [0, pytest.param(FEW, marks=pytest.mark.verify)])
-def test_hyperplay_values_are_right_on_average(first: int) -> None:
+@some_games
+def test_hyperplay_values_are_right_on_average(seeds: range) -> None:
     scores = []
-    for seed in range(first, FEW if not first else MANY):
+    for seed in seeds:
         at = case(seed)
-        tree = PathTree(at.machine)
-        sampler = HyperPlaySampler(at.machine, tree, capacity=1, exact=10_000)
-        bag = sampler.at(node_of(at, tree, at.path), role_of(at), np.random.default_rng(0))
+        bag = exact_bag(at, PathTree(at.machine))
         search = PlayoutSearch(at.machine, bag, np.random.default_rng(seed))
         search.round(2_000)
         found = search.estimates()
@@ -155,10 +82,10 @@ def test_hyperplay_values_are_right_on_average(first: int) -> None:
 # ---------------------------------------------------------------- solving alone
 
 
-@pytest.mark.parametrize("first", [0, pytest.param(FEW, marks=pytest.mark.verify)])
-def test_solving_alone_finds_what_there_is_and_proves_what_is_not(first: int) -> None:
+@some_games
+def test_solving_alone_finds_what_there_is_and_proves_what_is_not(seeds: range) -> None:
     ratios, empty = [], 0
-    for seed in range(first, FEW if not first else MANY):
+    for seed in seeds:
         at = case(seed)
         if not at.path or not is_solvable(at.machine):
             continue

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from match_runner.table.link_opener import open_link
+from tests.support.qualities import IN_WORDS
 from tests.table.browsers import PATIENCE_MS, fits, open_browser, why_no_browser
 from tests.table.live import SECRETS, WORDS, LiveTable, live_table, seats_of
 
@@ -283,7 +284,7 @@ def test_a_mind_shows_why_hyperplay_does_not_ask(page: Page, table: LiveTable) -
     table.over(match)
     page.goto(f"{table.url}/match/{match}#turn=1")
     page.click("summary:has-text('mind of agent')")
-    page.wait_for_selector("text=2 particles: all the states it may be in")
+    page.wait_for_selector("text=exact: 2 states, which are all there can be")
     page.wait_for_selector("th:text('HyperPlay-II')")
     page.wait_for_selector(".mind td.chosen:has-text('90.0')")
     assert page.locator(".mind .bar").count() == 4
@@ -295,6 +296,14 @@ def test_a_mind_shows_why_hyperplay_does_not_ask(page: Page, table: LiveTable) -
     page.click("button[aria-label='Lines of play after ask']")
     page.wait_for_selector(".lines li")
     assert page.locator(".lines > li").first.inner_text().startswith("90 points for agent")
+
+
+def test_bags_are_told_in_the_words_of_the_commands(page: Page, table: LiveTable) -> None:
+    page.goto(table.url)
+    told = [quality.as_json() for quality in IN_WORDS]
+    words = "async told => told.map((await import('/static/mind.js')).bagWords)"
+    shown = page.evaluate(words, told)
+    assert shown == list(IN_WORDS.values())
 
 
 @pytest.mark.verify
@@ -311,7 +320,7 @@ def test_open_minds_show_everything_while_people_play(browser: Browser, tmp_path
             shown = page.locator("main").inner_text()
             assert any(word in shown for word in WORDS["bob"])
             page.click("summary:has-text('mind of bob')")
-            page.wait_for_selector("text=3 particles: all the states it may be in")
+            page.wait_for_selector("text=exact: 3 states, which are all there can be")
 
 
 @pytest.fixture(scope="module")

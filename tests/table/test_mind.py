@@ -29,7 +29,7 @@ def bomb(table: LiveTable) -> str:
 def test_hyperplay_waits_and_hyperplay2_asks(table: LiveTable, bomb: str) -> None:
     told = look(table, f"/api/matches/{bomb}/mind?role=agent&turn=1")
     (belief,) = told["belief"]
-    assert (belief["particles"], belief["exact"]) == (2, True)
+    assert (belief["quality"]["how"], belief["quality"]["entries"]) == ("exact", 2)
     final = {each["player"]: each["decision"] for each in told["values"] if each["final"]}
     assert {name: each["move"] for name, each in final.items()} == {
         "hyperplay": "wait",
@@ -70,7 +70,8 @@ def test_after_the_last_turn_there_is_nothing_to_think(table: LiveTable, bomb: s
     last = len(table.get(f"/api/matches/{bomb}")["turns"]) - 1
     told = look(table, f"/api/matches/{bomb}/mind?role=agent&turn={last}")
     assert "values" not in told
-    assert told["belief"]
+    (belief,) = told["belief"]
+    assert (belief["quality"]["entries"], belief["picture"]) == (0, None)
 
 
 @pytest.mark.parametrize("query", ["role=nobody&turn=1", "role=agent&turn=99", "role=agent&turn=x"])

@@ -139,7 +139,7 @@ def test_a_log_of_hidden_moves_shows_what_the_role_knew(shelf: LiveTable) -> Non
     assert not any(word in json.dumps(second["state"]) for word in WORDS["alice"])
     with shelf.stream(f"{path}/mind?role=bob&turn=1") as events:
         belief = next(events)["data"]
-    assert (belief["particles"], belief["exact"]) == (3, True)
+    assert (belief["quality"]["how"], belief["quality"]["entries"]) == ("exact", 3)
     assert shelf.request("GET", f"{path}/mind?role=alice&turn=1")[0] == 404
 
 

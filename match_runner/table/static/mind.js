@@ -127,17 +127,35 @@ export function mindPanel(role, pathOf) {
   return { element, stop, isOpen: () => element.open, open: () => { element.open = true; } };
 }
 
-function drawBelief(told) {
-  if (!told.picture) {
-    return [el("p", {}, told.exact ? "No state fits what it did and saw: the match is over for it."
+/** From here on estimated sizes are told as powers of ten. */
+const LARGE = 10_000;
+
+/** How good a bag is, in the words of `ggp.belief.in_words`; none if a record has no numbers there. */
+export function bagWords({ how, sound, entries, distinct, ess, log_size: size, inexact_turns: ago }) {
+  if (![entries, distinct, ess].every(Number.isFinite)) return "";
+  const isExact = how === "exact";
+  if (!entries) return `${how}: no state ${isExact ? "fits" : "was found"}`;
+  const states = counted(distinct, "state");
+  const many = entries === distinct ? states : `${entries.toLocaleString("en")} entries, ${states}`;
+  const effective = `effective ${Math.round(ess).toLocaleString("en")}`;
+  const which = distinct === 1 ? "which is" : "which are";
+  if (isExact) return `exact: ${many}, ${which} all there can be${Math.round(ess) < entries ? `; ${effective}` : ""}`;
+  const of = !Number.isFinite(size) ? "" : `, of about ${sizeWords(size)}`;
+  const since = !Number.isFinite(ago) ? "" : `, exact ${counted(ago, "turn")} ago`;
+  return `${how}: ${many}${of}, ${effective}${since}; ${sound ? "sound" : "not sound: some need not fit what was seen"}`;
+}
+
+function sizeWords(logSize) {
+  const size = Math.exp(logSize);
+  return size < LARGE ? Number(size.toPrecision(2)).toLocaleString("en") : `10^${(logSize / Math.LN10).toFixed(1)}`;
+}
+
+function drawBelief({ quality, picture }) {
+  if (!picture) {
+    return [el("p", {}, quality.how === "exact" ? "No state fits what it did and saw: the match is over for it."
       : "No particle was found that fits what it did and saw.")];
   }
-  const whole = told.exact ? "all the states it may be in" : `sampled; as good as ${Math.round(told.effective)} of equal weight`;
-  return [
-    el("h4", {}, "What it may believe"),
-    el("p", {}, `${counted(told.particles, "particle")}: ${whole}.`),
-    drawPicture(told.picture, {}),
-  ];
+  return [el("h4", {}, "What it may believe"), el("p", {}, `${bagWords(quality)}.`), drawPicture(picture, {})];
 }
 
 /** Simulations of HyperPlay-II after a move; `onMore` is called with the seed that others begin with. */

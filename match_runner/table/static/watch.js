@@ -2,7 +2,7 @@
 
 import { drawPicture } from "./board.js";
 import { ask, counted, el, fill, follow, knownText, name, own, saw, say, scores, show, stay, term } from "./dom.js";
-import { decisionTable, mindPanel } from "./mind.js";
+import { bagWords, decisionTable, mindPanel } from "./mind.js";
 
 export async function watch(path, id, key) {
   const query = key ? `?key=${encodeURIComponent(key)}` : "";
@@ -107,8 +107,12 @@ export async function watch(path, id, key) {
   const thinking = (title, decision) => el("details", { open: true },
     el("summary", {}, title, particles(decision)), decisionTable([{ player: "", decision }]));
 
-  const particles = ({ particles: number, exact }) => (number
-    ? el("span", { class: "quiet" }, ` · ${counted(number, "particle")}${exact ? ", all there can be" : ""}`) : null);
+  /** What a decision was made by; records of versions before this one say less of it. */
+  function particles({ particles: number, exact, quality }) {
+    if (!number) return null;
+    const few = (quality && bagWords(quality)) || `${counted(number, "particle")}${exact ? ", all there can be" : ""}`;
+    return el("span", { class: "quiet" }, ` · ${few}`);
+  }
 
   /** The panel of a role's mind; it stays what it is until another turn is looked at. */
   function mindOf(role) {

@@ -1,0 +1,68 @@
+"""Clairvoyant values of plain games: each state is solved as if everybody saw it (paper 003).
+
+Our role chooses first, then the others in the order of the rulesheet. Each knows what was chosen
+before and how those after it will answer, and takes what is best for itself; where several moves
+are, all of them count alike. Chance is averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from tests.random_games.generator import Joint, PlainGame
+from tests.random_games.reference import candidates
+
+Goals = tuple[Fraction, ...]
+"""Of each role but `random`."""
+
+
+def pimc_values(game: PlainGame, role: int, states: Mapping[int, Fraction]) -> dict[str, Fraction]:
+    """The mean clairvoyant value of each candidate over an information set.
+
+    Where a move is not legal it counts as the mean of those that are.
+    """
+    known: dict[int, Goals] = {}
+    found = dict.fromkeys(candidates(game, role, states), Fraction(0))
+    for state, weight in states.items():
+        values = {
+            move: _answered(game, state, role, {role: move}, known)[role]
+            for move in game.legal[state][role]
+        }
+        mean = sum(values.values(), Fraction(0)) / len(values)
+        for move in found:
+            found[move] += weight * values.get(move, mean)
+    return found
+
+
+def _worth(game: PlainGame, state: int, role: int, known: dict[int, Goals]) -> Goals:
+    """What a state that everybody sees is worth to each."""
+    if state in game.goals:
+        return tuple(map(Fraction, game.goals[state]))
+    if state not in known:
+        known[state] = _answered(game, state, role, {}, known)
+    return known[state]
+
+
+def _answered(
+    game: PlainGame, state: int, role: int, made: dict[int, str], known: dict[int, Goals]
+) -> Goals:
+    """What it is worth when some roles have chosen."""
+    for player in (role, *game.players):
+        if player not in made:
+            options = [
+                _answered(game, state, role, {**made, player: move}, known)
+                for move in game.legal[state][player]
+            ]
+            best = max(goals[player] for goals in options)
+            return _mean([goals for goals in options if goals[player] == best])
+    joints = [joint for joint in game.joint_moves(state) if _agrees(joint, made)]
+    return _mean([_worth(game, game.after[state, joint][0], role, known) for joint in joints])
+
+
+def _agrees(joint: Joint, made: dict[int, str]) -> bool:
+    return all(joint[player] == move for player, move in made.items())
+
+
+def _mean(rows: list[Goals]) -> Goals:
+    return tuple(sum(column, Fraction(0)) / len(rows) for column in zip(*rows, strict=True))

@@ -1,0 +1,181 @@
+"""HyperPlay-II values of plain games, as expectations over all simulations (paper 004, 8 and 9).
+
+A simulation takes a history for the truth. After our move, and random moves of the others, every
+role takes the best HyperPlay move of what *it* would know, equal ones by lot. What it submits that
+is not legal becomes a random legal move, and the role learns of it. All of this is enumerated: by
+state, and by what each role did and saw.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from typing import NamedTuple
+
+from tests.random_games.generator import PlainGame
+from tests.random_games.reference import (
+    Path,
+    Turn,
+    candidates,
+    histories,
+    hyperplay_values,
+    posterior,
+)
+
+Views = tuple[Path, ...]
+"""What each role but `random` did and saw."""
+
+Lot = dict[str, Fraction]
+"""Moves, with the probability of each."""
+
+
+class Choice(NamedTuple):
+    """How a role moves on after a path.
+
+    Attributes:
+        lot: its best moves, which are equally likely.
+        margin: how much worse the next move is in the value; None where there is none.
+        is_even: whether the best moves lead to the same results in the same states, so that
+            playouts, too, find each of them the best equally often.
+    """
+
+    lot: Lot
+    margin: Fraction | None
+    is_even: bool
+
+
+class Simulations:
+    """Values of one role's moves; what was found out is kept."""
+
+    def __init__(self, game: PlainGame, role: int) -> None:
+        self._game, self._role = game, role
+        self._choices: dict[tuple[int, Path], Choice] = {}
+        self._goals: dict[tuple[int, Views], Fraction] = {}
+
+    def values(self, path: Path) -> dict[str, Fraction]:
+        """The value of each candidate after a path."""
+        entries: dict[tuple[int, Views], Fraction] = {}
+        for (state, done), weight in histories(self._game, self._role, path).items():
+            # Of itself a role knows no more than it was told.
+            views = (path if p == self._role else v for p, v in enumerate(self._views(done)))
+            key = state, tuple(views)
+            entries[key] = entries.get(key, Fraction(0)) + weight
+        total = sum(entries.values())
+        found = {}
+        for move in candidates(self._game, self._role, posterior(self._game, self._role, path)):
+            values = [
+                weight * self._after(state, views, self._first(state, move))
+                for (state, views), weight in entries.items()
+            ]
+            found[move] = sum(values, Fraction(0)) / total
+        return found
+
+    def choice(self, player: int, path: Path) -> Choice:
+        """How a simulated role moves."""
+        if (player, path) not in self._choices:
+            self._choices[player, path] = self._chosen(player, path)
+        return self._choices[player, path]
+
+    @property
+    def choices(self) -> list[Choice]:
+        """All that simulations of values asked for so far may have come to."""
+        return list(self._choices.values())
+
+    # ---------------------------------------------------------------- private
+
+    def _views(self, done: tuple[tuple[str, ...], ...]) -> Views:
+        """What the roles did and saw where all joint moves are known."""
+        state = self._game.initial
+        views: Views = ((),) * len(self._game.players)
+        for joint in done:
+            state, percepts = self._game.after[state, joint]
+            views = tuple(
+                (*view, Turn(joint[p], percepts[p]))
+                for p, view in zip(self._game.players, views, strict=True)
+            )
+        return views
+
+    def _first(self, state: int, move: str) -> list[Lot]:
+        """What is submitted at first: the others move at random."""
+        lots = [even(self._game.legal[state][p]) for p in self._game.players]
+        lots[self._role] = {move: Fraction(1)}
+        return lots
+
+    def _after(self, state: int, views: Views, submitted: list[Lot]) -> Fraction:
+        """The mean goal after moves of this state were submitted."""
+        total = Fraction(0)
+        executed = [
+            self._executed(state, p, lot)
+            for p, lot in zip(self._game.players, submitted, strict=True)
+        ]
+        chance = even(self._game.legal[state][-1]) if "random" in self._game.roles else {}
+        for turn in product(*executed):
+            share = Fraction(1)
+            for each in turn:
+                share *= each[1]
+            own = tuple(move for (move, _), _ in turn)
+            refused = tuple(refused for (_, refused), _ in turn)
+            for drawn, odds in (chance or {"": Fraction(1)}).items():
+                joint = (*own, drawn) if chance else own
+                target, percepts = self._game.after[state, joint]
+                later = tuple(
+                    (*view, Turn(own[p], percepts[p], refused[p]))
+                    for p, view in zip(self._game.players, views, strict=True)
+                )
+                total += share * odds * self._on(target, later)
+        return total
+
+    def _executed(
+        self, state: int, player: int, lot: Lot
+    ) -> list[tuple[tuple[str, str | None], Fraction]]:
+        """What may be executed, with the move that was refused before, and the probabilities."""
+        legal, found = (
+            self._game.legal[state][player],
+            list[tuple[tuple[str, str | None], Fraction]](),
+        )
+        for move, share in lot.items():
+            if move in legal:
+                found.append(((move, None), share))
+            else:
+                found += [((other, move), share / len(legal)) for other in legal]
+        return found
+
+    def _on(self, state: int, views: Views) -> Fraction:
+        """The mean goal of a simulation that has come this far."""
+        if state in self._game.goals:
+            return Fraction(self._game.goals[state][self._role])
+        if (state, views) not in self._goals:
+            lots = [self.choice(p, views[p]).lot for p in self._game.players]
+            self._goals[state, views] = self._after(state, views, lots)
+        return self._goals[state, views]
+
+    def _chosen(self, player: int, path: Path) -> Choice:
+        game = self._game
+        states = posterior(game, player, path)
+        values = hyperplay_values(game, player, states)
+        best = max(values.values())
+        tied = [move for move, value in values.items() if value == best]
+        rest = [best - value for value in values.values() if value != best]
+        spreads = {tuple(spread(game, player, state, move) for state in states) for move in tied}
+        return Choice(even(tied), min(rest, default=None), len(spreads) == 1)
+
+
+def even(moves: tuple[str, ...] | list[str]) -> Lot:
+    """Each as likely as the others."""
+    return dict.fromkeys(moves, Fraction(1, len(moves)))
+
+
+def spread(
+    game: PlainGame, player: int, state: int, move: str | None
+) -> tuple[tuple[int, Fraction], ...]:
+    """The goals that random playouts after a move come to, and how likely each is."""
+    if state in game.goals:
+        return ((game.goals[state][player], Fraction(1)),)
+    joints = game.joint_moves(state)
+    if move in game.legal[state][player]:
+        joints = [joint for joint in joints if joint[player] == move]
+    found: dict[int, Fraction] = {}
+    for joint in joints:
+        for goal, share in spread(game, player, game.after[state, joint][0], None):
+            found[goal] = found.get(goal, Fraction(0)) + share / len(joints)
+    return tuple(sorted(found.items()))

@@ -1,0 +1,110 @@
+"""A player in a random match, decision by decision, with what is in its bag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ggp.belief import Bags
+from ggp.machine import Machine, role_index
+from ggp.machine.base import States
+from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
+from ggp.search.anytime import Deadline
+from ggp.search.moves import random_moves
+
+Told = tuple[str, tuple[str, ...]]
+"""A move that was executed, and the percepts after it."""
+
+Script = Callable[[int, str, list[str]], str | None]
+"""What a role does in a turn, by its name and legal moves; None to leave it to player or lot."""
+
+
+class Looked(NamedTuple):
+    """A player when it decides.
+
+    Attributes:
+        path: what it did and saw.
+        player: itself.
+        decision: what it decided.
+        truth: what holds, which it does not know.
+    """
+
+    path: list[Told]
+    player: BeliefPlayer
+    decision: Decision
+    truth: tuple[str, ...]
+
+    @property
+    def bag(self) -> Bags:
+        """What it decided by: its own bag, or one that was found anew where that is empty."""
+        tracker = self.player.tracker
+        return tracker.last_known if tracker.bag.depleted[0] else tracker.bag
+
+    def fluents(self) -> list[tuple[str, ...]]:
+        """What holds in each particle."""
+        return self.player.machine.fluents(self.bag.states_of(0))
+
+    def assert_sound(self) -> None:
+        """It was decided by particles, none of which may be impossible by its own account."""
+        assert self.decision.is_sound, (len(self.path), self.decision.fault)
+        assert self.decision.quality is not None
+        assert self.decision.quality["sound"] is True
+        assert self.decision.guessed == 0
+        assert self.decision.particles == len(self.bag.lanes_of(0)) > 0
+
+
+class Looks:
+    """A clock that goes on by a millisecond whenever somebody looks at it: the same every time."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def __call__(self) -> float:
+        self.looks += 1
+        return self.looks / 1000
+
+
+def follow(
+    machine: Machine,
+    role: str,
+    spec: str,
+    seed: int,
+    script: Script = lambda turn, role, legal: None,
+    observe_s: float | None = None,
+) -> Iterator[Looked]:
+    """Play a match in which one role has a player and the others move at random.
+
+    Args:
+        script: says otherwise.
+        observe_s: seconds that the player has to observe a turn, by a clock of `Looks`; None: no
+            clock. It decides by counts.
+    """
+    rng, own = np.random.default_rng(seed), role_index(machine, role)
+    made = make_player(parse_spec(spec), machine, own, np.random.default_rng(seed))
+    assert isinstance(made, BeliefPlayer)
+    states, path, clock = machine.initial(1), list[Told](), Looks()
+    while not machine.terminal(states)[0]:
+        decision = made.choose()
+        yield Looked(path, made, decision, machine.fluents(states)[0])
+        joint = np.stack([random_moves(machine, states, r, rng) for r in range(len(machine.roles))])
+        for number, name in enumerate(machine.roles):
+            wanted = script(len(path), name, legal_texts(machine, states, number))
+            wanted = wanted or (decision.move if number == own else None)
+            if wanted is not None:
+                chosen = machine.move_id(wanted)
+                assert chosen is not None
+                joint[number] = chosen
+        states, percepts = machine.step(states, joint.T)
+        move = machine.move_text(int(joint[own, 0]))
+        seen = tuple(machine.percept_texts(int(percepts[0, own])))
+        path.append((move, seen))
+        deadline = None if observe_s is None else Deadline(clock() + observe_s, clock)
+        if not machine.terminal(states)[0]:
+            made.observe(move, seen, deadline=deadline)
+
+
+def legal_texts(machine: Machine, states: States, role: int) -> list[str]:
+    """The legal moves of a role in the only state of a batch."""
+    return [machine.move_text(move) for move in machine.legal(states, role)[0].tolist()]
