@@ -1,0 +1,179 @@
+"""`python -m benchmarks.soundness GAME`: in how many decisions does a player have sound particles?
+
+python -m benchmarks.soundness kriegspiel_5x5 --player over:depth=1 --player aosp --seconds 0.1
+python -m benchmarks.soundness benchmarks/sheets/hidden_fleets.gdl --player random --busy 2
+
+The player is asked in each turn, and another random move is made for it, so that it comes into
+positions which it would not look for. Its clock counts CPU time, unless processes that do nothing
+but compute run beside it: then it is the one on the wall.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import multiprocessing
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import click
+import numpy as np
+
+from ggp.clocks import Clock
+from ggp.console import print_json, print_rich, spinner, table_of
+from ggp.gdl.normalize import load
+from ggp.gdl.program import Program
+from ggp.machine import Machine, build_machine, role_index
+from ggp.players import Decision, make_player, parse_spec
+from ggp.search.anytime import Deadline
+from ggp.search.moves import random_moves
+
+
+class Row(NamedTuple):
+    """What came of some matches of one player.
+
+    Attributes:
+        player: its spec.
+        matches, decisions: how many.
+        sound: decisions that rest on particles of which each agrees with what was told.
+        exact: those that rest on the whole information set.
+        latest_s: seconds after the deadline of the latest decision.
+    """
+
+    player: str
+    matches: int
+    decisions: int
+    sound: int
+    exact: int
+    latest_s: float
+
+
+def is_sound(decision: Decision) -> bool:
+    """Whether a decision rests on particles, none of which was guessed."""
+    return decision.particles > 0 and not decision.guessed and decision.fault is None
+
+
+def measure(
+    program: Program,
+    machine: Machine,
+    role: int,
+    player: str,
+    seconds: float,
+    matches: int,
+    turns: int,
+    clock: Clock = Clock.CPU,
+) -> Row:
+    """Random matches of one player, the seed of each of which is its number.
+
+    Args:
+        program, machine: of the game.
+        role: whom it plays.
+        player: its spec.
+        seconds: for a decision, and for taking note of a turn, each.
+        matches: how many.
+        turns: after which a match is broken off.
+        clock: of the player.
+    """
+    decisions: list[Decision] = []
+    latest_s = 0.0
+    for number in range(matches):
+        rng, state = np.random.default_rng(number), machine.initial(1)
+        seat = make_player(
+            parse_spec(player),
+            machine,
+            role,
+            np.random.default_rng(number),
+            clock=clock.tells,
+            program=program,
+        )
+        for _ in range(turns):
+            deadline = Deadline(clock.tells() + seconds, clock.tells)
+            decisions.append(seat.choose(deadline))
+            latest_s = max(latest_s, clock.tells() - deadline.at_s)
+            roles = range(len(machine.roles))
+            joint = np.column_stack([random_moves(machine, state, each, rng) for each in roles])
+            state, percepts = machine.step(state, joint)
+            if machine.terminal(state)[0]:
+                break
+            move = machine.move_text(int(joint[0, role]))
+            told = machine.percept_texts(int(percepts[0, role]))
+            deadline = Deadline(clock.tells() + seconds, clock.tells)
+            with contextlib.suppress(Exception):  # that no particle is left shows in the decision
+                seat.observe(move, told, submitted=move, deadline=deadline)
+    sound, exact = (
+        sum(found) for found in ([*map(is_sound, decisions)], [d.exact for d in decisions])
+    )
+    return Row(player, matches, len(decisions), sound, exact, latest_s)
+
+
+@contextlib.contextmanager
+def busy(processes: int) -> Iterator[None]:
+    """So many processes that do nothing but compute run meanwhile."""
+    running = [multiprocessing.Process(target=_spin, daemon=True) for _ in range(processes)]
+    for each in running:
+        each.start()
+    try:
+        yield
+    finally:
+        for each in running:
+            each.terminate()
+
+
+def _spin() -> None:
+    while True:
+        pass
+
+
+@click.command()
+@click.argument("game")
+@click.option("--player", "players", multiple=True, default=("hyperplay",), show_default=True)
+@click.option("--role", help="Whom it plays.  [default: the first that is not random]")
+@click.option("--seconds", default=1.0, show_default=True, help="For each decision.")
+@click.option("--matches", default=20, show_default=True, help="Of each player.")
+@click.option("--turns", default=100, show_default=True, help="When a match is broken off.")
+@click.option("--busy", "processes", default=0, show_default=True, help="Processes beside it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def main(
+    game: str,
+    players: tuple[str, ...],
+    role: str | None,
+    seconds: float,
+    matches: int,
+    turns: int,
+    processes: int,
+    as_json: bool,
+) -> None:
+    """Count the decisions of players that rest on sound particles."""
+    logging.disable(logging.WARNING)
+    program = load(game)
+    machine = build_machine(program, ready=True)
+    number = 0 if role is None else role_index(machine, role)
+    if role is None and machine.random_role == 0:
+        number = 1
+    clock = Clock.WALL if processes else Clock.CPU
+    rows = []
+    with busy(processes):
+        for player in players:
+            with spinner(f"{matches} matches of {player}"):
+                found = measure(program, machine, number, player, seconds, matches, turns, clock)
+            rows.append(found)
+    if as_json:
+        print_json([row._asdict() for row in rows])
+        return
+    titles = ["player", "#matches", "#decisions", "#sound, %", "#exact, %", "#latest, s"]
+    table = [
+        [
+            row.player,
+            str(row.matches),
+            f"{row.decisions:,}",
+            f"{100 * row.sound / row.decisions:.1f}",
+            f"{100 * row.exact / row.decisions:.1f}",
+            f"{row.latest_s:.3f}",
+        ]
+        for row in rows
+    ]
+    print_rich(table_of(titles, table))
+
+
+if __name__ == "__main__":
+    main()
