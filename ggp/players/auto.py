@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from ggp.belief import Bags
+from ggp.belief import Bags, Sampler
 from ggp.errors import GGPError, SolvingError
 from ggp.gdl import canonical_term
 from ggp.machine.base import Machine, is_open
@@ -75,6 +75,11 @@ class Auto:
     @property
     def states_visited(self) -> int:
         return self._machine.states_visited - self._visited_before
+
+    @property
+    def belief(self) -> Sampler | None:
+        """See `Believing`."""
+        return self._player.belief
 
     @property
     def tells_policy(self) -> bool:

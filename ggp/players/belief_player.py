@@ -81,7 +81,7 @@ class BeliefPlayer(ABC):
         self._risky: Candidates | None = None  # where some of them may be refused, some not
         self.probabilities: Mapping[str, float] | None = None
         """For `Decision.probabilities`: `decide` may set it."""
-        belief = self.sampler(PathTree(self.machine))
+        belief = context.belief or self.sampler(PathTree(self.machine))
         self.tracker = Tracker(
             *(belief, self.machine, self.role, self.rng, self.most_particles),
             last=self.last_finder(belief),
@@ -116,6 +116,12 @@ class BeliefPlayer(ABC):
             completions=OWN_COMPLETIONS,
             solves=True,
         )
+
+    @property
+    def belief(self) -> Sampler | None:
+        """See `Believing`: a sampler that knows the sets of paths, whatever was asked before."""
+        belief = self.tracker.belief
+        return belief if isinstance(belief, HyperPlaySampler) else None
 
     def last_finder(self, belief: Sampler) -> Finder | None:
         """What is asked where no particle is left: see `Tracker`."""

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from ggp.gdl.program import Program
 from ggp.machine.base import Machine
 from ggp.search.anytime import Deadline
+
+if TYPE_CHECKING:
+    from ggp.belief import Sampler
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +150,16 @@ class Pondering(Protocol):
 
 
 @runtime_checkable
+class Believing(Protocol):
+    """A player whose belief another player of the same match can go on with; see `Context`."""
+
+    @property
+    def belief(self) -> Sampler | None:
+        """None where it cannot."""
+        ...
+
+
+@runtime_checkable
 class Learning(Protocol):
     """A player that wants to know how a match ended; not every player does."""
 
@@ -174,6 +187,8 @@ class Context:
         report: told the best decision so far while one is being made; None if nobody asks.
         name: what messages call the player.
         program: the rules of the game, where whoever makes the player has them.
+        belief: of an earlier player of the same match, who was told another history: what it knows
+            of the sets of paths need not be found again.
     """
 
     machine: Machine
@@ -183,6 +198,7 @@ class Context:
     report: Callable[[Decision], None] | None = None
     name: str = "a player"
     program: Program | None = None
+    belief: Sampler | None = None
 
 
 PlayerClass = Callable[[Any, Context], Player]

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, is_dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from ggp.machine.base import Machine
 from ggp.players import plug_ins
 from ggp.players.option_fields import NoOptions, OptionInfo, describe_options, read_options
 from ggp.players.player import Context, Decision, Player, PlayerClass
+
+if TYPE_CHECKING:
+    from ggp.belief import Sampler
 
 
 class _Players(Mapping[str, PlayerClass]):
@@ -167,6 +170,7 @@ def make_player(
     clock: Callable[[], float] = time.monotonic,
     report: Callable[[Decision], None] | None = None,
     program: Program | None = None,
+    belief: Sampler | None = None,
 ) -> Player:
     """A player for one match.
 
@@ -180,12 +184,13 @@ def make_player(
         report: told the best decision so far while one is being made: at once a candidate
             that is legal in most particles, by weight, then what each round of search says.
         program: the rules of the game; peers ask for them.
+        belief: see `Context`.
 
     Raises:
         ConfigError: it is a peer that does not know the game.
         PlayerError: making a player that is not ours raised.
     """
-    context = Context(machine, role, rng, clock, report, spec.text, program)
+    context = Context(machine, role, rng, clock, report, spec.text, program, belief)
     if spec.is_ours:
         return spec.player(spec.options, context)
     return plug_ins.make(spec.player, spec.text, spec.options, context)

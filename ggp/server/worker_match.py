@@ -27,7 +27,7 @@ from ggp.machine.propnet.build.forecast import Forecast
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.players.follower import Follower
 from ggp.players.guesser import Guesser
-from ggp.players.player import Pondering
+from ggp.players.player import Believing, Pondering
 from ggp.players.random_legal import RandomLegal
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline
@@ -69,6 +69,7 @@ class WorkerMatch:
         self._program: Program | None = None
         self._machine: Machine | None = None
         self._player: Player | None = None
+        self._before: Believing | None = None  # the player that was told another history
         self._is_told_moves = False
         self._other_machine: Machine | None = None  # for the other reading of what is told
         self._turns: list[PathTurn] = []
@@ -119,6 +120,7 @@ class WorkerMatch:
         """Remember the turns of an order; the player hears of them when it is to think."""
         self._turns[order.keep :] = order.turns
         if order.keep < self._followed:
+            self._before = self._player if isinstance(self._player, Believing) else None
             self._player, self._followed = None, 0
         if order.keep < self._guessed:
             self._guesser, self._guessed = None, 0
@@ -188,6 +190,7 @@ class WorkerMatch:
                 return
         self._machine, self._other_machine = self._other_machine, machine
         self._is_told_moves, self._player, self._followed = is_told, None, 0
+        self._before = None
         self._guesser, self._guessed = None, 0
 
     def _guess(self, deadline: Deadline) -> Decision | None:
@@ -225,7 +228,7 @@ class WorkerMatch:
         except Exception as error:
             _log.error("the player raised %s while it pondered", _named(error))
             traceback.print_exception(error)
-            self._player, self._followed = None, 0
+            self._player, self._before, self._followed = None, None, 0
 
     def _first_player(self, setup: Setup, machine: Machine) -> Player | None:
         """A player; None if making it raised, which is tried again when it is asked."""
@@ -250,7 +253,13 @@ class WorkerMatch:
         rng = np.random.default_rng(setup.seed)
         if follow and self._is_told_moves and spec.player is RandomLegal:
             return Follower(machine, role, rng)
-        return make_player(spec, machine, role, rng, report=self._report, program=self._program)
+        before, self._before = self._before, None
+        return make_player(
+            *(spec, machine, role, rng),
+            report=self._report,
+            program=self._program,
+            belief=None if before is None else before.belief,
+        )
 
     def _stand_in(self, error: Exception, deadline: Deadline) -> Decision | None:
         """What is decided where the player failed: its best so far, else any legal move.
@@ -276,7 +285,7 @@ class WorkerMatch:
                 raise
             except Exception as another:
                 _log.error("the one that stands in for it raised %s", _named(another))
-        self._player, self._followed = None, 0
+        self._player, self._before, self._followed = None, None, 0
         if decision is None:
             return None
         return replace(decision, fault=_failure(error))

@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ggp import children
+from ggp.belief import Sampler
 from ggp.errors import LocalProtocolError
 from ggp.gdl.games import find_game
 from ggp.gdl.program import Program
@@ -210,10 +211,11 @@ def _careless(monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
         *,
         report: Callable[[Decision], None] | None = None,
         program: Program,
+        belief: Sampler | None,
     ) -> Player:
         if spec.player is HyperPlay and "make" in Careless.mistakes:
             raise TypeError("a mistake")
-        made = make_player(spec, machine, role, rng)
+        made = make_player(spec, machine, role, rng, belief=belief)
         return Careless(made, report) if spec.player is HyperPlay else made
 
     monkeypatch.setattr(worker_match, "make_player", make)

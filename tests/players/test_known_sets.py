@@ -1,0 +1,58 @@
+"""A player that is told another history goes on with what an earlier one knew of the sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ggp.players import BeliefPlayer, make_player, parse_spec
+from ggp.players.auto import Auto
+from ggp.search.moves import random_moves
+from tests.support.games import machine_of_game
+
+Turn = tuple[str, tuple[str, ...]]
+
+
+@pytest.mark.parametrize("spec", ["hyperplay:n=2", "ismcts:states=200", "auto:solve=0"])
+def test_sets_that_an_earlier_player_knew_are_not_made_again(spec: str) -> None:
+    machine = machine_of_game("leduc_poker")
+    turns = told(3)
+
+    def player(earlier: BeliefPlayer | Auto | None = None) -> BeliefPlayer | Auto:
+        rng = np.random.default_rng(0)
+        belief = None if earlier is None else earlier.belief
+        made = make_player(parse_spec(spec), machine, 0, rng, belief=belief)
+        assert isinstance(made, BeliefPlayer | Auto)
+        return made
+
+    first, alone = player(), player()
+    for each in (first, alone):
+        for move, percepts in turns:
+            each.observe(move, percepts)
+    after = player(first)
+    visited = machine.states_visited
+    for move, percepts in turns[:2]:
+        after.observe(move, percepts)
+    assert machine.states_visited == visited
+    # Now what an earlier one was not told: the own move is not known.
+    after.observe(None, turns[2][1])
+    alone_again = player()
+    for move, percepts in turns[:2]:
+        alone_again.observe(move, percepts)
+    alone_again.observe(None, turns[2][1])
+    assert after.choose().particles == alone_again.choose().particles >= 1
+    assert after.choose().exact
+
+
+def told(count: int) -> list[Turn]:
+    """What the first role is told of a random match."""
+    machine, rng = machine_of_game("leduc_poker"), np.random.default_rng(2)
+    state, found = machine.initial(1), list[Turn]()
+    for _ in range(count):
+        roles = range(len(machine.roles))
+        joint = np.column_stack([random_moves(machine, state, role, rng) for role in roles])
+        state, percepts = machine.step(state, joint)
+        assert not machine.terminal(state)[0]
+        texts = machine.percept_texts(int(percepts[0, 0]))
+        found.append((machine.move_text(int(joint[0, 0])), texts))
+    return found
