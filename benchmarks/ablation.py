@@ -100,16 +100,18 @@ def main(
     known = json.loads(out.read_text()) if out is not None and out.exists() else {}
     rows: dict[str, Row] = known.get("rows", {})
     for path in [*sheets_of(rulesheets), *map(find_game, list_games())]:
-        missing = [each for each in variants if each not in rows.get(path.stem, {})]
-        if not missing:
+        name = f"{path.parent.name}/{path.stem}"
+        if {*variants} <= {*rows.get(name, {})}:
             continue
-        with spinner(f"{path.stem} without {', '.join(missing)}"):
-            row = measure_sheet(path, missing, seconds, rounds)
+        with spinner(f"{name} without {', '.join(variants)}"):
+            row = measure_sheet(path, variants, seconds, rounds)
         if row is not None:
-            rows[path.stem] = row
+            rows[name] = row
         if out is not None:
             told = {"system": describe_system(), "rows": rows}
             out.write_text(json.dumps(told, indent=1) + "\n")
+    if not rows:
+        raise click.ClickException("there is no sheet that becomes a circuit")
     found = [summary(rows, each) for each in variants]
     if as_json:
         print_json({"rows": rows, "summary": found})

@@ -49,8 +49,9 @@ class Row(NamedTuple):
 
 
 def is_sound(decision: Decision) -> bool:
-    """Whether a decision rests on particles, none of which was guessed."""
-    return decision.particles > 0 and not decision.guessed and decision.fault is None
+    """Whether a decision rests on particles of which each agrees with what was told."""
+    told = decision.quality or {}
+    return decision.particles > 0 and not decision.guessed and bool(told.get("sound", True))
 
 
 def measure(
@@ -129,8 +130,14 @@ def _spin() -> None:
 @click.option("--player", "players", multiple=True, default=("hyperplay",), show_default=True)
 @click.option("--role", help="Whom it plays.  [default: the first that is not random]")
 @click.option("--seconds", default=1.0, show_default=True, help="For each decision.")
-@click.option("--matches", default=20, show_default=True, help="Of each player.")
-@click.option("--turns", default=100, show_default=True, help="When a match is broken off.")
+@click.option("--matches", default=20, type=click.IntRange(1), show_default=True)
+@click.option(
+    "--turns",
+    default=100,
+    type=click.IntRange(1),
+    show_default=True,
+    help="When a match is broken off.",
+)
 @click.option("--busy", "processes", default=0, show_default=True, help="Processes beside it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def main(

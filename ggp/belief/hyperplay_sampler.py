@@ -173,6 +173,10 @@ class HyperPlaySampler(Setting):
         sets = finder.more(bags.select(np.zeros(1, dtype=np.int64)), size, rng)
         return bags if sets is None else Bags(bags.role, bags.paths, np.zeros(1, np.int64), sets)
 
+    def would_solve(self, bags: Bags) -> bool:
+        """Whether `grown` would solve for paths of one bag now, and not draw a sample."""
+        return self._solved is not None and not bags.exact[0] and self._solved.adds(bags.paths)
+
     def quality(self, bags: Bags) -> Quality:
         """How good one bag is, which was made last."""
         depth = self.tree.depth(int(bags.paths[0]))

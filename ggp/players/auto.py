@@ -112,7 +112,10 @@ def _player_for(options: AutoOptions, context: Context) -> BeliefPlayer:
     players = len(machine.roles) - (machine.random_role is not None)
     if players > 1 and is_open(machine):
         return MCTS(TreeOptions(risk=options.risk), context)
-    digest = None if context.program is None else context.program.digest
+    digest = None
+    if context.program is not None:
+        # Some machines tell joint moves though the rules do not.
+        digest = f"{context.program.digest}-{'told' if is_open(machine) else 'rules'}"
     looked = _looked(cast("Hashable", machine), context.role, options.solve, digest)
     if looked.part is not None:
         return Solved(looked.part, options.risk, context)
@@ -184,7 +187,8 @@ def look_into(machine: Machine, role: int, most_states: int, digest: str | None 
         machine: of the game.
         role: whose part is wanted.
         most_states: 0 does not look.
-        digest: of the rules; with it is remembered that a game is too large.
+        digest: of the rules, and of what the machine tells; by it, it is remembered that the game
+            could not be played out.
     """
     from ggp.solve.build import build_tree  # with scipy, which takes long to import
     from ggp.solve.following import Part

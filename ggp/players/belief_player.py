@@ -186,6 +186,8 @@ class BeliefPlayer(ABC):
         """
         try:
             self.tracker.grow(deadline, *self.simulated())
+            if not self.tracker.bag.depleted[0]:
+                self._fault = None  # what was not found in time is found
         except GGPError as error:
             self._warn(error)
 

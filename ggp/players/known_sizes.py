@@ -1,4 +1,4 @@
-"""Games that were found to be too large to be solved, kept on disk between processes.
+"""Games that were found not to be solved, mostly too large, kept on disk between processes.
 
 To find out takes up to a second, and whoever takes over a match has no second to spare. What is
 found is the same each time, so that to remember it changes no decision.
@@ -17,12 +17,12 @@ _TOO_LARGE = b"too large"
 
 
 def is_too_large(digest: str, most_states: int) -> bool:
-    """Whether it is known that the game of a digest (`Program.digest`) has more states."""
+    """Whether it is known that the game of a digest cannot be played out to so many states."""
     return user_cache().get(_key(digest, most_states)) == _TOO_LARGE
 
 
 def note_too_large(digest: str, most_states: int) -> None:
-    """Remember that the game of a digest has more states."""
+    """Remember that the game of a digest cannot be played out to so many states."""
     user_cache().put(_key(digest, most_states), _TOO_LARGE)
 
 

@@ -70,9 +70,9 @@ class Tracker:
         rng: draws particles.
         most: entries that the bag is grown to where there is time; 0 for as many as `belief` says.
         last: what is asked where no particle is left. If it is not sound, what it finds is followed
-            in place of the bag from then on, and `belief` is asked no more; it is looked for at
-            once, since time may be short later. By default a larger sampler, when a move is asked
-            for.
+            in place of the bag from then on, and `belief` is asked only while others think; it is
+            looked for at once, since time may be short later. By default a larger sampler, when a
+            move is asked for.
     """
 
     def __init__(
@@ -216,11 +216,13 @@ class Tracker:
 
     def _solve(self, deadline: Deadline) -> None:
         """Let the sampler solve for paths if there is more time than was too short lately."""
-        there_was_s = deadline.left_s()
+        there_was_s, belief = deadline.left_s(), self.belief
         if there_was_s < self._too_short_s:
             return
         before = self.bag
         self._begin(deadline, at_risk=True)
+        if not (isinstance(belief, HyperPlaySampler) and belief.would_solve(before)):
+            return
         self.bag = self.belief.grown(before, self._watch.slices.size, self._rng)
         if self.bag is before:
             self._too_short_s = 2 * there_was_s

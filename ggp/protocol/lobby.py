@@ -192,6 +192,12 @@ class Lobby:
         if session is not None:
             session.abandoned(ask)
 
+    def taken(self, ask: Ask) -> None:
+        """Take note that somebody took the answer to a question: see `abandoned`."""
+        session = self._sessions.numbered(ask.match)
+        if session is not None:
+            session.taken(ask)
+
     def undelivered(self, ask: Ask) -> None:
         """Take note that every connection waiting for the answer to a question broke.
 

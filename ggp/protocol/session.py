@@ -226,6 +226,11 @@ class Session:
         """Take note that those who wait for the answer to a question seem to be gone."""
         self.is_abandoned = self.is_abandoned or ask.number == self._latest
 
+    def taken(self, ask: Ask) -> None:
+        """Take note that somebody took the answer to a question, though it seemed that nobody
+        waited for it any more."""
+        self.is_abandoned = self.is_abandoned and ask.number != self._latest
+
     def undelivered(self, ask: Ask) -> None:
         """Take note that nobody got the answer to a question: all its connections broke."""
         self.abandoned(ask)

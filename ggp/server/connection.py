@@ -89,6 +89,7 @@ class Connection:
         self._began_s: float | None = None if kept is None else kept.came_s
         self._on_sent: Callable[[float], None] | None = None
         self._on_lost: Callable[[], None] | None = None
+        self._on_taken: Callable[[], None] | None = None
         self.num_bytes = 0
         self.lingers = False
         peer = writer.get_extra_info("peername")
@@ -197,6 +198,7 @@ class Connection:
                 return b""
             reply = answer.result()
             self._on_sent, self._on_lost = reply.on_sent, reply.on_lost
+            self._on_taken = reply.on_taken
             return _reply(400 if reply.refused else 200, reply.text)
         finally:
             answer.cancel()
@@ -224,6 +226,8 @@ class Connection:
                 if self._on_lost is not None and not _is_taken(own, len(reply)):
                     _log.info("%s: the connection broke before the answer was taken", self._peer)
                     self._on_lost()
+                elif self._on_taken is not None and _told(own, "Q", _TCP_INFO_ACKED) is not None:
+                    self._on_taken()
 
     # ---------------------------------------------------------------- bytes
 

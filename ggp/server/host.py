@@ -60,12 +60,14 @@ class HostReply:
         refused: whether it says why a message was refused.
         on_sent: to be told when its last byte has left, on `time.monotonic`.
         on_lost: to be called if the client has not taken it.
+        on_taken: to be called if it has for certain.
     """
 
     text: str
     refused: bool = False
     on_sent: Callable[[float], None] | None = None
     on_lost: Callable[[], None] | None = None
+    on_taken: Callable[[], None] | None = None
 
 
 class Host:
@@ -185,7 +187,8 @@ class Host:
         if ask.match in self._matches:
             self._given[ask.match] = ask.number, times_given * (number == ask.number) + 1
         on_sent = None if times is None else partial(times.sent, ask)
-        return HostReply(reply, on_sent=on_sent, on_lost=partial(self._lost, ask))
+        on_taken = partial(self.lobby.taken, ask)
+        return HostReply(reply, False, on_sent, partial(self._lost, ask), on_taken)
 
     # ---------------------------------------------------------------- private
 
@@ -290,7 +293,8 @@ class Host:
                 gone = self._hung_up.pop(ask.number, set()) - {hung_up}
                 if gone:
                     self._hung_up[ask.number] = gone
-                if not hung_up.done() and time.monotonic() - began_s > AT_ONCE_S:
+                stayed = not hung_up.done() and time.monotonic() - began_s > AT_ONCE_S
+                if stayed and ask.match in self._matches:
                     self._stay_open.add(ask.match)
 
     def _hang_up(self, ask: Ask, hung_up: asyncio.Future[bool]) -> None:
@@ -299,6 +303,8 @@ class Host:
         Clients that close it when their message is complete do so each time. Where another
         connection of the match stayed open until it was answered, who closes it is gone.
         """
+        if ask.number not in self._waiting:
+            return  # it was answered at that moment
         if hung_up.result() or ask.match in self._stay_open:
             gone = self._hung_up.setdefault(ask.number, set())
             gone.add(hung_up)

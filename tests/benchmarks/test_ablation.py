@@ -54,9 +54,11 @@ def test_variants_are_circuits_of_the_same_game() -> None:
 def test_a_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
-    def note(path: Path, variants: list[str], *_: object) -> Row | None:
+    def note(path: Path, variants: tuple[str, ...], *_: object) -> Row | None:
         asked.append(path.stem)
-        return None if path.stem == "three_cards" else row(50.0, 1.0)
+        found = row(50.0, 1.0)
+        made = {ALL: found[ALL], **dict.fromkeys(variants, found["extract"])}
+        return None if path.stem == "three_cards" else made
 
     monkeypatch.setattr(ablation, "measure_sheet", note)
     arguments = ["--without", "extract", "--out", str(tmp_path / "out.json"), "--json"]
@@ -65,5 +67,8 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.Monk
     before = len(asked)
     CliRunner().invoke(ablation.main, arguments, catch_exceptions=False)
     assert asked[before:] == ["three_cards"]
+    other = ["--without", "factor", *arguments]
+    assert len(json.loads(CliRunner().invoke(ablation.main, other).output)["summary"]) == 2
+    assert len(asked) == 2 * before + 1  # all again: with and without take turns
     wrong = CliRunner().invoke(ablation.main, ["--without", "nothing"])
     assert "there is no nothing" in wrong.output

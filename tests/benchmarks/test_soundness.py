@@ -16,9 +16,10 @@ from ggp.players import Decision
 def test_a_decision_is_sound_if_it_rests_on_particles_none_of_which_was_guessed() -> None:
     sound = Decision("noop", (), particles=3, exact=False, states_visited=0, seconds=0.0)
     assert is_sound(sound)
+    assert is_sound(replace(sound, fault="decided in 3 states found anew"))
     assert not is_sound(replace(sound, particles=0))
     assert not is_sound(replace(sound, guessed=1))
-    assert not is_sound(replace(sound, fault="no complete path was found"))
+    assert not is_sound(replace(sound, quality={"sound": False}))
 
 
 def test_players_are_asked_in_every_turn_of_random_matches() -> None:
@@ -42,5 +43,6 @@ def test_players_are_asked_in_every_turn_of_random_matches() -> None:
 def test_who_has_no_particles_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soundness, "is_sound", lambda decision: decision.states_visited < 0)
     arguments = ["kuhn_poker", "--player", "legal", "--matches", "1"]
-    said = CliRunner().invoke(main, arguments, catch_exceptions=False).output
-    assert "0.0" in said
+    (row,) = json.loads(CliRunner().invoke(main, [*arguments, "--json"]).output)
+    assert row["sound"] == 0 < row["decisions"]
+    assert " 0.0 " in CliRunner().invoke(main, arguments, catch_exceptions=False).output

@@ -169,9 +169,10 @@ class _Talk:
     def _serve(self, pipes: selectors.BaseSelector, until_s: float, most_s: float) -> None:
         """Write and read what can be, and wait for that so long at most."""
         left_s = until_s - time.monotonic()
-        if left_s <= 0:
+        ready = pipes.select(max(0.0, min(left_s, most_s)))
+        if left_s <= 0 and not ready:  # what it said in time counts, however late it is heard
             raise subprocess.TimeoutExpired(self._child.args, until_s)
-        for key, _ in pipes.select(min(left_s, most_s)):
+        for key, _ in ready:
             if not key.data(key.fd):
                 pipes.unregister(key.fileobj)
                 key.fileobj.close()  # type: ignore[union-attr]

@@ -42,8 +42,6 @@ MAX_TRIES = 3
 FORECAST_SECONDS = 5.0
 """What a forecast may take of a processor; it takes less than one."""
 
-"""Called again and again while a child works; what it raises ends the child."""
-
 Foreseen = Callable[[Forecast], None]
 
 _refused: dict[str, Refusal] = {}

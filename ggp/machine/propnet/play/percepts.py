@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.machine.arrays import enlarged
 from ggp.machine.base import BoolArray, IntArray
 from ggp.machine.percept_table import PerceptTable
 from ggp.machine.rows import RowTable
@@ -20,7 +21,7 @@ Read = Callable[[Sequence[tuple[str, ...]]], tuple[Rows, BoolArray]]
 """The rows of some sets of percepts, and whether there is one; other rows mean nothing."""
 
 _AT_ONCE = 1 << 12
-"""Rows that are spelled or read at once: bounds memory, their bits take as many bytes."""
+"""Rows that are spelled or read at once: bounds memory."""
 
 
 class RowPercepts:
@@ -43,8 +44,9 @@ class RowPercepts:
         self._rows = RowTable(words)
         self._alone: dict[bytes, IntArray] = {}
         self._ids = np.zeros(0, dtype=np.int64)
-        self._read_rows = np.zeros((0, words), dtype=np.uint64)
-        self._readable = np.zeros(0, dtype=np.bool_)
+        self._num_read = 0
+        self._read_rows = np.zeros((1, words), dtype=np.uint64)
+        self._readable = np.zeros(1, dtype=np.bool_)
 
     def ids(self, rows: Rows) -> IntArray:
         """`[L]` id of each row."""
@@ -79,9 +81,11 @@ class RowPercepts:
         """
         assert self._read is not None
         with self._table.growing:
-            for start in range(len(self._readable), len(self._table), _AT_ONCE):
-                some = range(start, min(start + _AT_ONCE, len(self._table)))
-                rows, readable = self._read([self._table.texts(percepts) for percepts in some])
-                self._read_rows = np.concatenate([self._read_rows, rows])
-                self._readable = np.concatenate([self._readable, readable])
+            while self._num_read < len(self._table):
+                start, end = self._num_read, min(self._num_read + _AT_ONCE, len(self._table))
+                self._read_rows = enlarged(self._read_rows, end, 0)
+                self._readable = enlarged(self._readable, end, 0)
+                texts = [self._table.texts(percepts) for percepts in range(start, end)]
+                self._read_rows[start:end], self._readable[start:end] = self._read(texts)
+                self._num_read = end
             return self._read_rows[ids], self._readable[ids]
