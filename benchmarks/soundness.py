@@ -120,6 +120,17 @@ def busy(processes: int) -> Iterator[None]:
             each.terminate()
 
 
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Nothing is logged of lost bags meanwhile: they are counted."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
 def _spin() -> None:
     while True:
         pass
@@ -151,7 +162,6 @@ def main(
     as_json: bool,
 ) -> None:
     """Count the decisions of players that rest on sound particles."""
-    logging.disable(logging.WARNING)
     program = load(game)
     machine = build_machine(program, ready=True)
     number = 0 if role is None else role_index(machine, role)
@@ -159,7 +169,7 @@ def main(
         number = 1
     clock = Clock.WALL if processes else Clock.CPU
     rows = []
-    with busy(processes):
+    with busy(processes), silence():
         for player in players:
             with spinner(f"{matches} matches of {player}"):
                 found = measure(program, machine, number, player, seconds, matches, turns, clock)
