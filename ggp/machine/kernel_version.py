@@ -31,12 +31,13 @@ FILES = (
     ),
     "../belief/completion_kernels",
     "../belief/solving/unrolling_kernels",
-    "../search/board_kernels",
-    "../search/growth_kernels",
-    "../search/proof_kernels",
-    "../search/tree_kernels",
-    "../search/tree_tables",
-    "../search/regret_kernels",
+    "../search/boards/board_kernels",
+    *(
+        f"../search/trees/{name}"
+        for name in (
+            *("growth_kernels", "proof_kernels", "regret_kernels", "tree_kernels", "tree_tables"),
+        )
+    ),
     "../search/trial_kernels",
     "../study/tree_kernels",
 )

@@ -22,7 +22,7 @@ from ggp.belief.strategies import (
 from ggp.errors import ConfigError
 from ggp.machine.base import Ragged
 from ggp.players import SearchPlayer, make_player, parse_spec
-from ggp.search.opponent_models import CALL, RAISE, Prospects, banded, fitted
+from ggp.search.nested.opponent_models import CALL, RAISE, Prospects, banded, fitted
 from match_runner.match.referee import Conditions, play_match
 from tests.match_runner.support import arena_of
 from tests.support.commands import json_of

@@ -15,7 +15,7 @@ from ggp.machine.base import BoolArray
 from ggp.machine.propnet.play.packed import Packed, pack_rows
 from ggp.players import make_player, parse_spec
 from ggp.players.evaluations import evaluation_of, read_terms
-from ggp.search.board_values import BoardTerms, BoardValues
+from ggp.search.boards.board_values import BoardTerms, BoardValues
 from tests.support.games import machine_of_game, machine_of_rules
 
 KS = read_terms(find_companion("kriegspiel", ".toml"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.search.growth_kernels import add_worlds
-from ggp.search.proof_kernels import prove
-from ggp.search.regret_kernels import learn_regrets, relative_shares
-from ggp.search.tree_kernels import back_up, place_worlds, walk
-from ggp.search.tree_tables import new_nodes, new_wave, new_worlds
+from ggp.search.trees.growth_kernels import add_worlds
+from ggp.search.trees.proof_kernels import prove
+from ggp.search.trees.regret_kernels import learn_regrets, relative_shares
+from ggp.search.trees.tree_kernels import back_up, place_worlds, walk
+from ggp.search.trees.tree_tables import new_nodes, new_wave, new_worlds
 
 
 def load_kernels(*, proves: bool = False, regrets: bool = False) -> None:

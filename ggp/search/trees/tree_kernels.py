@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from ggp.machine.base import BoolArray, FloatArray
 from ggp.machine.jit import inlined, kernel
-from ggp.search.regret_kernels import match_regrets, uniform
-from ggp.search.tree_tables import (
+from ggp.search.trees.regret_kernels import match_regrets, uniform
+from ggp.search.trees.tree_tables import (
     CHANCE,
     LEAF,
     LOOSE,

@@ -33,7 +33,7 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, p
 from ggp.machine.boards import BoardRelation, BoardSquares
 from ggp.machine.propnet.play.packed import words_for
 from ggp.search.anytime import Deadline, check
-from ggp.search.board_kernels import (
+from ggp.search.boards.board_kernels import (
     EMPTY,
     SIDES,
     PieceTables,

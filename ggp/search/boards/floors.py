@@ -19,7 +19,7 @@ import numpy as np
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, States
 from ggp.search.anytime import Deadline
-from ggp.search.worlds import Worlds
+from ggp.search.worlds.clairvoyant import Worlds
 
 WAVE_GROWTH = 4
 """So many times as many states are valued in a wave as in the one before."""

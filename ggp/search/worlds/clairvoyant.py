@@ -22,11 +22,11 @@ import numpy as np
 from ggp.machine.arrays import first_seen, offsets_of, segment_ids, take_segments
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
 from ggp.search.anytime import Deadline, OutOfTime, Pace
-from ggp.search.layer_limits import PLAYOUTS, PLAYOUTS_A_STEP, CountLimit, Limit
-from ggp.search.layers import Layers
 from ggp.search.moves import MoveLists
 from ggp.search.parts import Evaluation, JointEvaluation
 from ggp.search.playouts import LANES_AT_ONCE, TIMED_LANES, RandomPlayouts
+from ggp.search.worlds.layer_limits import PLAYOUTS, PLAYOUTS_A_STEP, CountLimit, Limit
+from ggp.search.worlds.layers import Layers
 
 PRIOR_PLAYOUTS = 2
 """Of a state's own playouts so few tell little of their spread: as many more are taken to vary like

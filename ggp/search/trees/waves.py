@@ -12,7 +12,7 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, Ragged
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.budgets import RoundCosts
 from ggp.search.estimates import Estimates
-from ggp.search.paths_tree import PathsTree
+from ggp.search.trees.paths_tree import PathsTree
 
 FIRST_LANES, MOST_LANES = 8, 2048
 """Lanes of a wave: of small ones much of the time is fixed cost."""

@@ -18,9 +18,9 @@ from ggp.machine.arrays import first_seen
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, candidates
-from ggp.search.node_table import ActionSums
-from ggp.search.paths_tree import KEEP, PathsTree
-from ggp.search.waves import Roots, WaveSearch, joined
+from ggp.search.trees.node_table import ActionSums
+from ggp.search.trees.paths_tree import KEEP, PathsTree
+from ggp.search.trees.waves import Roots, WaveSearch, joined
 
 MOST_PATHS, LANES_A_PATH = 64, 8
 """Paths drawn of each other role, and states drawn for each."""

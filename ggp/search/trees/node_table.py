@@ -9,8 +9,8 @@ import numpy as np
 from ggp.belief import PathTree
 from ggp.machine.arrays import enlarged, first_seen
 from ggp.machine.base import FloatArray, IntArray
-from ggp.search.regret_kernels import relative_shares
-from ggp.search.tree_tables import ACTIONS, NODES, keep_nodes, new_nodes, wider_nodes
+from ggp.search.trees.regret_kernels import relative_shares
+from ggp.search.trees.tree_tables import ACTIONS, NODES, keep_nodes, new_nodes, wider_nodes
 
 MOST_ACTIONS = 5_000_000
 """Actions of a tree, of about 70 bytes each: no world is added that may need more."""

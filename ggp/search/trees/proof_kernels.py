@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ggp.machine.jit import inlined, kernel
-from ggp.search.tree_tables import CHANCE, NO_NODE, OVER, UPPER, Nodes, Wave, Worlds
+from ggp.search.trees.tree_tables import CHANCE, NO_NODE, OVER, UPPER, Nodes, Wave, Worlds
 
 
 @inlined

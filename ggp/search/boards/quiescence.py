@@ -28,7 +28,7 @@ import numpy as np
 from ggp.machine.arrays import take_segments
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline, check
-from ggp.search.board_values import Boards, BoardValues, MovePattern
+from ggp.search.boards.board_values import Boards, BoardValues, MovePattern
 
 LANES_AT_ONCE = 512
 """Boards that are begun with side by side, between two looks at the clock."""

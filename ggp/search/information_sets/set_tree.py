@@ -23,8 +23,8 @@ from ggp.machine.arrays import enlarged
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.rows import RowTable
 from ggp.search.estimates import TIE_TOLERANCE
-from ggp.search.mixtures import Mixtures
-from ggp.search.set_values import Leaf, Leaves, Worth
+from ggp.search.information_sets.mixtures import Mixtures
+from ggp.search.information_sets.set_values import Leaf, Leaves, Worth
 
 _ROOT, _END = -1, -2
 """In the place of percepts: the node is the root, or an end of the game."""

@@ -11,7 +11,7 @@ import numpy as np
 from ggp.machine.arrays import enlarged, first_seen_columns, offsets_of
 from ggp.machine.base import FloatArray, IntArray
 from ggp.machine.rows import RowTable
-from ggp.search.set_values import Worth
+from ggp.search.information_sets.set_values import Worth
 
 _NOTHING = -1
 """The step before the first one."""

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.jit import inlined, kernel
-from ggp.search.tree_tables import I32, RECORDS, Nodes, Wave
+from ggp.search.trees.tree_tables import I32, RECORDS, Nodes, Wave
 
 
 @inlined

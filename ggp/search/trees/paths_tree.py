@@ -20,14 +20,14 @@ from ggp.belief import PathModel, PathTree
 from ggp.machine.arrays import first_seen, offsets_of
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged, States
 from ggp.search.anytime import Deadline, check, time_left
-from ggp.search.growth_kernels import add_worlds
 from ggp.search.moves import some_chance
-from ggp.search.node_table import MOST_ACTIONS, NodeTable
-from ggp.search.proof_kernels import prove
-from ggp.search.regret_kernels import learn_regrets
-from ggp.search.state_store import StateStore
-from ggp.search.tree_kernels import back_up, place_worlds, walk
-from ggp.search.tree_tables import (
+from ggp.search.trees.growth_kernels import add_worlds
+from ggp.search.trees.node_table import MOST_ACTIONS, NodeTable
+from ggp.search.trees.proof_kernels import prove
+from ggp.search.trees.regret_kernels import learn_regrets
+from ggp.search.trees.state_store import StateStore
+from ggp.search.trees.tree_kernels import back_up, place_worlds, walk
+from ggp.search.trees.tree_tables import (
     CHANCES,
     LEAF,
     LISTED,

@@ -23,13 +23,13 @@ from ggp.belief import UNIFORM, Bags, MoveModel
 from ggp.machine.base import FloatArray, IntArray, Machine, States, Stepped
 from ggp.search.anytime import BETWEEN_LOOKS_S, Deadline, Pace
 from ggp.search.estimates import Estimates, candidates
-from ggp.search.histories import Histories, drawn_from
+from ggp.search.information_sets.histories import Histories, drawn_from
+from ggp.search.information_sets.set_tree import SetTree
+from ggp.search.information_sets.set_values import Leaf
 from ggp.search.joint_moves import LANES_AT_ONCE, TIMED_LANES, JointMoves, joint_moves
 from ggp.search.parts import Evaluation
 from ggp.search.playouts import RandomPlayouts
 from ggp.search.refusals import refused_tries
-from ggp.search.set_tree import SetTree
-from ggp.search.set_values import Leaf
 
 JOINT_AT_ONCE = 1 << 18
 """Joint moves of a turn that histories folded in together should have."""

@@ -18,12 +18,12 @@ from ggp.belief import Bags
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import FloatArray, IntArray, Machine, Ragged, States
 from ggp.search.anytime import Deadline, check
+from ggp.search.boards.floors import FloorEvaluation, value_open
 from ggp.search.estimates import Estimates, candidates
-from ggp.search.floors import FloorEvaluation, value_open
-from ggp.search.layer_limits import PLAYOUTS, CountLimit, DepthLimit
 from ggp.search.parts import Evaluation
-from ggp.search.world_search import drawn_worlds
-from ggp.search.worlds import ClairvoyantValues, Worlds, answered_by_lot
+from ggp.search.worlds.clairvoyant import ClairvoyantValues, Worlds, answered_by_lot
+from ggp.search.worlds.layer_limits import PLAYOUTS, CountLimit, DepthLimit
+from ggp.search.worlds.world_search import drawn_worlds
 
 BOARDS_AT_ONCE = 8
 """Boards searched side by side: bounds memory."""

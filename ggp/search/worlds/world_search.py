@@ -14,10 +14,10 @@ from ggp.machine.arrays import segment_ids
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, Ragged
 from ggp.search.anytime import Deadline, check
 from ggp.search.estimates import Estimates, candidates
-from ggp.search.layer_limits import GROW_SHARE, Limit
 from ggp.search.parts import Evaluation
 from ggp.search.playouts import PlayoutSearch
-from ggp.search.worlds import Worlds, table_of
+from ggp.search.worlds.clairvoyant import Worlds, table_of
+from ggp.search.worlds.layer_limits import GROW_SHARE, Limit
 
 BACKUP_SHARE = 0.5
 """To back values up takes this share of the time in which the layers were found, until it was done

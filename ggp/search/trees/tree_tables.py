@@ -266,7 +266,7 @@ def wider_wave(wave: Wave) -> Wave:
 def wider_worlds(worlds: Worlds, places: int, listed: int, chances: int, most: int) -> Worlds:
     """The same worlds with room for at least so many, listed actions and moves of chance.
 
-    The slots are the same: see `ggp.search.tree_kernels.place_worlds`.
+    The slots are the same: see `ggp.search.trees.tree_kernels.place_worlds`.
 
     Args:
         most: worlds there will ever be.

@@ -28,9 +28,9 @@ from ggp.machine.arrays import first_seen
 from ggp.machine.base import FloatArray, Machine
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates
-from ggp.search.paths_tree import Chances, PathsTree
-from ggp.search.tree_search import Elsewhere, Particles, TreeSearch
-from ggp.search.waves import Roots, joined
+from ggp.search.trees.paths_tree import Chances, PathsTree
+from ggp.search.trees.tree_search import Elsewhere, Particles, TreeSearch
+from ggp.search.trees.waves import Roots, joined
 
 PRIOR_SHARE = 0.1
 """Of the lanes of a bag begin by its weights alone, whatever strategies say."""

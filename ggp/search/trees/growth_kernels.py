@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ggp.machine.base import BoolArray, FloatArray, IntArray
 from ggp.machine.jit import inlined, kernel
-from ggp.search.tree_tables import (
+from ggp.search.trees.tree_tables import (
     ACTIONS,
     CHANCE,
     CHANCES,
