@@ -13,8 +13,8 @@ from ggp.console import print_rich, table_of
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
 from ggp.machine.jit import load_compiler
+from ggp.machine.propnet.play.kernels.vectors import WIDTH, words_of
 from ggp.machine.propnet.play.propnet_machine import PropnetMachine
-from ggp.machine.propnet.play.vectors import WIDTH, words_of
 
 _LOGIC = re.compile(r"^\s+(v?p?(?:and|or|xor|ternlog)\w*)\s+(.*)$")
 

@@ -13,11 +13,14 @@ from pathlib import Path
 FILES = (
     *("base", "jit", "kernel_compiler", "records", "row_kernels", "propnet/circuit"),
     *(
-        f"propnet/play/{name}"
+        f"propnet/play/layout/{name}"
+        for name in ("cones", "fusing", "order", "phases", "reach", "tape_layout")
+    ),
+    *(
+        f"propnet/play/kernels/{name}"
         for name in (
-            *("block_playouts", "blocks", "choice", "cones", "drawing", "fusing", "kernels"),
-            *("layout", "matching", "narrow", "order", "phases", "reach", "tapes"),
-            *("vector_code", "vectors"),
+            *("block_kernels", "block_playouts", "blocks", "choice", "drawing", "matching"),
+            *("narrow", "tapes", "vector_code", "vectors"),
         )
     ),
     "propnet/build/rule_lines",

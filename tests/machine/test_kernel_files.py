@@ -19,7 +19,7 @@ COMPILERS = {
     "ggp.machine.jit",
     "ggp.machine.kernel_compiler",
     "ggp.machine.records",
-    "ggp.machine.propnet.play.vector_code",
+    "ggp.machine.propnet.play.kernels.vector_code",
 }
 """What compiles kernels: no kernel names it."""
 

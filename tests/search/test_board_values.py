@@ -12,7 +12,7 @@ import pytest
 from ggp.errors import ConfigError
 from ggp.gdl.games import find_companion
 from ggp.machine.base import BoolArray
-from ggp.machine.propnet.play.packed import Packed, pack_rows
+from ggp.machine.propnet.play.kernels.packed import Packed, pack_rows
 from ggp.players import make_player, parse_spec
 from ggp.players.evaluations import evaluation_of, read_terms
 from ggp.search.boards.board_values import BoardTerms, BoardValues

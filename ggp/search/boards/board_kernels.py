@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ggp.machine.base import FloatArray
 from ggp.machine.jit import by_reference, inlined, kernel
-from ggp.machine.propnet.play.vectors import lowest_one
+from ggp.machine.propnet.play.kernels.vectors import lowest_one
 
 I32 = NDArray[np.int32]
 

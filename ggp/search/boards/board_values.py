@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from ggp.errors import ConfigError
 from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States, player_roles
 from ggp.machine.boards import BoardRelation, BoardSquares
-from ggp.machine.propnet.play.packed import words_for
+from ggp.machine.propnet.play.kernels.packed import words_for
 from ggp.search.anytime import Deadline, check
 from ggp.search.boards.board_kernels import (
     EMPTY,

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.jit import inlined, kernel
-from ggp.machine.propnet.play.tapes import I32, U64, Query, Tape
-from ggp.machine.propnet.play.vectors import item, lowest_one, out_of_line
+from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query, Tape
+from ggp.machine.propnet.play.kernels.vectors import item, lowest_one, out_of_line
 
 NARROW = 64
 """The most states that are evaluated like this."""
@@ -32,7 +32,7 @@ def query_word(
     out: U64,
     rows: U64,
 ) -> bool:
-    """Like `kernels.query`, for up to 64 states; false where a role has no such move.
+    """Like `block_kernels.query`, for up to 64 states; false where a role has no such move.
 
     Args:
         joint_moves: `[L, R]`; `[L, 0]` where nothing depends on moves.
@@ -121,7 +121,7 @@ def _load(asked: Query, packed: U64, rows: U64) -> None:
 
 @inlined
 def run_word(tape: Tape, rows: U64) -> None:
-    """`kernels.run_tape` for rows of one word."""
+    """`block_kernels.run_tape` for rows of one word."""
     out_of_line()
     inputs, outputs = tape.inputs, tape.outputs
     at = 0

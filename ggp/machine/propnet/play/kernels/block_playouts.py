@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.jit import inlined, kernel
-from ggp.machine.propnet.play.blocks import (
+from ggp.machine.propnet.play.kernels.block_kernels import run_tape
+from ggp.machine.propnet.play.kernels.blocks import (
     END,
     FRESH,
     LAST,
@@ -26,16 +27,15 @@ from ggp.machine.propnet.play.blocks import (
     begin_run,
     fill,
 )
-from ggp.machine.propnet.play.choice import (
+from ggp.machine.propnet.play.kernels.choice import (
     GROUP,
     POSSIBLE,
     clear_left,
     literal,
 )
-from ggp.machine.propnet.play.drawing import draw_chance, draw_moves
-from ggp.machine.propnet.play.kernels import run_tape
-from ggp.machine.propnet.play.tapes import I32, U64, Wires
-from ggp.machine.propnet.play.vectors import (
+from ggp.machine.propnet.play.kernels.drawing import draw_chance, draw_moves
+from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
+from ggp.machine.propnet.play.kernels.vectors import (
     band,
     bor,
     but_not,

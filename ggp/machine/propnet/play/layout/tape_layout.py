@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from ggp.machine.jit import kernel
 from ggp.machine.propnet.circuit import Circuit, Literals
-from ggp.machine.propnet.play.cones import I64, cone, suited
-from ggp.machine.propnet.play.fusing import Shape, fuse
-from ggp.machine.propnet.play.order import Ordered, in_order
-from ggp.machine.propnet.play.tapes import I32, WHOLE, Tape, Wires
-from ggp.machine.propnet.play.updates import Updates, cut, updates_of
+from ggp.machine.propnet.play.kernels.tapes import I32, WHOLE, Tape, Wires
+from ggp.machine.propnet.play.layout.cones import I64, cone, suited
+from ggp.machine.propnet.play.layout.fusing import Shape, fuse
+from ggp.machine.propnet.play.layout.order import Ordered, in_order
+from ggp.machine.propnet.play.layout.updates import Updates, cut, updates_of
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 

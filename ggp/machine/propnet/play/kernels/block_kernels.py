@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ggp.machine.jit import inlined, kernel
-from ggp.machine.propnet.play.tapes import I32, TURNED, U64, WHOLE, Query, Tape, Wires
-from ggp.machine.propnet.play.vectors import (
+from ggp.machine.propnet.play.kernels.tapes import I32, TURNED, U64, WHOLE, Query, Tape, Wires
+from ggp.machine.propnet.play.kernels.vectors import (
     band,
     bor,
     but_not,

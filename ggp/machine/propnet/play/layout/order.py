@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from ggp.machine.arrays import first_seen, offsets_of, take_segments
 from ggp.machine.jit import inlined, kernel
 from ggp.machine.propnet.circuit import Circuit, Literals
-from ggp.machine.propnet.play.cones import I64, is_large, suited
-from ggp.machine.propnet.play.fusing import FusedGates, Shape
-from ggp.machine.propnet.play.tapes import STRAIGHT, TURNED, WHOLE
-from ggp.machine.propnet.play.updates import written_straight
+from ggp.machine.propnet.play.kernels.tapes import STRAIGHT, TURNED, WHOLE
+from ggp.machine.propnet.play.layout.cones import I64, is_large, suited
+from ggp.machine.propnet.play.layout.fusing import FusedGates, Shape
+from ggp.machine.propnet.play.layout.updates import written_straight
 
 PIECE = 2048
 """Gates that are ordered by shape: what they drive fits the second cache."""

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from ggp.machine.jit import inlined
-from ggp.machine.propnet.play.blocks import Block, PlayoutPlan
-from ggp.machine.propnet.play.choice import (
+from ggp.machine.propnet.play.kernels.block_kernels import run_tape
+from ggp.machine.propnet.play.kernels.blocks import Block, PlayoutPlan
+from ggp.machine.propnet.play.kernels.choice import (
     GROUP,
     POSSIBLE,
     count_legal,
@@ -17,9 +18,8 @@ from ggp.machine.propnet.play.choice import (
     make_all,
     pick,
 )
-from ggp.machine.propnet.play.kernels import run_tape
-from ggp.machine.propnet.play.tapes import U64
-from ggp.machine.propnet.play.vectors import (
+from ggp.machine.propnet.play.kernels.tapes import U64
+from ggp.machine.propnet.play.kernels.vectors import (
     band,
     bor,
     but_not,

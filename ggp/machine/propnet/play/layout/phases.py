@@ -26,9 +26,9 @@ from numpy.typing import NDArray
 from ggp.machine.arrays import offsets_of
 from ggp.machine.jit import inlined, kernel
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Literals
-from ggp.machine.propnet.play.cones import I64, suited, touched_by
-from ggp.machine.propnet.play.openings import openings
-from ggp.machine.propnet.play.reach import reachable
+from ggp.machine.propnet.play.layout.cones import I64, suited, touched_by
+from ggp.machine.propnet.play.layout.openings import openings
+from ggp.machine.propnet.play.layout.reach import reachable
 
 MIN_LITERALS = 4000
 """Smaller circuits are not worth it: what they cost is mostly something else."""

@@ -27,7 +27,7 @@ _LINES_WORDS = 16
 
 _ONLY_IN_KERNELS = "vectors are for kernels only"
 
-operations_in("ggp.machine.propnet.play.vector_code")
+operations_in("ggp.machine.propnet.play.kernels.vector_code")
 
 
 @inlined

@@ -26,13 +26,13 @@ from ggp.machine.arrays import offsets_of
 from ggp.machine.goal_values import NO_NUMBER, number_or_nan
 from ggp.machine.propnet.circuit import FALSE, Circuit, Literals
 from ggp.machine.propnet.parts import NONE, Parts, parts_of
-from ggp.machine.propnet.play.blocks import PlayoutPlan
-from ggp.machine.propnet.play.choice import GROUP, SPARSE, Groups
-from ggp.machine.propnet.play.cones import cone
-from ggp.machine.propnet.play.layout import Stage, lay_out
-from ggp.machine.propnet.play.packed import pack, pack_rows, words_for
-from ggp.machine.propnet.play.phases import Phases, phases_of
-from ggp.machine.propnet.play.tapes import I32, U64, Tape, Wires
+from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan
+from ggp.machine.propnet.play.kernels.choice import GROUP, SPARSE, Groups
+from ggp.machine.propnet.play.kernels.packed import pack, pack_rows, words_for
+from ggp.machine.propnet.play.kernels.tapes import I32, U64, Tape, Wires
+from ggp.machine.propnet.play.layout.cones import cone
+from ggp.machine.propnet.play.layout.phases import Phases, phases_of
+from ggp.machine.propnet.play.layout.tape_layout import Stage, lay_out
 
 REFILL = 896
 """New lanes are let in when no more than this number of 1,024 play on."""

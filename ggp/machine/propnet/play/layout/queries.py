@@ -12,11 +12,11 @@ import numpy as np
 
 from ggp.machine.propnet.circuit import FALSE, Circuit, Literals
 from ggp.machine.propnet.parts import parts_of
-from ggp.machine.propnet.play.blocks import PlayoutPlan
-from ggp.machine.propnet.play.layout import Stage, lay_out
-from ggp.machine.propnet.play.packed import words_for
-from ggp.machine.propnet.play.plans import playout_plan
-from ggp.machine.propnet.play.tapes import Query
+from ggp.machine.propnet.play.kernels.blocks import PlayoutPlan
+from ggp.machine.propnet.play.kernels.packed import words_for
+from ggp.machine.propnet.play.kernels.tapes import Query
+from ggp.machine.propnet.play.layout.plans import playout_plan
+from ggp.machine.propnet.play.layout.tape_layout import Stage, lay_out
 from ggp.machine.threads import made_once
 
 

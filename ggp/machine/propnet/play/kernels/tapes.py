@@ -8,7 +8,7 @@ where a, b and c have rows 1, 2 and 3:
     not a and b         1      1     2, 1       4
     c and not that      1      1     3, 4       4
 
-The second gate is the last to read row 4, so its output takes that row (see `layout`).
+The second gate is the last to read row 4, so its output takes that row (see `tape_layout`).
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from ggp.machine.base import UNKNOWN
 from ggp.machine.jit import inlined, kernel
-from ggp.machine.propnet.play.kernels import run_tape, transpose
-from ggp.machine.propnet.play.tapes import I32, U64, Tape, Wires
-from ggp.machine.propnet.play.vectors import lowest_one, out_of_line, words_of
+from ggp.machine.propnet.play.kernels.block_kernels import run_tape, transpose
+from ggp.machine.propnet.play.kernels.tapes import I32, U64, Tape, Wires
+from ggp.machine.propnet.play.kernels.vectors import lowest_one, out_of_line, words_of
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ggp.machine.jit import kernel
 from ggp.machine.propnet.circuit import Circuit, Literals
-from ggp.machine.propnet.play.cones import I64, suited
+from ggp.machine.propnet.play.layout.cones import I64, suited
 
 Bools = NDArray[np.bool_]
 

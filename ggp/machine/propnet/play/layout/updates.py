@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.propnet.circuit import Circuit, Literals
-from ggp.machine.propnet.play.cones import I64
-from ggp.machine.propnet.play.fusing import FusedGates
+from ggp.machine.propnet.play.layout.cones import I64
+from ggp.machine.propnet.play.layout.fusing import FusedGates
 
 TOGETHER = 64
 """Fluents that are overwritten together, if there are so many: 64 rows fit the first cache."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.play import reach
+from ggp.machine.propnet.play.layout import reach
 
 MOST = 16
 """Openings that are looked at: a game has few."""

@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.jit import inlined
-from ggp.machine.propnet.play.tapes import I32, U64, Wires
-from ggp.machine.propnet.play.vectors import (
+from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
+from ggp.machine.propnet.play.kernels.vectors import (
     band,
     bor,
     but_not,
