@@ -24,12 +24,12 @@ from ggp.server.addresses import address_of
 from ggp.server.background import Background
 from ggp.server.hosted_match import HostedMatch
 from ggp.server.latency import Latencies
-from ggp.server.match_log import LogFolder, MatchLog
-from ggp.server.nursery import Connect, Nursery, template_for
-from ggp.server.pool import WorkerPool
-from ggp.server.restore import GAVE_WAY, SERVER_ENDED, Restored, restore
+from ggp.server.records.match_log import LogFolder, MatchLog
+from ggp.server.records.restore import GAVE_WAY, SERVER_ENDED, Restored, restore
 from ggp.server.settings import HostOptions, margin_of
 from ggp.server.text_reader import TextReader
+from ggp.server.workers.nursery import Connect, Nursery, template_for
+from ggp.server.workers.pool import WorkerPool
 
 FORGET_EVERY_S = 5.0
 """How often matches gone silent are looked for."""

@@ -111,7 +111,7 @@ def table(
     preload("ggp.players", "uvicorn", "starlette.applications", "match_runner.table.server")
     from ggp.gdl.games import find_game
     from ggp.machine.spiel.games import is_spiel
-    from ggp.server.listening import listen
+    from ggp.server.http.listening import listen
     from match_runner.table.guard import Names
     from match_runner.table.hall import Hall, TableOptions
     from match_runner.table.link_opener import has_screen, open_link

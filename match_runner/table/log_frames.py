@@ -19,7 +19,7 @@ from ggp.machine.base import UNKNOWN, IntArray
 from ggp.protocol.turns import History, PathTurn
 from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal
-from ggp.server.lines import decision_json
+from ggp.server.workers.lines import decision_json
 from match_runner.series.match_task import machines_of
 from match_runner.table.frames import Artist, Json
 from match_runner.table.knowledge import Knowledge

@@ -21,7 +21,7 @@ from ggp.machine.base import FloatArray
 from ggp.players import BeliefPlayer, Decision, make_player, parse_spec
 from ggp.players.player import KnownTurn
 from ggp.search.anytime import Deadline
-from ggp.server.lines import decision_json
+from ggp.server.workers.lines import decision_json
 from match_runner.series.match_task import machines_of
 from match_runner.table.frames import Artist, Json
 from match_runner.table.lines import LINES, lines_of_play

@@ -21,7 +21,7 @@ from ggp.gdl.telling import told_by
 from ggp.machine import Limits, Machine
 from ggp.players import Decision
 from ggp.search.anytime import Deadline
-from ggp.server.lines import decision_json
+from ggp.server.workers.lines import decision_json
 from match_runner.match.guests import NoAnswerError
 from match_runner.match.records import MatchRecord, TurnRecord
 from match_runner.match.referee import Conditions, play_match

@@ -1,4 +1,4 @@
-"""The log of a match that `ggp serve` played elsewhere (`ggp/server/match_log.py`), to be replayed.
+"""The log of a match that `ggp serve` played elsewhere (see `match_log`), to be replayed.
 
 The log has the messages that came, and what was decided. From the messages a lobby makes the role's
 incomplete path once more, just as the server did. `log_frames` draws what follows from it.
@@ -18,8 +18,8 @@ from ggp.players import Decision
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import Stop
 from ggp.protocol.turns import History, PathTurn, read_heard
-from ggp.server.restore import Retelling
-from ggp.server.worker_match import tells_moves
+from ggp.server.records.restore import Retelling
+from ggp.server.workers.worker_match import tells_moves
 from match_runner.log_views import LogLine, read_log
 from match_runner.match.records import decision_from_json
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from ggp.gdl import Compound, parse_term
 from ggp.gdl.normalize import load
-from ggp.server.match_log import LOG_FULL, MatchLog
+from ggp.server.records.match_log import LOG_FULL, MatchLog
 from match_runner.cli import main
 from match_runner.match.exports import DOCTYPE, EXPORTS, dresden_xml, tiltyard_json
 from match_runner.match.record_files import write_record

@@ -16,8 +16,8 @@ import pytest
 
 from ggp.protocol.messages import WIRE_STYLES
 from ggp.protocol.printing import print_message
-from ggp.server import slot, worker_process
 from ggp.server.settings import HostOptions
+from ggp.server.workers import slot, worker_process
 from tests.protocol.doubles import Referee
 from tests.server.live import (
     GUESSING,

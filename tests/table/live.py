@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ggp.server.listening import listen
+from ggp.server.http.listening import listen
 from ggp.server.settings import ServerLimits
 from match_runner.table.hall import Hall, TableOptions
 from match_runner.table.server import table_server

@@ -87,7 +87,7 @@ def _steps(player: str, backend: str) -> list[Callable[[], bool]]:
     """What is loaded, in this order; each says whether there may be light workers then."""
 
     def load_modules() -> bool:
-        for name in import_module("ggp.server.kernels").modules_of(player, backend):
+        for name in import_module("ggp.server.workers.kernels").modules_of(player, backend):
             with contextlib.suppress(ImportError):
                 import_module(name)
         return _has_prolog()
@@ -102,7 +102,7 @@ def _load_prolog() -> bool:
 
 def _has_prolog() -> bool:
     """Whether SWI-Prolog is there; it is started the first time."""
-    found: bool = import_module("ggp.server.worker_main").start_prolog()
+    found: bool = import_module("ggp.server.workers.worker_main").start_prolog()
     return found
 
 
@@ -335,7 +335,7 @@ class _Template:
             os.dup2(answers, 1)
             os.close(orders)
             os.close(answers)
-            import_module("ggp.server.worker_main").serve(parent, self._memory_bytes)
+            import_module("ggp.server.workers.worker_main").serve(parent, self._memory_bytes)
         except BaseException:
             traceback.print_exc()
         finally:

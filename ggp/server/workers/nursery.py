@@ -20,7 +20,7 @@ from itertools import count
 
 from ggp import children
 from ggp.errors import BackendUnavailableError
-from ggp.server.sandbox import needed
+from ggp.server.confinement.sandbox import needed
 from ggp.server.settings import HostOptions, spares_of
 
 START_S = 60.0
@@ -35,7 +35,7 @@ MOST_SILENT = 2
 AGAIN_S = 1.0
 """It is started again at most so often."""
 
-_ENTRY = "ggp.server.template:main"
+_ENTRY = "ggp.server.workers.template:main"
 _KILLED = -9
 
 Connect = Callable[[socket.socket, bool], None]

@@ -31,8 +31,8 @@ from ggp.players.player import Pondering
 from ggp.players.random_legal import RandomLegal
 from ggp.protocol.turns import PathTurn
 from ggp.search.anytime import Deadline
-from ggp.server import orders
-from ggp.server.orders import Answer, Setup, Think
+from ggp.server.workers import orders
+from ggp.server.workers.orders import Answer, Setup, Think
 
 BETWEEN_REPORTS_S = 0.05
 """Reports of the same move come no faster than this."""

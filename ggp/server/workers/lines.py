@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary
 from ggp.errors import LocalProtocolError
 from ggp.players.player import Decision, MoveValue
 from ggp.protocol.turns import PathTurn
-from ggp.server import orders
-from ggp.server.orders import Answer, Order
+from ggp.server.workers import orders
+from ggp.server.workers.orders import Answer, Order
 
 _T = TypeVar("_T")
 

@@ -22,12 +22,12 @@ from ggp import children
 from ggp.errors import BackendUnavailableError
 from ggp.gdl.source import printable
 from ggp.protocol.turns import History
-from ggp.server import orders
-from ggp.server.match_log import MatchLog
-from ggp.server.orders import Answer, Setup, Think
-from ggp.server.pool import WorkerPool
-from ggp.server.words import Words
-from ggp.server.worker_process import WorkerProcess
+from ggp.server.records.match_log import MatchLog
+from ggp.server.workers import orders
+from ggp.server.workers.orders import Answer, Setup, Think
+from ggp.server.workers.pool import WorkerPool
+from ggp.server.workers.words import Words
+from ggp.server.workers.worker_process import WorkerProcess
 
 HANG_S = 3.0
 """A worker that does not answer so long after a deadline is taken to hang, unless it starves."""

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 
 from ggp import children
 from ggp.server.background import Background
-from ggp.server.nursery import Nursery
-from ggp.server.sandbox import MAX_PROCESSES, gaps
-from ggp.server.worker_process import WorkerProcess, connected
+from ggp.server.confinement.sandbox import MAX_PROCESSES, gaps
+from ggp.server.workers.nursery import Nursery
+from ggp.server.workers.worker_process import WorkerProcess, connected
 
 WATCH_EVERY_S = 0.5
 """How often workers are looked at: their memory, and whether they answer."""

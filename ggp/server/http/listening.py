@@ -15,7 +15,7 @@ import socket
 import time
 from collections.abc import Sequence
 
-from ggp.server import service
+from ggp.server.http import service
 
 TYPE_CHECKING = False  # without the import of `typing`, which takes longer than this module
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from pathlib import Path
 
 from ggp.children import lower_limit
 from ggp.machine.propnet.build.cache import STORE_VARIABLE
-from ggp.server import landlock, privileges, seccomp
-from ggp.server.readable import Readable, readable
+from ggp.server.confinement import landlock, privileges, seccomp
+from ggp.server.confinement.readable import Readable, readable
 
 MAX_OPEN_FILES = 256
 MAX_FILE_BYTES = 1 << 29

@@ -25,13 +25,13 @@ from email.utils import formatdate
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from ggp.server.custody import Kept
 from ggp.server.host import Host
-from ggp.server.incoming import Incoming, RefusedError
+from ggp.server.http.custody import Kept
+from ggp.server.http.incoming import Incoming, RefusedError
 from ggp.server.settings import ServerLimits
 
 if TYPE_CHECKING:
-    from ggp.server.http_server import HttpServer
+    from ggp.server.http.http_server import HttpServer
 
 _METHODS = "POST, GET, OPTIONS"
 _HEADERS = {

@@ -83,7 +83,7 @@ def readable(libraries: Iterable[Path] = ()) -> Readable:
         libraries: folders besides those of the system and of the interpreter.
     """
     homes = _homes()
-    ours = Path(__file__).resolve().parents[1]
+    ours = Path(__file__).resolve().parents[2]
     named = (path for variable in _VARIABLES for path in _named(variable))
     code, listed = [ours, *_interpreter(), *libraries, *named], [ours.parent]
     for folder in dict.fromkeys(Path(name).absolute() for name in sys.path):

@@ -27,11 +27,11 @@ from ggp.children import die_with, own_answers
 from ggp.errors import BackendUnavailableError
 from ggp.machine.prolog.engine import engine, prolog_folders
 from ggp.machine.propnet.build.cache import STRANGERS, user_cache
-from ggp.server import orders
-from ggp.server.lines import read_order, to_line
-from ggp.server.orders import Answer, Setup, Think
-from ggp.server.sandbox import restrict
-from ggp.server.worker_match import WorkerMatch, one_line
+from ggp.server.confinement.sandbox import restrict
+from ggp.server.workers import orders
+from ggp.server.workers.lines import read_order, to_line
+from ggp.server.workers.orders import Answer, Setup, Think
+from ggp.server.workers.worker_match import WorkerMatch, one_line
 
 _MOST_SAID = 500
 

@@ -29,10 +29,10 @@ from ggp.errors import BackendUnavailableError
 from ggp.machine.kernel_version import kernels_version
 from ggp.machine.propnet.build.cache import user_cache
 from ggp.protocol.turns import History, PathTurn
-from ggp.server.orders import Setup, Think
+from ggp.server.workers.orders import Setup, Think
 
 if TYPE_CHECKING:
-    from ggp.server.worker_match import WorkerMatch
+    from ggp.server.workers.worker_match import WorkerMatch
 
 _EXAMPLE = """
 (role xplayer) (role random) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)
@@ -62,7 +62,7 @@ _FIRST_TURNS = {
 }
 """What our role is told of the first turn: in those that follow, beliefs need other kernels."""
 
-_ENTRY = "ggp.server.kernels:compile_all"
+_ENTRY = "ggp.server.workers.kernels:compile_all"
 _GROUNDING_S = 60.0
 _MOST_TRIES, _THINK_S = 10, 0.1
 _MEMORY_BYTES = 1 << 30
@@ -128,7 +128,9 @@ def compile_all(player: str, backend: str) -> None:
         backends = (backend, "relational") if backend == "auto" else (backend,)
         for (rules, turn), spec, name in product(_FIRST_TURNS.items(), specs, backends):
             setup = Setup(rules, "xplayer", spec, name, 0, _GROUNDING_S, _MEMORY_BYTES)
-            match = import_module("ggp.server.worker_match").WorkerMatch(_ignore, lambda: False)
+            match = import_module("ggp.server.workers.worker_match").WorkerMatch(
+                _ignore, lambda: False
+            )
             match.build(setup)
             with suppress(BackendUnavailableError):  # as in workers, no kernel is spared
                 import_module("ggp.machine.jit").prepare()

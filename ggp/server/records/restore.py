@@ -22,7 +22,7 @@ from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening, Receipt
 from ggp.protocol.turns import History
 from ggp.server.addresses import address_of
-from ggp.server.match_log import FORMAT, SUFFIX
+from ggp.server.records.match_log import FORMAT, SUFFIX
 
 SERVER_ENDED, GAVE_WAY = "server ended", "gave way"
 """Why a log ends whose match may go on: with a place at once, or once there is room."""

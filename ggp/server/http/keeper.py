@@ -27,9 +27,9 @@ from dataclasses import dataclass
 
 from ggp.children import die_with, how_it_ended
 from ggp.errors import GGPError
-from ggp.server import service
-from ggp.server.custody import Custody, Shelf
-from ggp.server.nursery import TemplateProcess
+from ggp.server.http import service
+from ggp.server.http.custody import Custody, Shelf
+from ggp.server.workers.nursery import TemplateProcess
 
 MOST_DEATHS = 10
 WITHIN_S = 10.0

@@ -16,10 +16,10 @@ from collections.abc import Callable
 
 from ggp import children
 from ggp.errors import ProtocolError
-from ggp.server import orders
-from ggp.server.lines import read_answer, to_line
-from ggp.server.nursery import Taken
-from ggp.server.orders import Answer, Order
+from ggp.server.workers import orders
+from ggp.server.workers.lines import read_answer, to_line
+from ggp.server.workers.nursery import Taken
+from ggp.server.workers.orders import Answer, Order
 
 START_S = 60.0
 STILL_S = 10.0

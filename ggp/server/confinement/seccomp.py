@@ -21,7 +21,7 @@ import platform
 import struct
 import sys
 
-from ggp.server.calls import CLONE3, CONDITIONS, REFUSED, STAYING, Argument, Condition
+from ggp.server.confinement.calls import CLONE3, CONDITIONS, REFUSED, STAYING, Argument, Condition
 
 _PR_SET_SECCOMP = 22
 _MODE_FILTER = 2
