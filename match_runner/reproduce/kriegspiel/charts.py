@@ -12,7 +12,7 @@ from ggp.machine.boards import BoardRelation, BoardSquares
 from ggp.players import Decision
 from match_runner.reproduce.duels import PlayedDuel, program_of
 from match_runner.reproduce.grid import Cells
-from match_runner.reproduce.kriegspiel_cells import (
+from match_runner.reproduce.kriegspiel.cells import (
     BOARD,
     POOLS,
     PUBLISHED_SAMPLERS,

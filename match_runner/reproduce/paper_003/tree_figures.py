@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from match_runner.reproduce import tree_claims
+from match_runner.reproduce.paper_003 import tree_claims
+from match_runner.reproduce.paper_003.tree_cells import Cell, TreeScores, measure_cells
 from match_runner.reproduce.results import (
     PAPER_003,
     Claim,
@@ -18,7 +19,6 @@ from match_runner.reproduce.results import (
     Settings,
     Tell,
 )
-from match_runner.reproduce.tree_cells import Cell, TreeScores, measure_cells
 from match_runner.series.intervals import student_interval
 from match_runner.workers.executor import Executor
 

@@ -12,14 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from ggp.errors import MatchError
-from match_runner.reproduce.card_deals import HEARTS, KINDS, NULL
-from match_runner.reproduce.card_walks import (
+from match_runner.reproduce.paper_003.card_deals import HEARTS, KINDS, NULL
+from match_runner.reproduce.paper_003.card_walks import (
     MATCHES,
     WALKS,
     DealProperties,
     Deals,
     measure_deals,
 )
+from match_runner.reproduce.paper_003.tree_cells import Cell, measure_cells
+from match_runner.reproduce.paper_003.tree_claims import SKAT
+from match_runner.reproduce.paper_003.tree_figures import NAMES, PANELS, STEPS, TREE_FIGURES
 from match_runner.reproduce.results import (
     FEWEST_ROUNDS,
     PAPER_003,
@@ -31,9 +34,6 @@ from match_runner.reproduce.results import (
     Table,
     Tell,
 )
-from match_runner.reproduce.tree_cells import Cell, measure_cells
-from match_runner.reproduce.tree_claims import SKAT
-from match_runner.reproduce.tree_figures import NAMES, PANELS, STEPS, TREE_FIGURES
 from match_runner.series.intervals import interval_text, student_interval
 from match_runner.workers.executor import Executor
 from match_runner.workers.tries import run_all

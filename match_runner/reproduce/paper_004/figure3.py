@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from match_runner.reproduce import published, theory
+from match_runner.reproduce import published
 from match_runner.reproduce.duels import Duel
 from match_runner.reproduce.figures import (
     CURVES,
@@ -18,6 +18,7 @@ from match_runner.reproduce.figures import (
     score_text,
     share_text,
 )
+from match_runner.reproduce.paper_004 import theory
 from match_runner.reproduce.results import (
     BY_LOT,
     Claim,

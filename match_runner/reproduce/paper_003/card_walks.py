@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ggp.machine.base import FloatArray
-from match_runner.reproduce.card_deals import HEARTS, Deal, draw_deal
+from match_runner.reproduce.paper_003.card_deals import HEARTS, Deal, draw_deal
 
 WALKS = 100
 """For each deal."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from match_runner.reproduce import published, theory
+from match_runner.reproduce import published
 from match_runner.reproduce.duels import Duel, PlayedDuel
 from match_runner.reproduce.figures import (
     CURVES,
@@ -22,6 +22,7 @@ from match_runner.reproduce.figures import (
     score_text,
     share_text,
 )
+from match_runner.reproduce.paper_004 import theory
 from match_runner.reproduce.results import (
     BY_LOT,
     FEWEST_ROUNDS,

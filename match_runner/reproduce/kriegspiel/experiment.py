@@ -21,7 +21,7 @@ from match_runner.reproduce.grid import (
     sign_of,
     tally_of_cell,
 )
-from match_runner.reproduce.kriegspiel_cells import (
+from match_runner.reproduce.kriegspiel.cells import (
     BOARD,
     DEPTHS,
     GAMES,
@@ -32,7 +32,7 @@ from match_runner.reproduce.kriegspiel_cells import (
     cells,
     spec,
 )
-from match_runner.reproduce.kriegspiel_charts import charts
+from match_runner.reproduce.kriegspiel.charts import charts
 from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Panel, Table
 from match_runner.series.intervals import interval_text
 from match_runner.series.outcomes import ContestCounts

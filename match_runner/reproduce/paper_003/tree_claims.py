@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
+from match_runner.reproduce.paper_003.tree_cells import Cell, TreeScores
 from match_runner.reproduce.results import FEWEST_ROUNDS, Claim
-from match_runner.reproduce.tree_cells import Cell, TreeScores
 from match_runner.series.intervals import Interval, interval_text, student_interval
 
 _Measured = Mapping[Cell, Sequence[TreeScores]]
