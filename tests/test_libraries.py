@@ -68,6 +68,8 @@ def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -
         engine._start_prolog()
     with pytest.raises(BackendUnavailableError, match=r"pip install '\.\[openspiel\]'"):
         pyspiel()
-    monkeypatch.delitem(sys.modules, "ggp.machine.propnet.build.grounding", raising=False)
+    monkeypatch.delitem(
+        sys.modules, "ggp.machine.propnet.build.ground_rules.grounding", raising=False
+    )
     with pytest.raises(BackendUnavailableError, match="pip install clingo"):
-        importlib.import_module("ggp.machine.propnet.build.grounding")
+        importlib.import_module("ggp.machine.propnet.build.ground_rules.grounding")

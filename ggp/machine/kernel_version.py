@@ -23,7 +23,7 @@ FILES = (
             *("narrow", "tapes", "vector_code", "vectors"),
         )
     ),
-    "propnet/build/rule_lines",
+    "propnet/build/ground_rules/rule_lines",
     "propnet/optimise/kernels",
     *(
         f"relational/{name}"

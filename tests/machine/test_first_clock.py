@@ -15,7 +15,7 @@ from ggp.machine.build import build_by_the_first_clock
 from ggp.machine.propnet.build import circuits
 from ggp.machine.propnet.build.cache import DiskCache
 from ggp.machine.propnet.build.circuit_file import Built
-from ggp.machine.propnet.build.forecast import Forecast
+from ggp.machine.propnet.build.ground_rules.forecast import Forecast
 from ggp.machine.relational import compile
 from tests.support.hopeless import poker
 

@@ -91,7 +91,7 @@ def test_the_version_of_circuits_is_that_of_the_files_that_make_them() -> None:
     read = modules_of(names_read([Name("ggp.machine.propnet.build.circuits", "make")]))
     files = {module_of(PACKAGE / f"{name}.py") for name in version.FILES}
     folders = {
-        module_of(path) for folder in version.FOLDERS for path in (PACKAGE / folder).glob("*.py")
+        module_of(path) for folder in version.FOLDERS for path in (PACKAGE / folder).rglob("*.py")
     }
     assert files <= read
     assert read <= files | folders | ONLY_LIMITS | ONLY_COMPILE

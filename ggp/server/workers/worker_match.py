@@ -23,7 +23,7 @@ from ggp.gdl.telling import PLAIN, never_tells, told_by
 from ggp.machine import Limits, Machine, build_machine, role_index
 from ggp.machine.abilities import Prover
 from ggp.machine.build import build_by_the_first_clock, tell_moves
-from ggp.machine.propnet.build.forecast import Forecast
+from ggp.machine.propnet.build.ground_rules.forecast import Forecast
 from ggp.players import Decision, Player, make_player, parse_spec
 from ggp.players.follower import Follower
 from ggp.players.guesser import Guesser

@@ -13,7 +13,7 @@ from ggp.gdl.normalize import load
 from ggp.machine.abilities import TrialBatch
 from ggp.machine.base import UNKNOWN, BoolArray, IntArray
 from ggp.machine.propnet.build.gates import build_circuit
-from ggp.machine.propnet.build.grounding import ground
+from ggp.machine.propnet.build.ground_rules.grounding import ground
 from ggp.machine.propnet.optimise import MAX_STEPS, optimise
 from ggp.machine.propnet.play.kernels.block_playouts import play
 from ggp.machine.propnet.play.kernels.blocks import Block, PlayoutPlan, begin, new_block

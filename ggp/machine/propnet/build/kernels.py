@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.machine.propnet.build.aspif import many_rules
+from ggp.machine.propnet.build.ground_rules.aspif import many_rules
 from ggp.machine.propnet.circuit import FALSE, Circuit
 from ggp.machine.propnet.optimise.assembling import assemble
 from ggp.machine.propnet.optimise.constants import reached_at_once

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from ggp.gdl.program import Atom, Literal, NormalRule
 from ggp.gdl.terms import Compound, Signature, Symbol, Variable, signature
-from ggp.machine.propnet.build.decompose import GIVEN, names_in
-from ggp.machine.propnet.build.extents import Extents
+from ggp.machine.propnet.build.rewriting.decompose import GIVEN, names_in
+from ggp.machine.propnet.build.rewriting.extents import Extents
 
 FEWEST = 3
 """Values of a variable that is worth leaving out: with two, two rules gain nothing."""

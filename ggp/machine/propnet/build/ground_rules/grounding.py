@@ -22,15 +22,21 @@ from ggp.gdl.terms import signature
 from ggp.gdl.what_grows import what_grows
 from ggp.libraries import demand_library
 from ggp.machine.base import Limits
-from ggp.machine.propnet.build.aspif import AspifReader, Ground
-from ggp.machine.propnet.build.decompose import project_locals
-from ggp.machine.propnet.build.extents import Extents, table_of
-from ggp.machine.propnet.build.forecast import Counter, Forecast, Watch, forecast, too_many
-from ggp.machine.propnet.build.ground_program import ALWAYS, GroundProgram, Named
-from ggp.machine.propnet.build.lasting import lasting_fluents
-from ggp.machine.propnet.build.parting import LISTED, in_parts
-from ggp.machine.propnet.build.simplify import NEVER, simplify
-from ggp.machine.propnet.build.splits import (
+from ggp.machine.propnet.build.ground_rules.aspif import AspifReader, Ground
+from ggp.machine.propnet.build.ground_rules.forecast import (
+    Counter,
+    Forecast,
+    Watch,
+    forecast,
+    too_many,
+)
+from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS, GroundProgram, Named
+from ggp.machine.propnet.build.ground_rules.lasting import lasting_fluents
+from ggp.machine.propnet.build.ground_rules.simplify import NEVER, simplify
+from ggp.machine.propnet.build.rewriting.decompose import project_locals
+from ggp.machine.propnet.build.rewriting.extents import Extents, table_of
+from ggp.machine.propnet.build.rewriting.parting import LISTED, in_parts
+from ggp.machine.propnet.build.rewriting.splits import (
     MOST_FACTS,
     Count,
     Split,
@@ -38,8 +44,8 @@ from ggp.machine.propnet.build.splits import (
     asked_for,
     whole_rules,
 )
-from ggp.machine.propnet.build.splits import split as split_rules
-from ggp.machine.propnet.build.translate import Translation, translate
+from ggp.machine.propnet.build.rewriting.splits import split as split_rules
+from ggp.machine.propnet.build.rewriting.translate import Translation, translate
 
 try:
     import clingo

@@ -13,14 +13,14 @@ from ggp.gdl.dependencies import static_relations
 from ggp.gdl.program import GOAL, NormalRule, Program
 from ggp.gdl.terms import Signature, signature
 from ggp.gdl.unchanging import always_true, unchanging, with_unchanging
-from ggp.machine.propnet.build.alternatives import with_alternatives
-from ggp.machine.propnet.build.decompose import cost, decompose, project_locals
-from ggp.machine.propnet.build.demand import restricted
-from ggp.machine.propnet.build.differences import with_differences
-from ggp.machine.propnet.build.extents import Extents, Table
-from ggp.machine.propnet.build.narrowing import narrowed
-from ggp.machine.propnet.build.sizes import Sizes
-from ggp.machine.propnet.build.translate import RANKED, with_ranks
+from ggp.machine.propnet.build.rewriting.alternatives import with_alternatives
+from ggp.machine.propnet.build.rewriting.decompose import cost, decompose, project_locals
+from ggp.machine.propnet.build.rewriting.demand import restricted
+from ggp.machine.propnet.build.rewriting.differences import with_differences
+from ggp.machine.propnet.build.rewriting.extents import Extents, Table
+from ggp.machine.propnet.build.rewriting.narrowing import narrowed
+from ggp.machine.propnet.build.rewriting.sizes import Sizes
+from ggp.machine.propnet.build.rewriting.translate import RANKED, with_ranks
 
 LARGE = 3_000_000.0
 """Where ground rules are expected to cost more, they are made only for what is asked for."""

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ggp.errors import ReasonerLimitError
-from ggp.machine.propnet.build.translate import Translation
+from ggp.machine.propnet.build.rewriting.translate import Translation
 
 if TYPE_CHECKING:
     from clingo import Control, SymbolicAtom

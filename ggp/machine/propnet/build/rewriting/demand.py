@@ -30,9 +30,9 @@ from dataclasses import dataclass
 
 from ggp.gdl.program import DOES, KEYWORD_ARITY, LEGAL, NEXT, TRUE, Atom, Literal, NormalRule
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
-from ggp.machine.propnet.build.decompose import GIVEN
-from ggp.machine.propnet.build.extents import MAX_DOMAIN, Extents
-from ggp.machine.propnet.build.translate import RANKED
+from ggp.machine.propnet.build.rewriting.decompose import GIVEN
+from ggp.machine.propnet.build.rewriting.extents import MAX_DOMAIN, Extents
+from ggp.machine.propnet.build.rewriting.translate import RANKED
 
 ASKED, MAY = "asked;", "may;"
 """Begin the names of the relations of what is asked for, and of what may hold: facts, all of them.

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import MachineError
-from ggp.machine.propnet.build.ground_program import ALWAYS
-from ggp.machine.propnet.build.rule_lines import HEADS, NOT_A_RULE, WEIGHTS, read_rules
-from ggp.machine.propnet.build.simplify import Atoms, GroundRules
+from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS
+from ggp.machine.propnet.build.ground_rules.rule_lines import HEADS, NOT_A_RULE, WEIGHTS, read_rules
+from ggp.machine.propnet.build.ground_rules.simplify import Atoms, GroundRules
 
 CHUNK = 1 << 20
 """Bytes of lines that are dealt with at once."""
