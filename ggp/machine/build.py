@@ -320,7 +320,7 @@ class _Beside:
 
     def _relational(self, go_on: Callable[[], None]) -> Machine:
         demand_compiler()
-        from ggp.machine.relational.playout_kernels import KERNELS
+        from ggp.machine.relational.kernels.playout_kernels import KERNELS
 
         if not all(kernel.is_cached for kernel in KERNELS):
             raise MachineError("machine code for it is not in the cache")

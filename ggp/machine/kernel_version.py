@@ -26,7 +26,7 @@ FILES = (
     "propnet/build/ground_rules/rule_lines",
     "propnet/optimise/kernels",
     *(
-        f"relational/{name}"
+        f"relational/kernels/{name}"
         for name in (
             *("call_kernels", "evaluation", "play_kernels", "playout_kernels"),
             *("records", "row_kernels", "term_kernels"),

@@ -38,15 +38,15 @@ from ggp.machine.jit import load_at_once
 from ggp.machine.joint_percepts import JointMovesTold, JointPercepts
 from ggp.machine.percept_table import PerceptTable
 from ggp.machine.relational.game import RelationalGame
-from ggp.machine.relational.play_kernels import (
+from ggp.machine.relational.kernels.play_kernels import (
     GOAL_ROOT,
     IS_LEGAL_ROOT,
     LEGAL_ROOT,
     TERMINAL_ROOT,
 )
-from ggp.machine.relational.questions import State
-from ggp.machine.relational.records import ENOUGH, FULL_TERMS, I32, SHOWN
-from ggp.machine.relational.room import UNBOUNDED
+from ggp.machine.relational.kernels.questions import State
+from ggp.machine.relational.kernels.records import ENOUGH, FULL_TERMS, I32, SHOWN
+from ggp.machine.relational.kernels.room import UNBOUNDED
 from ggp.machine.relational.states import RelationalStates, lists_of
 from ggp.machine.threads import made_once
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from ggp.machine.base import IntArray
 from ggp.machine.relational.game import RelationalGame
-from ggp.machine.relational.questions import State
-from ggp.machine.relational.records import I32
+from ggp.machine.relational.kernels.questions import State
+from ggp.machine.relational.kernels.records import I32
 
 
 class RelationalStates:

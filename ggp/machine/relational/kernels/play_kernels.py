@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ggp.machine.jit import by_reference, inlined, kernel
-from ggp.machine.relational.call_kernels import entry_for
-from ggp.machine.relational.evaluation import solve
-from ggp.machine.relational.records import (
+from ggp.machine.relational.kernels.call_kernels import entry_for
+from ggp.machine.relational.kernels.evaluation import solve
+from ggp.machine.relational.kernels.records import (
     ANSWER_SIZE,
     DONE,
     FIRST_ANSWER,
@@ -29,8 +29,8 @@ from ggp.machine.relational.records import (
     TOO_LARGE_ANSWER,
     Memory,
 )
-from ggp.machine.relational.row_kernels import add_move, load
-from ggp.machine.relational.term_kernels import collect_if_many, show, sort_by_key
+from ggp.machine.relational.kernels.row_kernels import add_move, load
+from ggp.machine.relational.kernels.term_kernels import collect_if_many, show, sort_by_key
 
 TERMINAL_ROOT, LEGAL_ROOT, NEXT_ROOT, GOAL_ROOT, SEES_ROOT, IS_LEGAL_ROOT = range(6)
 """Procedures that are asked for from outside, in this order."""

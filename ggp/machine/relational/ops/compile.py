@@ -22,9 +22,7 @@ from typing import NamedTuple
 from ggp.errors import MachineError
 from ggp.gdl.program import Atom, Literal, NormalRule
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
-from ggp.machine.relational.order import Orders, Pattern, RuleOf, Statistics, names_in
-from ggp.machine.relational.places import Kind, Place, located
-from ggp.machine.relational.records import (
+from ggp.machine.relational.kernels.records import (
     ANSWER,
     BUILD,
     COMPARE,
@@ -39,8 +37,10 @@ from ggp.machine.relational.records import (
     TAKE_APART,
     WRITE,
 )
-from ggp.machine.relational.rules import Rules, arguments
-from ggp.machine.relational.terms import TermTable
+from ggp.machine.relational.ops.order import Orders, Pattern, RuleOf, Statistics, names_in
+from ggp.machine.relational.ops.places import Kind, Place, located
+from ggp.machine.relational.ops.rules import Rules, arguments
+from ggp.machine.relational.ops.terms import TermTable
 
 MOST_OPS = 400_000
 """Rules that become more are left to Prolog."""

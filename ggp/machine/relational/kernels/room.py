@@ -9,7 +9,7 @@ import numpy as np
 
 from ggp.errors import ReasonerLimitError
 from ggp.machine.base import Limits
-from ggp.machine.relational.records import (
+from ggp.machine.relational.kernels.records import (
     ANSWER_SIZE,
     BASE,
     COLLECT_AT,
@@ -33,7 +33,7 @@ from ggp.machine.relational.records import (
     Stack,
     Terms,
 )
-from ggp.machine.relational.term_kernels import place_terms
+from ggp.machine.relational.kernels.term_kernels import place_terms
 
 STEPS_AN_INFERENCE = 5
 """Steps of the interpreter that may be made for one inference of Prolog: it takes more of them, and

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.machine.jit import inlined, kernel
-from ggp.machine.relational.records import (
+from ggp.machine.relational.kernels.records import (
     ANSWERS,
     CELLS,
     DONE,
@@ -25,7 +25,7 @@ from ggp.machine.relational.records import (
     Memory,
     Rows,
 )
-from ggp.machine.relational.term_kernels import mix
+from ggp.machine.relational.kernels.term_kernels import mix
 
 _LAST_EPOCH = 2**31 - 2
 

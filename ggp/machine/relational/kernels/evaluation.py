@@ -11,7 +11,7 @@ and Sato 2003, "Efficient fixpoint computation in linear tabling").
 from __future__ import annotations
 
 from ggp.machine.jit import inlined
-from ggp.machine.relational.call_kernels import (
+from ggp.machine.relational.kernels.call_kernels import (
     AGAIN,
     add_answer,
     close_frame,
@@ -21,7 +21,7 @@ from ggp.machine.relational.call_kernels import (
     open_frame,
     rely_on,
 )
-from ggp.machine.relational.records import (
+from ggp.machine.relational.kernels.records import (
     ANSWER,
     ANSWERS_FOUND,
     ASKED,
@@ -75,8 +75,8 @@ from ggp.machine.relational.records import (
     Memory,
     Rows,
 )
-from ggp.machine.relational.row_kernels import first_link, value
-from ggp.machine.relational.term_kernels import term_of
+from ggp.machine.relational.kernels.row_kernels import first_link, value
+from ggp.machine.relational.kernels.term_kernels import term_of
 
 _FORWARD, _NEXT_VALUE, _RETURN, _NEXT_RULE = range(4)
 """What to do: the op at `pc` for the first time, its next value, go on after a call, the next rule

@@ -17,24 +17,24 @@ import numpy as np
 
 from ggp.errors import ReasonerLimitError
 from ggp.machine.base import FloatArray
-from ggp.machine.relational.assemble import put_into
-from ggp.machine.relational.compile import Compiled
-from ggp.machine.relational.negation import recurring
-from ggp.machine.relational.order import Pattern, RuleOf, Statistics
-from ggp.machine.relational.places import Kind, Place
-from ggp.machine.relational.play_kernels import LEGAL_ROOT, TERMINAL_ROOT
-from ggp.machine.relational.playout_kernels import LANE
-from ggp.machine.relational.questions import Questions, State
-from ggp.machine.relational.records import (
+from ggp.machine.relational.kernels.play_kernels import LEGAL_ROOT, TERMINAL_ROOT
+from ggp.machine.relational.kernels.playout_kernels import LANE
+from ggp.machine.relational.kernels.questions import Questions, State
+from ggp.machine.relational.kernels.records import (
     ANSWERS_FOUND,
     COUNTING,
     EVALUATED,
     STEPS,
     STEPS_TAKEN,
 )
-from ggp.machine.relational.room import Room
-from ggp.machine.relational.rules import Rules
-from ggp.machine.relational.terms import TermTable
+from ggp.machine.relational.kernels.room import Room
+from ggp.machine.relational.ops.assemble import put_into
+from ggp.machine.relational.ops.compile import Compiled
+from ggp.machine.relational.ops.negation import recurring
+from ggp.machine.relational.ops.order import Pattern, RuleOf, Statistics
+from ggp.machine.relational.ops.places import Kind, Place
+from ggp.machine.relational.ops.rules import Rules
+from ggp.machine.relational.ops.terms import TermTable
 
 MOST_STATES = 24
 """States of random matches that are counted."""

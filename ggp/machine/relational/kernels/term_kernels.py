@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.machine.jit import inlined, kernel
-from ggp.machine.relational.records import (
+from ggp.machine.relational.kernels.records import (
     ARGUMENTS,
     BASE,
     COLLECT_AT,

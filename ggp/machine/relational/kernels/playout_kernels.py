@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ggp.machine.jit import by_reference, inlined, kernel
-from ggp.machine.relational.play_kernels import (
+from ggp.machine.relational.kernels.play_kernels import (
     GOAL_ROOT,
     LEGAL_ROOT,
     NEXT_ROOT,
@@ -21,7 +21,7 @@ from ggp.machine.relational.play_kernels import (
     holds,
     tell,
 )
-from ggp.machine.relational.records import (
+from ggp.machine.relational.kernels.records import (
     ANSWER_SIZE,
     DONE,
     FIRST_ANSWER,
@@ -36,8 +36,8 @@ from ggp.machine.relational.records import (
     TOO_LARGE_ANSWER,
     Memory,
 )
-from ggp.machine.relational.row_kernels import add_move, load
-from ggp.machine.relational.term_kernels import collect_if_many
+from ggp.machine.relational.kernels.row_kernels import add_move, load
+from ggp.machine.relational.kernels.term_kernels import collect_if_many
 
 # Entries of `Match.progress`.
 LANE, TURN, FLUENTS, RANDOM_STATE, IS_ON = range(5)

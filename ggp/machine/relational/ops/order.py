@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ggp.gdl.program import Literal, NormalRule, local_variables
 from ggp.gdl.terms import Signature, Term, signature, variables
 from ggp.machine.arrays import first_seen
-from ggp.machine.relational.places import Kind, Located, Place, located
-from ggp.machine.relational.rules import Rules, arguments
+from ggp.machine.relational.ops.places import Kind, Located, Place, located
+from ggp.machine.relational.ops.rules import Rules, arguments
 
 
 class Pattern(NamedTuple):

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from ggp.machine.arrays import offsets_of
 from ggp.machine.base import IntArray
-from ggp.machine.relational.play_kernels import Batch, advance, answer
-from ggp.machine.relational.playout_kernels import LANE, Match, play_out
-from ggp.machine.relational.records import DONE, FULL_STATE, I32, OUT, PAUSED
-from ggp.machine.relational.room import Room
+from ggp.machine.relational.kernels.play_kernels import Batch, advance, answer
+from ggp.machine.relational.kernels.playout_kernels import LANE, Match, play_out
+from ggp.machine.relational.kernels.records import DONE, FULL_STATE, I32, OUT, PAUSED
+from ggp.machine.relational.kernels.room import Room
 
 SLICE = 3_000_000
 """Steps after which a kernel comes back, to look at a clock or be interrupted: some hundredths of a

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ggp.gdl.program import DOES, TRUE, Atom
 from ggp.gdl.terms import Signature, Term, Variable, signature
-from ggp.machine.relational.rules import Rules, arguments
+from ggp.machine.relational.ops.rules import Rules, arguments
 
 
 class Kind(Enum):

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ggp.machine.relational.compile import Compiled
-from ggp.machine.relational.order import Pattern
-from ggp.machine.relational.places import Kind
-from ggp.machine.relational.records import I32, Code, Rows
-from ggp.machine.relational.room import Room, rows_for
-from ggp.machine.relational.row_kernels import add_facts
+from ggp.machine.relational.kernels.records import I32, Code, Rows
+from ggp.machine.relational.kernels.room import Room, rows_for
+from ggp.machine.relational.kernels.row_kernels import add_facts
+from ggp.machine.relational.ops.compile import Compiled
+from ggp.machine.relational.ops.order import Pattern
+from ggp.machine.relational.ops.places import Kind
 
 
 def put_into(room: Room, compiled: Compiled, unremembered: frozenset[Pattern]) -> None:

@@ -29,7 +29,7 @@ from ggp.gdl.program import (
     local_variables,
 )
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature, variables
-from ggp.machine.relational.terms import TermTable
+from ggp.machine.relational.ops.terms import TermTable
 
 Facts = NDArray[np.int32]
 """`[N, K]` rows of terms."""

@@ -10,15 +10,15 @@ from ggp.errors import ReasonerLimitError
 from ggp.gdl.dependencies import relation_components
 from ggp.gdl.program import INIT
 from ggp.gdl.terms import Signature
-from ggp.machine.relational.assemble import put_into
-from ggp.machine.relational.compile import Compiled
-from ggp.machine.relational.negation import recurring
-from ggp.machine.relational.order import Pattern, Statistics
-from ggp.machine.relational.play_kernels import find_all
-from ggp.machine.relational.records import DONE, ENOUGH, FULL_OUT, OUT, STEPS
-from ggp.machine.relational.room import UNBOUNDED, Room
-from ggp.machine.relational.rules import Rules
-from ggp.machine.relational.terms import TermTable
+from ggp.machine.relational.kernels.play_kernels import find_all
+from ggp.machine.relational.kernels.records import DONE, ENOUGH, FULL_OUT, OUT, STEPS
+from ggp.machine.relational.kernels.room import UNBOUNDED, Room
+from ggp.machine.relational.ops.assemble import put_into
+from ggp.machine.relational.ops.compile import Compiled
+from ggp.machine.relational.ops.negation import recurring
+from ggp.machine.relational.ops.order import Pattern, Statistics
+from ggp.machine.relational.ops.rules import Rules
+from ggp.machine.relational.ops.terms import TermTable
 
 MOST_FACTS = 100_000
 """Facts of one relation."""

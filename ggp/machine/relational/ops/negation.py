@@ -8,8 +8,8 @@ would be asked before its answers are known.
 from __future__ import annotations
 
 from ggp.gdl.dependencies import may_unify, strong_components
-from ggp.machine.relational.compile import Compiled, UnsupportedRulesError
-from ggp.machine.relational.order import Pattern
+from ggp.machine.relational.ops.compile import Compiled, UnsupportedRulesError
+from ggp.machine.relational.ops.order import Pattern
 
 
 def recurring(compiled: Compiled) -> frozenset[Pattern]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ggp.machine.jit import inlined
-from ggp.machine.relational.records import (
+from ggp.machine.relational.kernels.records import (
     ANSWERS,
     COMPLETE,
     COUNTING,
@@ -43,8 +43,8 @@ from ggp.machine.relational.records import (
     WIDEST,
     Memory,
 )
-from ggp.machine.relational.row_kernels import value
-from ggp.machine.relational.term_kernels import mix
+from ggp.machine.relational.kernels.row_kernels import value
+from ggp.machine.relational.kernels.term_kernels import mix
 
 
 @inlined

@@ -6,9 +6,9 @@ import numpy as np
 
 from ggp.errors import ReasonerLimitError
 from ggp.gdl.terms import Compound, Signature, Symbol, Term, Variable, signature
-from ggp.machine.relational.records import FULL_TERMS, I32
-from ggp.machine.relational.room import Room
-from ggp.machine.relational.term_kernels import make_term, name_term
+from ggp.machine.relational.kernels.records import FULL_TERMS, I32
+from ggp.machine.relational.kernels.room import Room
+from ggp.machine.relational.kernels.term_kernels import make_term, name_term
 
 
 class TermTable:
