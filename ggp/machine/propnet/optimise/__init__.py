@@ -12,17 +12,17 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ggp.machine.propnet.circuit import Circuit
-from ggp.machine.propnet.optimise.complements import complement
-from ggp.machine.propnet.optimise.constants import fold_constants
-from ggp.machine.propnet.optimise.extraction import extract
-from ggp.machine.propnet.optimise.factoring import factor
-from ggp.machine.propnet.optimise.flattening import flatten
-from ggp.machine.propnet.optimise.implications import drop_implied
-from ggp.machine.propnet.optimise.invariants import use_invariants
 from ggp.machine.propnet.optimise.knowledge import Knowledge
+from ggp.machine.propnet.optimise.passes.complements import complement
+from ggp.machine.propnet.optimise.passes.constants import fold_constants
+from ggp.machine.propnet.optimise.passes.extraction import extract
+from ggp.machine.propnet.optimise.passes.factoring import factor
+from ggp.machine.propnet.optimise.passes.flattening import flatten
+from ggp.machine.propnet.optimise.passes.implications import drop_implied
+from ggp.machine.propnet.optimise.passes.invariants import use_invariants
+from ggp.machine.propnet.optimise.passes.resubstitution import resubstitute
+from ggp.machine.propnet.optimise.passes.sweeping import sweep
 from ggp.machine.propnet.optimise.patience import NEVER, TookTooLong, Until, patience
-from ggp.machine.propnet.optimise.resubstitution import resubstitute
-from ggp.machine.propnet.optimise.sweeping import sweep
 from ggp.machine.propnet.optimise.work import Work
 from ggp.machine.propnet.reports import PassReport
 

@@ -19,8 +19,8 @@ import numpy as np
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise.draft import Draft
-from ggp.machine.propnet.optimise.evidence import Evidence
 from ggp.machine.propnet.optimise.knowledge import Knowledge
+from ggp.machine.propnet.optimise.proofs.evidence import Evidence
 from ggp.machine.propnet.optimise.work import Work
 
 MAX_GATES = 8_000

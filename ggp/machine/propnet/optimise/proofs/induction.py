@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ggp.machine.propnet.circuit import TRUE, Circuit
-from ggp.machine.propnet.optimise.guesses import Guess
 from ggp.machine.propnet.optimise.knowledge import moves_of_roles
-from ggp.machine.propnet.optimise.solver import Additions, Example, Limit, Solver
+from ggp.machine.propnet.optimise.proofs.guesses import Guess
+from ggp.machine.propnet.optimise.proofs.solver import Additions, Example, Limit, Solver
 from ggp.machine.propnet.optimise.work import Work
 from ggp.machine.propnet.parts import parts_of
 

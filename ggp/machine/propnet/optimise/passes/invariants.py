@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise.draft import Draft
-from ggp.machine.propnet.optimise.guesses import (
+from ggp.machine.propnet.optimise.knowledge import Group, Knowledge, Pair
+from ggp.machine.propnet.optimise.proofs.guesses import (
     Guess,
     equal_fluents,
     equality,
@@ -14,9 +15,8 @@ from ggp.machine.propnet.optimise.guesses import (
     never_together,
     strongest,
 )
-from ggp.machine.propnet.optimise.induction import prove
-from ggp.machine.propnet.optimise.knowledge import Group, Knowledge, Pair
-from ggp.machine.propnet.optimise.sampling import sample
+from ggp.machine.propnet.optimise.proofs.induction import prove
+from ggp.machine.propnet.optimise.proofs.sampling import sample
 
 NUM_WORDS = 4
 """Random matches to guess from, 64 a word."""

@@ -6,10 +6,10 @@ import numpy as np
 
 from ggp.machine.propnet.circuit import FALSE, Circuit
 from ggp.machine.propnet.optimise.draft import Draft
-from ggp.machine.propnet.optimise.induction import assume_legal_moves
 from ggp.machine.propnet.optimise.knowledge import Knowledge
-from ggp.machine.propnet.optimise.sampling import Words, moves_matter, sample
-from ggp.machine.propnet.optimise.solver import Example, Limit, Solver
+from ggp.machine.propnet.optimise.proofs.induction import assume_legal_moves
+from ggp.machine.propnet.optimise.proofs.sampling import Words, moves_matter, sample
+from ggp.machine.propnet.optimise.proofs.solver import Example, Limit, Solver
 
 NUM_WORDS = 8
 MAX_WORDS = 960

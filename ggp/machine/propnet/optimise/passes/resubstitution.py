@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.optimise.draft import GATE_COST, Draft
-from ggp.machine.propnet.optimise.evidence import Evidence
 from ggp.machine.propnet.optimise.knowledge import Knowledge
-from ggp.machine.propnet.optimise.sampling import Words, net_levels
+from ggp.machine.propnet.optimise.proofs.evidence import Evidence
+from ggp.machine.propnet.optimise.proofs.sampling import Words, net_levels
 from ggp.machine.propnet.optimise.work import Work
 
 MAX_GATES = 4_000
