@@ -30,16 +30,16 @@ from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import RemoteConditions
 from match_runner.table.clerk import Shown, check_match, read_rules, replay, replay_file, standings
 from match_runner.table.events import EventLog
-from match_runner.table.frames import Json
-from match_runner.table.guard import Names
 from match_runner.table.held_match import ALL, HeldMatch
-from match_runner.table.link import Exchange, Message
 from match_runner.table.match_folder import MatchFolder, Setup
-from match_runner.table.mind import MindTask, look_into
 from match_runner.table.offers import Offers
 from match_runner.table.requests import MatchRequest
-from match_runner.table.seating import HUMAN, TableTask, play_at_table
+from match_runner.table.seats.frames import Json
+from match_runner.table.seats.link import Exchange, Message
+from match_runner.table.seats.mind import MindTask, look_into
+from match_runner.table.seats.seating import HUMAN, TableTask, play_at_table
 from match_runner.table.shelf import Shelf
+from match_runner.table.web.guard import Names
 from match_runner.workers.executor import LocalPool, WorkerFailedError
 
 MOST_WITH_PEOPLE = 16

@@ -2,6 +2,4 @@
 
 In come a `Circuit` and what is known of it (`Knowledge`), out goes a `Circuit`. Begin with
 `constants`, then in any order; `PASSES` in `ggp.machine.propnet.optimise` says when each is run.
-Their names are those of the things they do: `complements`, `extraction`, `factoring`, `flattening`,
-`implications`, `invariants`, `resubstitution`, `sweeping`.
 """

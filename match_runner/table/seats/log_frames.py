@@ -21,9 +21,9 @@ from ggp.search.anytime import Deadline
 from ggp.search.moves import is_legal
 from ggp.server.workers.lines import decision_json
 from match_runner.series.match_task import machines_of
-from match_runner.table.frames import Artist, Json
-from match_runner.table.knowledge import Knowledge
-from match_runner.table.server_log import LoggedMatch, Sent
+from match_runner.table.seats.frames import Artist, Json
+from match_runner.table.seats.knowledge import Knowledge
+from match_runner.table.seats.server_log import LoggedMatch, Sent
 
 FOLLOWING_S = 20.0
 """What finding out what a role knew may take, of all turns."""

@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse
 
 from ggp.gdl.source import printable
 from ggp.server.settings import ServerLimits
-from match_runner.table.door import Door, Refusal, Scope, refusal
+from match_runner.table.web.door import Door, Refusal, Scope, refusal
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]

@@ -38,11 +38,8 @@ from ggp.gdl.games import list_games
 from ggp.players import describe_player
 from ggp.players.spec import PLAYERS
 from match_runner.table.clerk import Shown
-from match_runner.table.door import Door
-from match_runner.table.guard import Guard
 from match_runner.table.hall import LOBBY, NOBODY, Hall
 from match_runner.table.held_match import ALL, HeldMatch, seat_of
-from match_runner.table.mind import MindTask
 from match_runner.table.requests import (
     MOST_TEXT,
     fields_of,
@@ -52,6 +49,9 @@ from match_runner.table.requests import (
     read_player,
     rules_text,
 )
+from match_runner.table.seats.mind import MindTask
+from match_runner.table.web.door import Door
+from match_runner.table.web.guard import Guard
 
 STATIC = Path(__file__).parent / "static"
 

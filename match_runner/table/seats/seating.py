@@ -28,9 +28,9 @@ from match_runner.match.referee import Conditions, play_match
 from match_runner.match.seats import HUMAN as HUMAN
 from match_runner.match.seats import Seat, set_up
 from match_runner.series.match_task import machines_of, order_of, rehearse
-from match_runner.table.frames import Artist, Json
-from match_runner.table.knowledge import Knowledge
-from match_runner.table.link import LinkBrokenError, Message, WorkerLink
+from match_runner.table.seats.frames import Artist, Json
+from match_runner.table.seats.knowledge import Knowledge
+from match_runner.table.seats.link import LinkBrokenError, Message, WorkerLink
 
 REPORT_EVERY_S = 0.1
 """How often the thoughts of a player are told: nobody reads faster."""

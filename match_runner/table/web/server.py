@@ -10,9 +10,9 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from match_runner.table.app import make_app
-from match_runner.table.guard import Guard
 from match_runner.table.hall import Hall
+from match_runner.table.web.app import make_app
+from match_runner.table.web.guard import Guard
 
 CLOSE_S = 1
 """What answers that are being sent may take when the server ends."""

@@ -23,9 +23,9 @@ from ggp.players.player import KnownTurn
 from ggp.search.anytime import Deadline
 from ggp.server.workers.lines import decision_json
 from match_runner.series.match_task import machines_of
-from match_runner.table.frames import Artist, Json
-from match_runner.table.lines import LINES, lines_of_play
-from match_runner.table.link import WorkerLink
+from match_runner.table.seats.frames import Artist, Json
+from match_runner.table.seats.lines import LINES, lines_of_play
+from match_runner.table.seats.link import WorkerLink
 
 HYPERPLAY2 = "hyperplay2"
 
