@@ -14,7 +14,7 @@ from benchmarks.speed import Game, path_of
 from ggp.cli.bench import measure
 from ggp.gdl.normalize import load
 from ggp.machine import build_machine
-from ggp.machine.jit import kernel
+from ggp.machine.compiling.jit import kernel
 from ggp.machine.propnet.play.kernels.block_kernels import run_tape
 from ggp.machine.propnet.play.kernels.block_playouts import move_lanes, play
 from ggp.machine.propnet.play.kernels.blocks import Block, PlayoutPlan, Queue, begin, new_block

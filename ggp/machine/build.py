@@ -20,7 +20,7 @@ from ggp.gdl.program import Program
 from ggp.gdl.telling import told_by
 from ggp.gdl.what_grows import told_growth
 from ggp.machine.base import PATIENCE, WAITING, Limits, Machine
-from ggp.machine.jit import demand_compiler
+from ggp.machine.compiling.jit import demand_compiler
 from ggp.machine.spiel.games import PREFIX, SpielProgram
 
 if TYPE_CHECKING:

@@ -33,10 +33,10 @@ from ggp.machine.base import (
     Stepped,
     even_chance,
 )
+from ggp.machine.compiling.jit import load_at_once
 from ggp.machine.goal_values import GoalValues
-from ggp.machine.jit import load_at_once
-from ggp.machine.joint_percepts import JointMovesTold, JointPercepts
-from ggp.machine.percept_table import PerceptTable
+from ggp.machine.percepts.joint_percepts import JointMovesTold, JointPercepts
+from ggp.machine.percepts.percept_table import PerceptTable
 from ggp.machine.relational.game import RelationalGame
 from ggp.machine.relational.kernels.play_kernels import (
     GOAL_ROOT,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.base import FloatArray
-from ggp.machine.jit import by_reference, inlined, kernel
+from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.propnet.play.kernels.vectors import lowest_one
 
 I32 = NDArray[np.int32]

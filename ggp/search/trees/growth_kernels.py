@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ggp.machine.base import BoolArray, FloatArray, IntArray
-from ggp.machine.jit import inlined, kernel
+from ggp.machine.compiling.jit import inlined, kernel
 from ggp.search.trees.tree_tables import (
     ACTIONS,
     CHANCE,

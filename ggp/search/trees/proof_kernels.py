@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ggp.machine.jit import inlined, kernel
+from ggp.machine.compiling.jit import inlined, kernel
 from ggp.search.trees.tree_tables import CHANCE, NO_NODE, OVER, UPPER, Nodes, Wave, Worlds
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.base import BoolArray, FloatArray, IntArray
-from ggp.machine.jit import inlined, kernel
+from ggp.machine.compiling.jit import inlined, kernel
 from ggp.search.trees.tree_tables import I32, RECORDS, Nodes, Wave
 
 

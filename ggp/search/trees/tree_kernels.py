@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.base import BoolArray, FloatArray
-from ggp.machine.jit import inlined, kernel
+from ggp.machine.compiling.jit import inlined, kernel
 from ggp.search.trees.regret_kernels import match_regrets, uniform
 from ggp.search.trees.tree_tables import (
     CHANCE,

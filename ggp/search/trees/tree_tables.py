@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.base import FloatArray, IntArray
-from ggp.machine.jit import by_reference
+from ggp.machine.compiling.jit import by_reference
 
 I32 = NDArray[np.int32]
 

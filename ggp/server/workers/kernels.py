@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import ggp.machine
 from ggp import children
 from ggp.errors import BackendUnavailableError
-from ggp.machine.kernel_version import kernels_version
+from ggp.machine.compiling.kernel_version import kernels_version
 from ggp.machine.propnet.build.cache import user_cache
 from ggp.protocol.turns import History, PathTurn
 from ggp.server.workers.orders import Setup, Think
@@ -133,7 +133,7 @@ def compile_all(player: str, backend: str) -> None:
             )
             match.build(setup)
             with suppress(BackendUnavailableError):  # as in workers, no kernel is spared
-                import_module("ggp.machine.jit").prepare()
+                import_module("ggp.machine.compiling.jit").prepare()
             for history in ((), (turn,)):
                 _think_until_all_is_loaded(match, history)
         if backend != "prolog":
@@ -146,7 +146,7 @@ def compile_all(player: str, backend: str) -> None:
 
 def _think_until_all_is_loaded(match: WorkerMatch, history: History) -> None:
     """A clock ends while something is compiled; what comes after that needs another."""
-    jit = import_module("ggp.machine.jit")
+    jit = import_module("ggp.machine.compiling.jit")
     for number in range(_MOST_TRIES):
         before = jit.num_loaded()
         order = Think(number, 0, history, time.monotonic() + _THINK_S)
@@ -157,7 +157,7 @@ def _think_until_all_is_loaded(match: WorkerMatch, history: History) -> None:
 
 
 def _cached() -> tuple[Path, ...]:
-    jit = sys.modules.get("ggp.machine.jit")
+    jit = sys.modules.get("ggp.machine.compiling.jit")
     return () if jit is None else tuple(jit.cache_files())
 
 

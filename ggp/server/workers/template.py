@@ -113,7 +113,7 @@ def _load_machine() -> bool:
 
 
 def _load_kernels() -> bool:
-    jit = import_module("ggp.machine.jit")
+    jit = import_module("ggp.machine.compiling.jit")
     with contextlib.suppress(BackendUnavailableError):
         jit.prepare()
         jit.load_cached()

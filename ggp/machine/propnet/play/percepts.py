@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.base import BoolArray, IntArray
-from ggp.machine.percept_table import PerceptTable
+from ggp.machine.percepts.percept_table import PerceptTable
 from ggp.machine.rows import RowTable
 
 Rows = NDArray[np.uint64]

@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 import numpy as np
 
 from ggp.machine.base import BoolArray
-from ggp.machine.percept_table import PerceptTable
+from ggp.machine.percepts.percept_table import PerceptTable
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.play.kernels.packed import (
     Packed,

@@ -30,11 +30,11 @@ from ggp.machine.base import (
     Stepped,
     even_chance,
 )
+from ggp.machine.compiling.jit import load_at_once
 from ggp.machine.freed_memory import keep_freed_memory
 from ggp.machine.goal_values import GoalValues
-from ggp.machine.jit import load_at_once
-from ggp.machine.joint_percepts import JointMovesTold, joint_percepts
-from ggp.machine.percept_table import PerceptTable
+from ggp.machine.percepts.joint_percepts import JointMovesTold, joint_percepts
+from ggp.machine.percepts.percept_table import PerceptTable
 from ggp.machine.propnet.circuit import Circuit
 from ggp.machine.propnet.parts import parts_of
 from ggp.machine.propnet.play.clues import MOST_CLUES, Clues

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ggp.machine.jit import inlined
+from ggp.machine.compiling.jit import inlined
 from ggp.machine.relational.kernels.records import (
     ANSWERS,
     COMPLETE,

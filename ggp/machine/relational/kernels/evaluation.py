@@ -10,7 +10,7 @@ and Sato 2003, "Efficient fixpoint computation in linear tabling").
 
 from __future__ import annotations
 
-from ggp.machine.jit import inlined
+from ggp.machine.compiling.jit import inlined
 from ggp.machine.relational.kernels.call_kernels import (
     AGAIN,
     add_answer,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ggp.machine.jit import by_reference, inlined, kernel
+from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.relational.kernels.call_kernels import entry_for
 from ggp.machine.relational.kernels.evaluation import solve
 from ggp.machine.relational.kernels.records import (

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.machine.jit import by_reference, inlined, kernel
+from ggp.machine.compiling.jit import by_reference, inlined, kernel
 from ggp.machine.relational.kernels.play_kernels import (
     GOAL_ROOT,
     LEGAL_ROOT,

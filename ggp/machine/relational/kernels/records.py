@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.jit import by_reference
+from ggp.machine.compiling.jit import by_reference
 
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.jit import kernel
+from ggp.machine.compiling.jit import kernel
 
 Bytes = NDArray[np.uint8]
 I32 = NDArray[np.int32]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ggp.machine.jit import inlined, kernel
+from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.propnet.play.kernels.tapes import I32, TURNED, U64, WHOLE, Query, Tape, Wires
 from ggp.machine.propnet.play.kernels.vectors import (
     band,

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.jit import by_reference, inlined
+from ggp.machine.compiling.jit import by_reference, inlined
 from ggp.machine.propnet.play.kernels.choice import MAX_PLANES, Groups, seed_words
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Tape, Wires
 from ggp.machine.propnet.play.kernels.vectors import (

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.jit import inlined
+from ggp.machine.compiling.jit import inlined
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
 from ggp.machine.propnet.play.kernels.vectors import (
     band,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ggp.machine.jit import inlined
+from ggp.machine.compiling.jit import inlined
 from ggp.machine.propnet.play.kernels.block_kernels import run_tape
 from ggp.machine.propnet.play.kernels.blocks import Block, PlayoutPlan
 from ggp.machine.propnet.play.kernels.choice import (

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.base import UNKNOWN
-from ggp.machine.jit import inlined, kernel
+from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.propnet.play.kernels.block_kernels import run_tape, transpose
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Tape, Wires
 from ggp.machine.propnet.play.kernels.vectors import lowest_one, out_of_line, words_of

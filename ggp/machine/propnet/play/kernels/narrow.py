@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.jit import inlined, kernel
+from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Query, Tape
 from ggp.machine.propnet.play.kernels.vectors import item, lowest_one, out_of_line
 

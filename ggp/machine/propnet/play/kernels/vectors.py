@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.jit import inlined, operations_in
+from ggp.machine.compiling.jit import inlined, operations_in
 
 WIDTH = (0, 0)
 """16 words: 1,024 lanes side by side. Twice as many are up to a sixth faster in long runs of

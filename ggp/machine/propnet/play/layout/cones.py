@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.jit import Kernel, kernel
+from ggp.machine.compiling.jit import Kernel, kernel
 from ggp.machine.propnet.circuit import Circuit, Literals
 
 LARGE = 10_000

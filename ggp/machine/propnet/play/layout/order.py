@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.arrays import first_seen, offsets_of, take_segments
-from ggp.machine.jit import inlined, kernel
+from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.propnet.circuit import Circuit, Literals
 from ggp.machine.propnet.play.kernels.tapes import STRAIGHT, TURNED, WHOLE
 from ggp.machine.propnet.play.layout.cones import I64, is_large, suited

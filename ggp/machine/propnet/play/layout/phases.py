@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.machine.arrays import offsets_of
-from ggp.machine.jit import inlined, kernel
+from ggp.machine.compiling.jit import inlined, kernel
 from ggp.machine.propnet.circuit import FALSE, TRUE, Circuit, Literals
 from ggp.machine.propnet.play.layout.cones import I64, suited, touched_by
 from ggp.machine.propnet.play.layout.openings import openings

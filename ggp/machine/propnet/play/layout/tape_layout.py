@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.machine.jit import kernel
+from ggp.machine.compiling.jit import kernel
 from ggp.machine.propnet.circuit import Circuit, Literals
 from ggp.machine.propnet.play.kernels.tapes import I32, WHOLE, Tape, Wires
 from ggp.machine.propnet.play.layout.cones import I64, cone, suited

@@ -21,7 +21,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from ggp.errors import BackendUnavailableError
 from ggp.libraries import demand_library
-from ggp.machine.kernel_version import kernels_version
+from ggp.machine.compiling.kernel_version import kernels_version
 from ggp.notes import NOTE
 
 SPARED_STEPS = 5000
@@ -211,7 +211,7 @@ def load_compiler() -> None:
     with _lock:
         demand_compiler()
         try:
-            kernel_compiler = import_module("ggp.machine.kernel_compiler")
+            kernel_compiler = import_module("ggp.machine.compiling.kernel_compiler")
         except ImportError as error:
             demand_library(error, "numba", "llvmlite")
             raise BackendUnavailableError(
@@ -252,7 +252,7 @@ def load_cached() -> None:
 
 
 def _dispatcher(function: Callable[..., Any]) -> Any:
-    from ggp.machine.kernel_compiler import compiled
+    from ggp.machine.compiling.kernel_compiler import compiled
 
     try:
         try:
@@ -269,6 +269,9 @@ def _dispatcher(function: Callable[..., Any]) -> Any:
     if hasattr(disk, "_cache_file"):
         _files.append(Path(disk._cache_file._index_path))
         disk._cache_file._source_stamp = kernels_version()
+        # Of another version numba reads no more: what is kept there may name classes that are gone,
+        # and would neither be read nor replaced.
+        disk._cache_file._version += f" {kernels_version()}"
     disk.load_overload = partial(_found_or_said, _or_none(partial(_loaded, disk)))
     disk.save_overload = _or_none(disk.save_overload)
     return made

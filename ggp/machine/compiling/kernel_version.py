@@ -11,40 +11,45 @@ from hashlib import blake2b
 from pathlib import Path
 
 FILES = (
-    *("base", "jit", "kernel_compiler", "records", "row_kernels", "propnet/circuit"),
     *(
-        f"propnet/play/layout/{name}"
+        f"machine/{name}"
+        for name in (
+            *("base", "row_kernels", "compiling/jit", "compiling/kernel_compiler"),
+            *("compiling/records", "propnet/circuit", "propnet/build/ground_rules/rule_lines"),
+            "propnet/optimise/kernels",
+        )
+    ),
+    *(
+        f"machine/propnet/play/layout/{name}"
         for name in ("cones", "fusing", "order", "phases", "reach", "tape_layout")
     ),
     *(
-        f"propnet/play/kernels/{name}"
+        f"machine/propnet/play/kernels/{name}"
         for name in (
             *("block_kernels", "block_playouts", "blocks", "choice", "drawing", "matching"),
             *("narrow", "tapes", "vector_code", "vectors"),
         )
     ),
-    "propnet/build/ground_rules/rule_lines",
-    "propnet/optimise/kernels",
     *(
-        f"relational/kernels/{name}"
+        f"machine/relational/kernels/{name}"
         for name in (
             *("call_kernels", "evaluation", "play_kernels", "playout_kernels"),
             *("records", "row_kernels", "term_kernels"),
         )
     ),
-    "../belief/completion_kernels",
-    "../belief/solving/unrolling_kernels",
-    "../search/boards/board_kernels",
+    "belief/completion_kernels",
+    "belief/solving/unrolling_kernels",
+    "search/boards/board_kernels",
     *(
-        f"../search/trees/{name}"
+        f"search/trees/{name}"
         for name in (
             *("growth_kernels", "proof_kernels", "regret_kernels", "tree_kernels", "tree_tables"),
         )
     ),
-    "../search/trial_kernels",
-    "../study/tree_kernels",
+    "search/trial_kernels",
+    "study/tree_kernels",
 )
-"""Modules beside this one that kernels are made of: those with kernels or parts of them, those
+"""Modules of `ggp` that kernels are made of: those with kernels or parts of them, those
 whose constants and named tuples they read, and those that compile them. A test follows every name
 that a kernel reads, and fails where one of these is missing."""
 
@@ -53,6 +58,7 @@ that a kernel reads, and fails where one of these is missing."""
 def kernels_version() -> str:
     """Changes whenever a file changes that kernels are made of."""
     digest = blake2b(digest_size=16)
+    package = Path(__file__).resolve().parents[2]
     for name in FILES:
-        digest.update((Path(__file__).parent / f"{name}.py").read_bytes())
+        digest.update((package / f"{name}.py").read_bytes())
     return digest.hexdigest()

@@ -29,8 +29,8 @@ from numba.core.targetconfig import ConfigStack
 from numba.core.typed_passes import NoPythonBackend
 from numba.extending import register_jitable, typeof_impl
 
-from ggp.machine.jit import Kernel
-from ggp.machine.records import ADDRESS, type_of_record
+from ggp.machine.compiling.jit import Kernel
+from ggp.machine.compiling.records import ADDRESS, type_of_record
 
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
