@@ -181,9 +181,9 @@ def look_into(machine: Machine, role: int, most_states: int, digest: str | None 
         most_states: 0 does not look.
         digest: of the rules; with it is remembered that a game is too large.
     """
-    from ggp.solve.build import build_tree  # with scipy, which takes long to import
     from ggp.solve.following import Part
     from ggp.solve.solver import solve_tree
+    from ggp.solve.trees.build import build_tree  # with scipy, which takes long to import
 
     if machine.backend != "propnet":
         most_states //= SLOW_SHARE

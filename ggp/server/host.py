@@ -18,8 +18,8 @@ from ggp.gdl.source import printable
 from ggp.protocol.lobby import Lobby
 from ggp.protocol.messages import BUSY, Abort, Start
 from ggp.protocol.questions import Ask
-from ggp.protocol.reading import Text
 from ggp.protocol.receipts import Opening, Receipt
+from ggp.protocol.texts.reading import Text
 from ggp.server.addresses import address_of
 from ggp.server.background import Background
 from ggp.server.hosted_match import HostedMatch

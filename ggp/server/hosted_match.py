@@ -10,9 +10,9 @@ from hashlib import blake2b
 from ggp.console import installed_version
 from ggp.gdl.source import printable
 from ggp.protocol.messages import WIRE_STYLES
-from ggp.protocol.printing import print_message
 from ggp.protocol.questions import Ask
 from ggp.protocol.receipts import Opening
+from ggp.protocol.texts.printing import print_message
 from ggp.protocol.turns import History
 from ggp.server.latency import Latency, TurnTimes
 from ggp.server.records.match_log import MatchLog

@@ -49,7 +49,7 @@ from match_runner.reproduce.paper_004.tables import TABLE_1, TABLE_2
 from match_runner.reproduce.report import backends_text, begin_run, verdict, write_results
 from match_runner.reproduce.results import Experiment, Result, Settings, Tell
 from match_runner.reproduce.strength import STRENGTH
-from match_runner.series.until_options import read_until, until_options
+from match_runner.series.commands.until_options import read_until, until_options
 from match_runner.workers.places import open_executor
 
 ALL, ALL_003, EVERYTHING = "all", "003", "everything"

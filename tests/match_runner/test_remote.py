@@ -24,7 +24,7 @@ from ggp.gdl.normalize import load, normalize
 from ggp.gdl.program import Program
 from ggp.machine import build_machine
 from ggp.protocol.messages import Abort, Dialect, Play, Start, Stop
-from ggp.protocol.reading import parse_message
+from ggp.protocol.texts.reading import parse_message
 from match_runner.cli import main
 from match_runner.match.record_files import write_record
 from match_runner.match.records import FAULTS, MatchRecord, TurnRecord, record_from_json

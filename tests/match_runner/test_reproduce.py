@@ -28,7 +28,7 @@ from match_runner.reproduce.paper_004.tables import TABLE_1, TABLE_2
 from match_runner.reproduce.report import write_results
 from match_runner.reproduce.results import Experiment, Point, Settings
 from match_runner.reproduce.results import Result as Made
-from match_runner.series.intervals import STUDENT, Interval
+from match_runner.series.statistics.intervals import STUDENT, Interval
 from match_runner.workers.executor import WorkerCrashError
 from match_runner.workers.inline import InlineExecutor
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ggp.players import Decision, MoveValue
 from ggp.protocol.messages import WIRE_STYLES, Play, Start, Stop
-from ggp.protocol.printing import print_message
+from ggp.protocol.texts.printing import print_message
 from ggp.server.records.match_log import MatchLog
 from ggp.server.workers.lines import decision_json
 

@@ -34,8 +34,8 @@ from match_runner.reproduce.kriegspiel.cells import (
 )
 from match_runner.reproduce.kriegspiel.charts import charts
 from match_runner.reproduce.results import FEWEST_ROUNDS, Claim, Panel, Table
-from match_runner.series.intervals import interval_text
 from match_runner.series.outcomes import ContestCounts
+from match_runner.series.statistics.intervals import interval_text
 
 
 def duels() -> list[Duel]:

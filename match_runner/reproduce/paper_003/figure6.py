@@ -34,7 +34,7 @@ from match_runner.reproduce.results import (
     Table,
     Tell,
 )
-from match_runner.series.intervals import interval_text, student_interval
+from match_runner.series.statistics.intervals import interval_text, student_interval
 from match_runner.workers.executor import Executor
 from match_runner.workers.tries import run_all
 

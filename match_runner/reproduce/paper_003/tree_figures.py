@@ -19,7 +19,7 @@ from match_runner.reproduce.results import (
     Settings,
     Tell,
 )
-from match_runner.series.intervals import student_interval
+from match_runner.series.statistics.intervals import student_interval
 from match_runner.workers.executor import Executor
 
 STEPS = tuple(step / 10 for step in range(11))

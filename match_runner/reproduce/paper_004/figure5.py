@@ -20,7 +20,7 @@ from match_runner.reproduce.figures import (
     share_text,
 )
 from match_runner.reproduce.results import Claim, Line, Point, happens, reaches
-from match_runner.series.intervals import Interval
+from match_runner.series.statistics.intervals import Interval
 
 SUFFICIENT_INDEX = 4
 """A resource index of four is sufficient to dominate, the paper says."""

@@ -12,7 +12,7 @@ from ggp.players.player import KnownTurn
 from match_runner.reproduce.paper_004.thoughts import Thought, think
 from match_runner.reproduce.published import HYPERPLAY, HYPERPLAY2, TABLE1, TABLE2, Number
 from match_runner.reproduce.results import BY_LOT, Claim, Point, Result, Settings, Tell
-from match_runner.series.intervals import student_interval
+from match_runner.series.statistics.intervals import student_interval
 from match_runner.workers.executor import Executor
 from match_runner.workers.tries import run_all
 

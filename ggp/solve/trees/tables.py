@@ -6,7 +6,7 @@ import numpy as np
 
 from ggp.machine.arrays import enlarged
 from ggp.machine.base import FloatArray, IntArray, Ragged
-from ggp.solve.tree import Leaves, Numbers, RoleSets
+from ggp.solve.trees.tree import Leaves, Numbers, RoleSets
 
 _NONE = np.zeros(0, dtype=np.int64)
 

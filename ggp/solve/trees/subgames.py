@@ -22,7 +22,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ggp.machine.arrays import first_seen
 from ggp.machine.base import IntArray
-from ggp.solve.tree import Numbers
+from ggp.solve.trees.tree import Numbers
 
 NO_SUBGAME = -1
 

@@ -6,8 +6,8 @@ probabilities add up. All nodes of a layer are stepped by all joint moves at onc
 
     split off subgames -> note leaves -> legal moves -> information sets -> step -> merge
 
-Sequences are numbered as in `ggp.solve.tree` only at the end, when the number of subgames is known;
-until then -1 - g is the empty sequence of subgame g, and the others are counted from 0.
+Sequences are numbered as in `ggp.solve.trees.tree` only at the end, when the number of subgames is
+known; until then -1 - g is the empty sequence of subgame g, and the others are counted from 0.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from ggp.machine.base import (
     States,
     player_roles,
 )
-from ggp.solve.canonical import TextOrder, require_equal_moves, sorted_chance
-from ggp.solve.nodes import Nodes, Stepper, Turn, first_node
-from ggp.solve.subgames import NO_SUBGAME, find_roots
-from ggp.solve.tables import LeafTable, SetTable
-from ggp.solve.tree import GameTree, Layer, Numbers, Stands
+from ggp.solve.trees.canonical import TextOrder, require_equal_moves, sorted_chance
+from ggp.solve.trees.nodes import Nodes, Stepper, Turn, first_node
+from ggp.solve.trees.subgames import NO_SUBGAME, find_roots
+from ggp.solve.trees.tables import LeafTable, SetTable
+from ggp.solve.trees.tree import GameTree, Layer, Numbers, Stands
 
 MOST_STATES = 1_000_000
 """Nodes of a tree; it takes a few hundred bytes for each."""

@@ -15,7 +15,7 @@ from functools import cache
 
 import numpy as np
 
-from match_runner.series.betting import bounds_of, sample_of
+from match_runner.series.statistics.betting import bounds_of, sample_of
 
 LEVEL = 0.99
 RESAMPLES = 9999
@@ -97,8 +97,8 @@ def mean_interval(
 ) -> Interval:
     """A mean of independent values with its interval.
 
-    It is that of bets (`match_runner.series.betting`), unless there are `FIXED_ROUNDS` values or
-    more and their number was fixed beforehand, see `fixed_interval`.
+    It is that of bets (`match_runner.series.statistics.betting`), unless there are `FIXED_ROUNDS`
+    values or more and their number was fixed beforehand, see `fixed_interval`.
 
     Args:
         seed: of the resampling.

@@ -11,8 +11,8 @@ from ggp.belief.paths import PathTree
 from ggp.errors import SolvingError
 from ggp.machine.arrays import chunks, first_seen_columns, offsets_of
 from ggp.machine.base import IntArray, Machine, Ragged, States
-from ggp.solve.tables import SetTable
-from ggp.solve.tree import Numbers
+from ggp.solve.trees.tables import SetTable
+from ggp.solve.trees.tree import Numbers
 
 MOST_PATHS = 16_000_000
 """Incomplete paths of all players that are kept at once; they take a gigabyte."""

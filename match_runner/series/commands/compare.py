@@ -29,12 +29,12 @@ from match_runner.options import (
     with_threads,
 )
 from match_runner.remote.post import is_address
+from match_runner.series.commands.comparison_tables import show_comparison
+from match_runner.series.commands.until_options import read_until, until_options
 from match_runner.series.comparison import summarize
-from match_runner.series.comparison_tables import show_comparison
 from match_runner.series.holding import hold_series, printer
 from match_runner.series.plan import Series, SeriesGame, check_series
 from match_runner.series.stopping import Until
-from match_runner.series.until_options import read_until, until_options
 
 _SEVERAL = "--players"
 _ONE = "--player"

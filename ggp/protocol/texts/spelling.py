@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from ggp.gdl.program import LEGAL, RANDOM, SEES, unify
 from ggp.gdl.renamed import find_renamed, has_idle_role
 from ggp.gdl.terms import Compound, Rule, Signature, Symbol, Term, Variable, signature
-from ggp.protocol.forms import MessageLimits, split_items, squeezed
-from ggp.protocol.terms import quick_rules, quick_term
+from ggp.protocol.texts.forms import MessageLimits, split_items, squeezed
+from ggp.protocol.texts.terms import quick_rules, quick_term
 
 _SYMBOL = re.compile(r"(?<![^\s();\ufeff])[^\s();?\ufeff][^\s();\ufeff]*")
 _COMMENT = re.compile(r";[^\r\n]*")

@@ -37,8 +37,13 @@ from match_runner.options import (
 )
 from match_runner.remote.post import is_address
 from match_runner.series.holding import Held, hold_series, printer
-from match_runner.series.intervals import Interval, interval_text, mean_interval, methods_text
 from match_runner.series.plan import Series, SeriesGame, check_series, resampling_seed
+from match_runner.series.statistics.intervals import (
+    Interval,
+    interval_text,
+    mean_interval,
+    methods_text,
+)
 
 MOST_WARNINGS = 5
 """Warnings of a rulesheet that are shown before a match."""
