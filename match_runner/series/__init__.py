@@ -4,6 +4,6 @@ In come settings, out go records of matches and what they come to. Begin with `p
 which matches there are, a pure function of settings; `runner` has those played that are not stored
 yet, by `match_task`, wherever `match_runner.workers` finds room; `store` keeps whole records in one
 SQLite file. `outcomes`, `comparison`, `verdicts` and `stopping` say what they come to and when that
-is clear, and `holding` is the course of every command that plays a series. The rooms: `commands`
-has two of these, and `statistics` says how certain a mean is.
+is clear, `equal_states` makes resources equal, and `holding` is the course of every command that
+plays a series. The rooms: `commands` has two of these, and `statistics` says how certain a mean is.
 """

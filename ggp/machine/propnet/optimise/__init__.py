@@ -1,6 +1,10 @@
 """Passes that make a circuit smaller without changing what it says about a game.
 
-They may rely on it that states are reachable, and that every role makes one legal move in a
+In comes a `Circuit`, out goes a smaller one. Begin with `draft`, a circuit while a pass changes it;
+`knowledge` is what passes tell each other, and `patience` and `work` say how long they may take.
+`assembling` and `kernels` are for large circuits. The rooms: `passes`, a file each, and `proofs`.
+
+Passes may rely on it that states are reachable, and that every role makes one legal move in a
 state that is not terminal.
 """
 

@@ -1,0 +1,136 @@
+"""A folder holds one idea and says so: few files, none of them long, and no circles of imports.
+
+What does not keep to that yet is listed by name. An entry that is no longer needed fails, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.support.games import REPOSITORY
+
+MOST_MODULES = 14
+"""Of a room, besides the map in its `__init__`."""
+
+MOST_LINES = 400
+
+OF_A_KIND = {"ggp/cli", "ggp/gdl", "ggp/players"}
+"""These hold a file a command, a stage, a player, however many there are."""
+
+TOO_FULL = {"ggp/belief"}
+
+WITHOUT_A_MAP = {"ggp", "ggp/belief", "ggp/belief/solving"}
+"""What `ggp` is made of is said in docs/architecture.md: its docstring is `help(ggp)`."""
+
+TOO_LONG = {
+    "ggp/belief/hyperplay_sampler.py",
+    "ggp/library.py",
+    "ggp/machine/prolog/compile.py",
+    "ggp/machine/propnet/build/ground_rules/grounding.py",
+    "ggp/machine/propnet/build/rewriting/decompose.py",
+    "ggp/machine/propnet/play/kernels/block_playouts.py",
+    "ggp/machine/propnet/play/propnet_machine.py",
+    "ggp/search/trees/paths_tree.py",
+    "ggp/study/rehearsal.py",
+    "match_runner/match/referee.py",
+    "match_runner/table/hall.py",
+}
+
+IN_CIRCLES = {
+    ("ggp.library", "ggp.library_belief"),
+    ("ggp.machine.compiling.jit", "ggp.machine.compiling.kernel_compiler"),
+    ("ggp.openspiel.positions", "ggp.openspiel.turns", "ggp.openspiel.worlds"),
+    ("ggp.server.http.connection", "ggp.server.http.http_server"),
+}
+"""All of them are circles for types, or are closed by an import in a function."""
+
+FILES = sorted(
+    path for package in ("ggp", "match_runner") for path in (REPOSITORY / package).rglob("*.py")
+)
+
+ROOMS = sorted({path.parent for path in FILES})
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(REPOSITORY).as_posix()
+
+
+def modules_in(room: Path) -> set[str]:
+    return {path.stem for path in room.glob("*.py")} - {"__init__", "__main__"}
+
+
+def rooms_in(room: Path) -> set[str]:
+    return {path.name for path in ROOMS if path.parent == room}
+
+
+def module_of(path: Path) -> str:
+    names = path.relative_to(REPOSITORY).with_suffix("").parts
+    return ".".join(names[:-1] if names[-1] == "__init__" else names)
+
+
+def test_rooms_are_small() -> None:
+    full = {name_of(room) for room in ROOMS if len(modules_in(room)) > MOST_MODULES}
+    assert full - OF_A_KIND == TOO_FULL
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=name_of)
+def test_a_room_begins_with_its_map(room: Path) -> None:
+    """It names all that is in the room, but where there is a file of each kind."""
+    said = ast.get_docstring(ast.parse((room / "__init__.py").read_text())) or ""
+    named = set(re.findall(r"`(\w+)`", said))
+    unnamed = (modules_in(room) | rooms_in(room)) - named
+    if name_of(room) not in OF_A_KIND:
+        assert bool(unnamed) == (name_of(room) in WITHOUT_A_MAP), unnamed
+
+
+def test_files_are_short() -> None:
+    long = {name_of(path) for path in FILES if len(path.read_text().splitlines()) > MOST_LINES}
+    assert long == TOO_LONG
+
+
+@cache
+def imports() -> Mapping[str, frozenset[str]]:
+    """Which modules of ours each of them imports: when it is loaded, in functions, for types."""
+    known = {module_of(path) for path in FILES}
+    return {
+        module_of(path): frozenset(_imported(ast.parse(path.read_text()), known)) for path in FILES
+    }
+
+
+def _imported(tree: ast.Module, known: set[str]) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                if inner in known:
+                    yield inner
+                elif node.module in known:
+                    yield node.module
+
+
+def reached(start: str) -> set[str]:
+    found: set[str] = set()
+    pending = [start]
+    while pending:
+        new = imports()[pending.pop()] - found
+        found |= new
+        pending += new
+    return found
+
+
+def test_imports_go_in_no_circles() -> None:
+    after = {module: reached(module) for module in imports()}
+    circles = {
+        tuple(sorted(other for other in after[module] if module in after[other]))
+        for module in after
+        if module in after[module]
+    }
+    assert circles == IN_CIRCLES
