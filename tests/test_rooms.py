@@ -31,13 +31,8 @@ WITHOUT_A_MAP = {"ggp", "ggp/belief", "ggp/belief/solving"}
 TOO_LONG = {
     "ggp/belief/hyperplay_sampler.py",
     "ggp/library.py",
-    "ggp/machine/prolog/compile.py",
-    "ggp/machine/propnet/build/ground_rules/grounding.py",
-    "ggp/machine/propnet/build/rewriting/decompose.py",
     "ggp/machine/propnet/play/kernels/block_playouts.py",
     "ggp/machine/propnet/play/propnet_machine.py",
-    "ggp/search/trees/paths_tree.py",
-    "ggp/study/rehearsal.py",
     "match_runner/match/referee.py",
     "match_runner/table/hall.py",
 }

@@ -16,7 +16,8 @@ from ggp.players.search_player import SearchOptions, SearchPlayer
 from ggp.players.slices import Watch
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, Ties, best_moves
-from ggp.search.trees.paths_tree import KEEP, MOST_WORLDS, PathsTree, Settings
+from ggp.search.trees.paths_tree import PathsTree
+from ggp.search.trees.settings import KEEP, MOST_WORLDS, Settings
 from ggp.search.trees.tree_loading import load_kernels
 from ggp.search.trees.tree_search import LANES_A_PATH, Elsewhere, TreeSearch
 

@@ -5,6 +5,7 @@ Monte Carlo Sampling in Game Tree Search*, AAAI 2010.
 
 In comes a machine, out go numbers. Begin with `properties`, which measures any game by `walks`,
 `matches` (with `turns` of many lanes), `sets`, how fast these are `shrinking`, and `clairvoyance`;
-`advice` says what that speaks for, and `rehearsal` what is wrong with a game. `synthetic` draws the
-paper's trees, and `tree_play` plays them (`tree_kernels`); `kuhn` holds its table exactly.
+`advice` says what that speaks for, and `rehearsal` what is wrong with a game (`findings`).
+`synthetic` draws the paper's trees, and `tree_play` plays them (`tree_kernels`); `kuhn` holds its
+table exactly.
 """

@@ -13,7 +13,8 @@ from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN, IntArray, States
 from ggp.search.anytime import Deadline, OutOfTime
 from ggp.search.trees import paths_tree
-from ggp.search.trees.paths_tree import KEEP, PathsTree, Settings
+from ggp.search.trees.paths_tree import PathsTree
+from ggp.search.trees.settings import KEEP, Settings
 from ggp.search.trees.tree_search import TreeSearch
 from ggp.search.trees.tree_tables import ACTIONS, LARGE, wider
 from ggp.search.trees.waves import Roots

@@ -8,7 +8,7 @@ import pytest
 from ggp.belief import Bags, HyperPlaySampler, PathTree
 from ggp.machine import Machine
 from ggp.machine.base import UNKNOWN
-from ggp.search.trees.paths_tree import Settings
+from ggp.search.trees.settings import Settings
 from ggp.search.worlds.clairvoyant import clairvoyant_values
 from ggp.search.worlds.world_trees import WorldTrees, WorldTreeSearch
 from tests.players.test_players import HIDDEN_BIT

@@ -28,7 +28,8 @@ from ggp.machine.arrays import first_seen
 from ggp.machine.base import FloatArray, Machine
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates
-from ggp.search.trees.paths_tree import Chances, PathsTree
+from ggp.search.trees.paths_tree import PathsTree
+from ggp.search.trees.settings import Chances
 from ggp.search.trees.tree_search import Elsewhere, Particles, TreeSearch
 from ggp.search.trees.waves import Roots, joined
 

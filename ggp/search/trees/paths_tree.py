@@ -12,8 +12,6 @@ under way count as if nothing came of them (virtual visits).
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ggp.belief import PathModel, PathTree
@@ -25,6 +23,7 @@ from ggp.search.trees.growth_kernels import add_worlds
 from ggp.search.trees.node_table import MOST_ACTIONS, NodeTable
 from ggp.search.trees.proof_kernels import prove
 from ggp.search.trees.regret_kernels import learn_regrets
+from ggp.search.trees.settings import KEEP, Chances, Settings
 from ggp.search.trees.state_store import StateStore
 from ggp.search.trees.tree_kernels import back_up, place_worlds, walk
 from ggp.search.trees.tree_tables import (
@@ -45,9 +44,6 @@ from ggp.search.trees.tree_tables import (
     wider_worlds,
 )
 
-MOST_WORLDS = 500_000
-"""Worlds of a tree: bounds memory. Lanes that leave the known worlds are then played out."""
-
 MOST_DEPTH = 1000
 """Joint moves of a lane in the tree; strangers' games may not terminate."""
 
@@ -57,40 +53,6 @@ MOST_CHANCE = 64
 STRAGGLERS = 32
 """When less than this part of a wave still walks on, it is played out where it is: a step of few
 lanes costs nearly as much as one of many."""
-
-KEEP = 0.999
-"""What a goal's distance from the middle keeps each turn, for choices in the tree: of wins, and of
-losses, that are equally sure, early wins and late losses are better."""
-
-
-class Settings(NamedTuple):
-    """How lanes choose.
-
-    Attributes:
-        exploration: factor of the bonus of UCB1, for goals of 0 to 1.
-        most_worlds: see `MOST_WORLDS`.
-        proves: whether ends that lanes come to are proofs: where everybody knows everything.
-    """
-
-    exploration: float = 0.4
-    most_worlds: int = MOST_WORLDS
-    proves: bool = False
-
-
-class Chances(NamedTuple):
-    """What lanes that match regrets begin with, and what they count.
-
-    Attributes:
-        odds: `[L]` see `Wave`.
-        reach: `[L, R]` see `Wave`.
-        exploration: how often the learner chooses evenly.
-        weight: of the wave in average strategies.
-    """
-
-    odds: FloatArray
-    reach: FloatArray
-    exploration: float
-    weight: float
 
 
 class _Lanes:

@@ -19,7 +19,8 @@ from ggp.machine.base import BoolArray, FloatArray, IntArray, Machine, States
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, candidates
 from ggp.search.trees.node_table import ActionSums
-from ggp.search.trees.paths_tree import KEEP, PathsTree
+from ggp.search.trees.paths_tree import PathsTree
+from ggp.search.trees.settings import KEEP
 from ggp.search.trees.waves import Roots, WaveSearch, joined
 
 MOST_PATHS, LANES_A_PATH = 64, 8

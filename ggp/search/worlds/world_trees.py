@@ -16,7 +16,8 @@ from ggp.machine.arrays import offsets_of
 from ggp.machine.base import IntArray, Machine, Ragged, States
 from ggp.search.anytime import Deadline
 from ggp.search.estimates import Estimates, candidates
-from ggp.search.trees.paths_tree import PathsTree, Settings
+from ggp.search.trees.paths_tree import PathsTree
+from ggp.search.trees.settings import Settings
 from ggp.search.trees.waves import Roots, WaveSearch
 from ggp.search.worlds.clairvoyant import ClairvoyantValues, table_of
 from ggp.search.worlds.world_search import drawn_worlds, over_worlds

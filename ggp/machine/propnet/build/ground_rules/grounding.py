@@ -6,23 +6,22 @@ rules are grounded in a child process (see `child.py`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ggp.errors import BackendUnavailableError, MachineError, ReasonerLimitError
 from ggp.gdl.dependencies import static_relations
 from ggp.gdl.growth import terms_grow
-from ggp.gdl.program import NormalRule, Program, value_order
+from ggp.gdl.program import NormalRule, Program
 from ggp.gdl.terms import signature
 from ggp.gdl.what_grows import what_grows
 from ggp.libraries import demand_library
 from ggp.machine.base import Limits
 from ggp.machine.propnet.build.ground_rules.aspif import AspifReader, Ground
+from ggp.machine.propnet.build.ground_rules.atom_tables import AtomTables
 from ggp.machine.propnet.build.ground_rules.forecast import (
     Counter,
     Forecast,
@@ -30,9 +29,9 @@ from ggp.machine.propnet.build.ground_rules.forecast import (
     forecast,
     too_many,
 )
-from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS, GroundProgram, Named
+from ggp.machine.propnet.build.ground_rules.ground_program import ALWAYS, GroundProgram
 from ggp.machine.propnet.build.ground_rules.lasting import lasting_fluents
-from ggp.machine.propnet.build.ground_rules.simplify import NEVER, simplify
+from ggp.machine.propnet.build.ground_rules.simplify import simplify
 from ggp.machine.propnet.build.rewriting.decompose import project_locals
 from ggp.machine.propnet.build.rewriting.extents import Extents, table_of
 from ggp.machine.propnet.build.rewriting.parting import LISTED, in_parts
@@ -66,10 +65,6 @@ MAX_COUNTED = 20_000
 
 MAX_UNCHECKED_DEPTH = 4
 """Where functions cannot nest deeper than this, the size of terms is not checked."""
-
-_WITH_ROLE = frozenset({"does", "legal", "sees"})
-
-_TOKEN = re.compile(r"f?([0-9]+)(\()?|,")
 
 
 def ground(
@@ -329,7 +324,7 @@ def _ground_program(
     roles: tuple[str, ...], translation: Translation, ground: Ground
 ) -> GroundProgram:
     rules = simplify(ground.rules, ground.inputs)
-    tables = _Tables(translation.names, rules.atoms)
+    tables = AtomTables(translation.names, rules.atoms)
     for text, atom in ground.atoms:
         tables.add(text, atom)
     if any(atom != ALWAYS for _, atom in tables.named("init")):
@@ -348,70 +343,3 @@ def _ground_program(
         goals=tables.goals(roles),
         terminal=tables.terminal,
     )
-
-
-class _Tables:
-    """The atoms of interest by relation, as KIF."""
-
-    def __init__(self, names: Sequence[str], atoms: NDArray[np.int32]) -> None:
-        self._names = names
-        self._atoms = atoms
-        self._found: dict[str, list[tuple[str, int]]] = {}
-        self._by_role: dict[tuple[str, str], list[tuple[str, int]]] = {}
-        self._goals: dict[str, list[tuple[int, str, int]]] = {}
-        self._kif: dict[str, str] = {}
-        self.terminal: int | None = None
-
-    def add(self, text: str, atom: int) -> None:
-        """An atom as clingo prints it, like `legal(3,f17(4,5))`, and its number there."""
-        number = int(self._atoms[atom])
-        if number == NEVER:
-            return
-        relation, _, rest = text.partition("(")
-        if relation == "terminal":
-            self.terminal = number
-        elif relation == "ranked":
-            rank, role, value = rest[:-1].split(",", 2)
-            if role.isdecimal():
-                found = self._goals.setdefault(self._names[int(role)], [])
-                found.append((int(self._names[int(rank)]), self._text(value), number))
-        elif relation in _WITH_ROLE:
-            role, _, term = rest[:-1].partition(",")
-            if role.isdecimal():
-                key = (relation, self._names[int(role)])
-                self._by_role.setdefault(key, []).append((self._text(term), number))
-        else:
-            self._found.setdefault(relation, []).append((self._text(rest[:-1]), number))
-
-    def named(self, relation: str) -> Named:
-        """The terms of `init`, `true` or `next`, sorted."""
-        return tuple(sorted(self._found.get(relation, ())))
-
-    def by_role(self, relation: str, roles: Sequence[str]) -> tuple[Named, ...]:
-        """For each role the terms of `does`, `legal` or `sees`, sorted."""
-        return tuple(tuple(sorted(self._by_role.get((relation, role), ()))) for role in roles)
-
-    def goals(self, roles: Sequence[str]) -> tuple[Named, ...]:
-        """For each role the values of `goal` in the order in which they count."""
-        return tuple(
-            tuple(
-                (value, atom)
-                for _, value, atom in sorted(
-                    self._goals.get(role, ()), key=lambda goal: (goal[0], value_order(goal[1]))
-                )
-            )
-            for role in roles
-        )
-
-    def _text(self, term: str) -> str:
-        known = self._kif.get(term)
-        if known is None:
-            known = self._kif[term] = _TOKEN.sub(self._token, term)
-        return known
-
-    def _token(self, match: re.Match[str]) -> str:
-        number, opens = match.groups()
-        if number is None:
-            return " "
-        name = self._names[int(number)]
-        return f"({name} " if opens else name

@@ -29,10 +29,14 @@ from ggp.gdl.terms import (
     Term,
     Variable,
     signature,
-    substitute,
-    variables,
 )
 from ggp.machine.propnet.build.rewriting.extents import Extent, Extents, Table, join
+from ggp.machine.propnet.build.rewriting.new_relations import (
+    Key,
+    NewRelations,
+    names_in,
+    with_names,
+)
 
 MAX_VARIABLES = 12
 """Of rules with more variables to eliminate, only `MAX_TOGETHER` at a time are tried."""
@@ -57,7 +61,7 @@ def project_locals(rules: Sequence[NormalRule]) -> list[NormalRule]:
     `(<= (some;0 ?x) (p ?x ?y))`.
     """
     # gringo demands that a positive condition binds every variable; none binds a local one.
-    parts = _Parts("some")
+    parts = NewRelations("some")
     projected = []
     for rule in rules:
         body = []
@@ -96,58 +100,6 @@ def decompose(
     for rule in rules:
         split.append(rule if signature(rule.head) in leave else splitter.split(rule))
     return [*split, *splitter.rules]
-
-
-def names_in(terms: Iterable[Term]) -> list[str]:
-    """Names of the variables in terms, in order of first appearance."""
-    return list(dict.fromkeys(v.name for term in terms for v in variables(term)))
-
-
-_Key = tuple[tuple[str, ...], tuple[Literal, ...]]
-
-
-class _Parts:
-    """Relations made of conditions; equal ones are shared."""
-
-    def __init__(self, prefix: str) -> None:
-        self._prefix = prefix
-        self._relations: dict[_Key, str] = {}
-        self._shapes: set[tuple[str, ...]] = set()
-        self.rules: list[NormalRule] = []
-
-    @staticmethod
-    def key(body: Sequence[Literal], kept: Sequence[str]) -> _Key:
-        """The conditions up to the names of variables, and which of them are kept."""
-        names = names_in(literal.atom for literal in body)
-        numbers: dict[str, Term] = {name: Variable(str(i)) for i, name in enumerate(names)}
-        renamed = tuple(Literal(_renamed(x.atom, numbers), x.negated) for x in body)
-        return tuple(str(numbers[name]) for name in kept), renamed
-
-    def has(self, key: _Key) -> bool:
-        """Whether there is a relation for these conditions already."""
-        return key in self._relations
-
-    def may_have(self, body: Sequence[Literal]) -> bool:
-        """Whether there is a relation for conditions of the same predicates, which is soon seen."""
-        return _shape(body) in self._shapes
-
-    def atom(self, body: Sequence[Literal], kept: Sequence[str], start: int) -> Atom:
-        """An atom that says that conditions hold for some values of the variables not kept.
-
-        Args:
-            start: of the rule that they are of.
-        """
-        key = self.key(body, kept)
-        name = self._relations.get(key)
-        if name is None:
-            name = self._relations[key] = f"{self._prefix};{len(self._relations)}"
-            self._shapes.add(_shape(body))
-            self.rules.append(order_conditions(NormalRule(_atom(name, kept), tuple(body), start)))
-        return _atom(name, kept)
-
-
-def _shape(body: Sequence[Literal]) -> tuple[str, ...]:
-    return tuple(literal.atom.name for literal in body)
 
 
 GIVEN = "given;"
@@ -191,9 +143,9 @@ class _Split:
         return tuple(condition.literal for condition in self.part)
 
     @property
-    def key(self) -> _Key:
+    def key(self) -> Key:
         """Equal where the new relation is the same."""
-        return _Parts.key(self.literals, self.kept)
+        return NewRelations.key(self.literals, self.kept)
 
     @property
     def is_static(self) -> bool:
@@ -207,8 +159,8 @@ class _Splitter:
     def __init__(self, extents: Extents, prefix: str, asked: bool) -> None:
         self._extents = extents
         self._asked = asked
-        self._parts = _Parts(prefix)
-        self._unfinished: set[_Key] = set()
+        self._parts = NewRelations(prefix)
+        self._unfinished: set[Key] = set()
 
     @property
     def rules(self) -> list[NormalRule]:
@@ -360,7 +312,7 @@ def _copies(
             terms: dict[str, Term] = {each: Variable(new) for each, new in fresh.items()}
             binders.append(
                 _Condition(
-                    Literal(_renamed(best.literal.atom, terms)),
+                    Literal(with_names(best.literal.atom, terms)),
                     tuple(fresh.get(each, each) for each in best.names),
                     best.is_static,
                     Extent(
@@ -390,14 +342,3 @@ def _cost(head: Sequence[str], body: Sequence[_Condition]) -> float:
 
 def _joined(body: Iterable[_Condition]) -> Extent:
     return join(condition.extent for condition in body if condition.extent)
-
-
-def _atom(name: str, kept: Sequence[str]) -> Atom:
-    return Compound(name, tuple(map(Variable, kept))) if kept else Symbol(name)
-
-
-def _renamed(atom: Atom, names: dict[str, Term]) -> Atom:
-    renamed = substitute(atom, names)
-    if isinstance(renamed, Variable):
-        raise ValueError("an atom cannot be a variable")
-    return renamed

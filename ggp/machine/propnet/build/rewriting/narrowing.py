@@ -12,8 +12,9 @@ from collections.abc import Sequence
 
 from ggp.gdl.program import Atom, Literal, NormalRule
 from ggp.gdl.terms import Compound, Signature, Symbol, Variable, signature
-from ggp.machine.propnet.build.rewriting.decompose import GIVEN, names_in
+from ggp.machine.propnet.build.rewriting.decompose import GIVEN
 from ggp.machine.propnet.build.rewriting.extents import Extents
+from ggp.machine.propnet.build.rewriting.new_relations import names_in
 
 FEWEST = 3
 """Values of a variable that is worth leaving out: with two, two rules gain nothing."""
