@@ -31,7 +31,6 @@ WITHOUT_A_MAP = {"ggp", "ggp/belief", "ggp/belief/solving"}
 TOO_LONG = {
     "ggp/belief/hyperplay_sampler.py",
     "ggp/library.py",
-    "ggp/machine/propnet/play/kernels/block_playouts.py",
     "ggp/machine/propnet/play/propnet_machine.py",
     "match_runner/match/referee.py",
     "match_runner/table/hall.py",

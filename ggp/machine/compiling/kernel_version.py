@@ -26,8 +26,8 @@ FILES = (
     *(
         f"machine/propnet/play/kernels/{name}"
         for name in (
-            *("block_kernels", "block_playouts", "blocks", "choice", "drawing", "matching"),
-            *("narrow", "tapes", "vector_code", "vectors"),
+            *("block_kernels", "block_playouts", "blocks", "choice", "drawing", "lane_ends"),
+            *("matching", "narrow", "tapes", "vector_code", "vectors"),
         )
     ),
     *(
