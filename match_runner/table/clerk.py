@@ -23,9 +23,9 @@ from ggp.gdl.telling import told_by
 from ggp.machine.games import read_program
 from ggp.machine.spiel.games import is_spiel, refuse_files, spiel_program
 from match_runner.log_views import is_log
+from match_runner.match.conditions import Conditions
 from match_runner.match.record_files import read_record
 from match_runner.match.records import MatchRecord, record_from_json
-from match_runner.match.referee import Conditions
 from match_runner.series.commands.play import series_of_roles
 from match_runner.series.holding import Held
 from match_runner.series.outcomes import Played

@@ -24,8 +24,8 @@ from typing import Any, TypeVar
 from ggp.errors import ConfigError, GGPError, MatchError
 from ggp.players.player import KnownTurn
 from ggp.server.settings import ServerLimits
+from match_runner.match.conditions import Conditions
 from match_runner.match.records import MatchRecord
-from match_runner.match.referee import Conditions
 from match_runner.remote.post import is_address
 from match_runner.remote.remote_players import RemoteConditions
 from match_runner.table.clerk import Shown, check_match, read_rules, replay, replay_file, standings

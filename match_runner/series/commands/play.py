@@ -24,8 +24,8 @@ from ggp.console import show_diagnostics, table_of
 from ggp.gdl.program import Program
 from ggp.machine import Limits
 from ggp.machine.games import load_program
+from match_runner.match.conditions import Conditions
 from match_runner.match.records import MatchRecord
-from match_runner.match.referee import Conditions
 from match_runner.match.seats import HUMAN, read_players
 from match_runner.match.views import clock_notes, clock_text, plain, show_errors
 from match_runner.options import (

@@ -22,9 +22,10 @@ from ggp.machine import Limits, Machine
 from ggp.players import Decision
 from ggp.search.anytime import Deadline
 from ggp.server.workers.lines import decision_json
+from match_runner.match.conditions import Conditions
 from match_runner.match.guests import NoAnswerError
 from match_runner.match.records import MatchRecord, TurnRecord
-from match_runner.match.referee import Conditions, play_match
+from match_runner.match.referee import play_match
 from match_runner.match.seats import HUMAN as HUMAN
 from match_runner.match.seats import Seat, set_up
 from match_runner.series.match_task import machines_of, order_of, rehearse

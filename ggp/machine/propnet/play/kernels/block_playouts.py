@@ -33,7 +33,13 @@ from ggp.machine.propnet.play.kernels.choice import (
     literal,
 )
 from ggp.machine.propnet.play.kernels.drawing import draw_chance, draw_moves
-from ggp.machine.propnet.play.kernels.lane_ends import end_lanes, find_old, judge, lose, stop
+from ggp.machine.propnet.play.kernels.lane_ends import (
+    end_lanes,
+    find_old,
+    judge,
+    lose,
+    stop,
+)
 from ggp.machine.propnet.play.kernels.tapes import I32, U64, Wires
 from ggp.machine.propnet.play.kernels.vectors import (
     band,
