@@ -112,9 +112,10 @@ def table(
     from ggp.gdl.games import find_game
     from ggp.machine.spiel.games import is_spiel
     from ggp.server.http.listening import listen
-    from match_runner.table.hall import Hall, TableOptions
+    from match_runner.table.hall import Hall
     from match_runner.table.match_folder import usual_folder
     from match_runner.table.offers import Offers, read_offers
+    from match_runner.table.options import TableOptions
     from match_runner.table.web.guard import Names
     from match_runner.table.web.link_opener import has_screen, open_link
     from match_runner.table.web.server import table_server

@@ -13,7 +13,8 @@ from typing import Any
 
 from ggp.server.http.listening import listen
 from ggp.server.settings import ServerLimits
-from match_runner.table.hall import Hall, TableOptions
+from match_runner.table.hall import Hall
+from match_runner.table.options import TableOptions
 from match_runner.table.web.server import table_server
 
 PATIENCE_S = 60.0

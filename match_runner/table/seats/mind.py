@@ -7,8 +7,9 @@ move, a few of HyperPlay-II's simulations (`lines`).
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,6 +74,17 @@ class MindTask:
     move: str | None = None
     line: int = 0
     thinks: bool = True
+
+
+def known_turns(frames: Sequence[str], role: str, turn: int) -> tuple[KnownTurn, ...]:
+    """What a role did and saw before it decided in a turn, by the frames of a match as JSON."""
+    each = [json.loads(text) for text in frames[1 : turn + 1]]
+    # The log of a server may not tell all of it.
+    seen = [frame["percepts"].get(role) for frame in each]
+    return tuple(
+        KnownTurn(frame["moves"].get(role), None if saw is None else tuple(saw))
+        for frame, saw in zip(each, seen, strict=True)
+    )
 
 
 def look_into(task: MindTask) -> None:

@@ -49,7 +49,7 @@ from match_runner.table.requests import (
     read_player,
     rules_text,
 )
-from match_runner.table.seats.mind import MindTask
+from match_runner.table.seats.mind import MindTask, known_turns
 from match_runner.table.web.door import Door
 from match_runner.table.web.guard import Guard
 
@@ -324,7 +324,7 @@ class Table:
             rules=rules,
             side_file=side_file,
             role=role,
-            turns=self._hall.turns_of(frames, role, turn),
+            turns=known_turns(frames, role, turn),
             seed=number_of(query.get("seed", "0"), "seed"),
             move=query.get("move"),
             line=number_of(query.get("line", "0"), "line"),
