@@ -1,6 +1,6 @@
 """Papers 000, 001 and 002: who beats whom in kriegspiel, and in small games with such an umpire.
 
-`kriegspiel_cells` says who plays whom, `kriegspiel_charts` draws how games went.
+`cells` says who plays whom, `charts` draws how games went.
 """
 
 from __future__ import annotations
