@@ -23,13 +23,13 @@ MOST_LINES = 400
 OF_A_KIND = {"ggp/cli", "ggp/gdl", "ggp/players"}
 """These hold a file a command, a stage, a player, however many there are."""
 
-TOO_FULL = {"ggp/belief"}
+WITHOUT_A_MAP = {"ggp"}
+"""What it is made of is said in docs/architecture.md: its docstring is `help(ggp)`."""
 
-WITHOUT_A_MAP = {"ggp", "ggp/belief", "ggp/belief/solving"}
-"""What `ggp` is made of is said in docs/architecture.md: its docstring is `help(ggp)`."""
+UNFINISHED = {"ggp/belief"}
+"""Rooms that, with all below them, are not asked for a size, a map and short files yet."""
 
 TOO_LONG = {
-    "ggp/belief/hyperplay_sampler.py",
     "ggp/library.py",
     "ggp/machine/propnet/play/propnet_machine.py",
 }
@@ -66,24 +66,48 @@ def module_of(path: Path) -> str:
     return ".".join(names[:-1] if names[-1] == "__init__" else names)
 
 
+def is_too_full(room: Path) -> bool:
+    return name_of(room) not in OF_A_KIND and len(modules_in(room)) > MOST_MODULES
+
+
+def unnamed_in(room: Path) -> set[str]:
+    """What is in a room and not on its map."""
+    said = ast.get_docstring(ast.parse((room / "__init__.py").read_text())) or ""
+    return (modules_in(room) | rooms_in(room)) - set(re.findall(r"`(\w+)`", said))
+
+
+def is_too_long(path: Path) -> bool:
+    return len(path.read_text().splitlines()) > MOST_LINES
+
+
+def is_unfinished(path: Path) -> bool:
+    return any(f"{name_of(path)}/".startswith(f"{each}/") for each in UNFINISHED)
+
+
 def test_rooms_are_small() -> None:
-    full = {name_of(room) for room in ROOMS if len(modules_in(room)) > MOST_MODULES}
-    assert full - OF_A_KIND == TOO_FULL
+    assert [name_of(room) for room in ROOMS if is_too_full(room) and not is_unfinished(room)] == []
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=name_of)
 def test_a_room_begins_with_its_map(room: Path) -> None:
     """It names all that is in the room, but where there is a file of each kind."""
-    said = ast.get_docstring(ast.parse((room / "__init__.py").read_text())) or ""
-    named = set(re.findall(r"`(\w+)`", said))
-    unnamed = (modules_in(room) | rooms_in(room)) - named
-    if name_of(room) not in OF_A_KIND:
+    if name_of(room) not in OF_A_KIND and not is_unfinished(room):
+        unnamed = unnamed_in(room)
         assert bool(unnamed) == (name_of(room) in WITHOUT_A_MAP), unnamed
 
 
 def test_files_are_short() -> None:
-    long = {name_of(path) for path in FILES if len(path.read_text().splitlines()) > MOST_LINES}
+    long = {name_of(path) for path in FILES if is_too_long(path) and not is_unfinished(path)}
     assert long == TOO_LONG
+
+
+@pytest.mark.parametrize("name", sorted(UNFINISHED))
+def test_what_is_finished_is_not_called_unfinished(name: str) -> None:
+    rooms = [room for room in ROOMS if f"{name_of(room)}/".startswith(f"{name}/")]
+    files = [path for room in rooms for path in room.glob("*.py")]
+    assert any(is_too_full(room) or unnamed_in(room) for room in rooms) or any(
+        map(is_too_long, files)
+    )
 
 
 @cache
